@@ -1,0 +1,63 @@
+// Picks columns out of a CSR batch, in work that depends on the batch and on how many are picked, never on its width.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "thresher/row.hpp"
+
+namespace thresher {
+
+class ColumnPicker {
+  public:
+    // Column ids[k] becomes column k. The ids are distinct and ascending.
+    ColumnPicker(const std::int64_t* ids, std::size_t n) {
+        std::size_t slots = 16;
+        while (slots < 2 * n) slots *= 2;
+        slots_.assign(slots, {kFree, 0});
+        for (std::size_t k = 0; k < n; ++k) {
+            std::size_t at = slot(ids[k]);
+            while (slots_[at].id != kFree) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = {ids[k], static_cast<std::int32_t>(k)};
+        }
+    }
+
+    // Fills `starts` (n_rows + 1 of them) and appends the picked entries: their new columns and where they lay.
+    template <class Id>
+    void pick(const CsrBatch<Id>& batch, std::int64_t* starts, std::vector<std::int32_t>& columns,
+              std::vector<std::int64_t>& places) const {
+        for (std::size_t r = 0; r < batch.n_rows; ++r) {
+            starts[r] = static_cast<std::int64_t>(columns.size());
+            for (auto i = batch.starts[r]; i < batch.starts[r + 1]; ++i) {
+                const std::int32_t column = find(static_cast<std::int64_t>(batch.ids[i]));
+                if (column < 0) continue;
+                columns.push_back(column);
+                places.push_back(static_cast<std::int64_t>(i));
+            }
+        }
+        starts[batch.n_rows] = static_cast<std::int64_t>(columns.size());
+    }
+
+  private:
+    static constexpr std::int64_t kFree = -1;
+    struct Slot {
+        std::int64_t id;
+        std::int32_t column;
+    };
+
+    std::size_t slot(std::int64_t id) const {
+        return static_cast<std::size_t>(static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1);
+    }
+
+    std::int32_t find(std::int64_t id) const {
+        for (std::size_t at = slot(id);; at = (at + 1) & (slots_.size() - 1)) {
+            if (slots_[at].id == id) return slots_[at].column;
+            if (slots_[at].id == kFree) return -1;
+        }
+    }
+
+    std::vector<Slot> slots_;
+};
+
+}  // namespace thresher

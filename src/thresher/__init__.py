@@ -1,0 +1,33 @@
+"""Pick the B features that matter out of millions or billions, in one pass over sparse data.
+
+Names are resolved when they are first used, so that ``import thresher`` stays cheap: scikit-learn alone takes a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thresher import datasets
+    from thresher.online import SOFS
+
+__all__ = ["SOFS", "datasets"]
+
+_HOMES = {"SOFS": "thresher.online"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "datasets":
+        return importlib.import_module("thresher.datasets")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("thresher")
+    raise AttributeError(f"module 'thresher' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,5 @@
+"""`python -m thresher` is `thresher`."""
+
+from thresher.cli import main
+
+main()

@@ -1,0 +1,225 @@
+"""The paper's synthetic data, X1 and X2 (§4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from thresher import _core
+
+Rows: TypeAlias = tuple[Any, NDArray[np.int64]]  # a CSR matrix and its labels
+Ids: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SyntheticStream:
+    """Batches of generated rows, (X, y) each; it can be read again and again and holds one batch at a time."""
+
+    n_samples: int
+    n_features: int
+    start: int
+    batch_size: int
+    informative: Ids
+    _synth: _core.Synth
+
+    def __iter__(self) -> Iterator[Rows]:
+        end = self.start + self.n_samples
+        for first in range(self.start, end, self.batch_size):
+            yield _rows(self._synth, self.n_features, first, min(self.batch_size, end - first))
+
+
+@overload
+def make_x1(
+    n_samples: int = ...,
+    *,
+    n_features: int = ...,
+    n_informative: int = ...,
+    n_noise: int = ...,
+    random_state: int | None = ...,
+    permute: bool = ...,
+    dense_noise: int = ...,
+    start: int = ...,
+    return_informative: Literal[False] = ...,
+) -> Rows: ...
+@overload
+def make_x1(
+    n_samples: int = ...,
+    *,
+    n_features: int = ...,
+    n_informative: int = ...,
+    n_noise: int = ...,
+    random_state: int | None = ...,
+    permute: bool = ...,
+    dense_noise: int = ...,
+    start: int = ...,
+    return_informative: Literal[True],
+) -> tuple[Any, NDArray[np.int64], Ids]: ...
+def make_x1(
+    n_samples: int = 110_000,
+    *,
+    n_features: int = 20_000,
+    n_informative: int = 200,
+    n_noise: int = 400,
+    random_state: int | None = 0,
+    permute: bool = False,
+    dense_noise: int = 0,
+    start: int = 0,
+    return_informative: bool = False,
+) -> Any:
+    """Generate the paper's X1: few informative columns in every row, and many columns of noise now and then.
+
+    Row i is a function of (random_state, i) alone, so that `start` gives more rows of the same kind, for example to
+    test on. Values are N(0, 1), rounded to 5 decimals; the label is the sign of w*·x over the informative columns,
+    with w* ~ U(0, 1).
+
+    Parameters
+    ----------
+    n_samples : int, default=110_000
+        How many rows; the paper trains on 100,000 and tests on 10,000.
+    n_features, n_informative, n_noise : int, default=20_000, 200, 400
+        Columns; informative columns, present in every row; noise entries in a row.
+    random_state : int or None, default=0
+        The seed; None takes a new one.
+    permute : bool, default=False
+        Put the informative columns at random places instead of first.
+    dense_noise : int, default=0
+        How many of the noise entries lie in columns that are present in every row, as often as the informative ones.
+    start : int, default=0
+        The number of the first row.
+    return_informative : bool, default=False
+        Return the ids of the informative columns too.
+
+    Returns
+    -------
+    X : csr_matrix of float32, canonical, int32 ids
+    y : array of −1 and +1
+    ids : array of int64
+        Only with `return_informative`.
+
+    Examples
+    --------
+    >>> from thresher import datasets
+    >>> X, y = datasets.make_x1(n_samples=1_000)
+    >>> X.shape, X.nnz
+    ((1000, 20000), 600000)
+    """
+    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    _check_rows(n_samples, start)
+    X, y = _rows(synth, n_features, start, n_samples)
+    return (X, y, synth.informative) if return_informative else (X, y)
+
+
+@overload
+def make_x2(
+    n_samples: int = ...,
+    *,
+    n_features: int = ...,
+    n_informative: int = ...,
+    n_noise: int = ...,
+    random_state: int | None = ...,
+    permute: bool = ...,
+    dense_noise: int = ...,
+    start: int = ...,
+    batch_size: int = ...,
+    return_informative: Literal[False] = ...,
+) -> SyntheticStream: ...
+@overload
+def make_x2(
+    n_samples: int = ...,
+    *,
+    n_features: int = ...,
+    n_informative: int = ...,
+    n_noise: int = ...,
+    random_state: int | None = ...,
+    permute: bool = ...,
+    dense_noise: int = ...,
+    start: int = ...,
+    batch_size: int = ...,
+    return_informative: Literal[True],
+) -> tuple[SyntheticStream, Ids]: ...
+def make_x2(
+    n_samples: int = 1_000_000,
+    *,
+    n_features: int = 1_000_000_000,
+    n_informative: int = 500,
+    n_noise: int = 500,
+    random_state: int | None = 0,
+    permute: bool = False,
+    dense_noise: int = 0,
+    start: int = 0,
+    batch_size: int = 1_000,
+    return_informative: bool = False,
+) -> Any:
+    """Generate the paper's X2, a billion columns, as a stream of batches; the matrix is never held.
+
+    Parameters are those of `make_x1`, and `batch_size`, the rows in a batch.
+
+    Returns
+    -------
+    stream : SyntheticStream
+        Iterate over it for (X, y) batches, as often as you like.
+    ids : array of int64
+        Only with `return_informative`.
+
+    Examples
+    --------
+    >>> from thresher import SOFS, datasets
+    >>> model = SOFS(n_features_to_select=500)
+    >>> for X, y in datasets.make_x2(n_samples=2_000):
+    ...     model = model.partial_fit(X, y, classes=[-1, 1])
+    >>> model.n_samples_seen_, model.n_features_in_
+    (2000, 1000000000)
+    """
+    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    _check_rows(n_samples, start)
+    _check_count("batch_size", batch_size, 1)
+    stream = SyntheticStream(n_samples, n_features, start, batch_size, synth.informative, synth)
+    return (stream, synth.informative) if return_informative else stream
+
+
+def _synth(
+    n_features: int, n_informative: int, n_noise: int, dense_noise: int, permute: bool, random_state: int | None
+) -> _core.Synth:
+    _check_count("n_features", n_features, 1)
+    _check_count("n_informative", n_informative, 1)
+    _check_count("n_noise", n_noise, 0)
+    _check_count("dense_noise", dense_noise, 0)
+    if n_features >= 2**31:
+        raise ValueError(f"n_features must be below 2^31, since ids are int32. Got {n_features} instead.")
+    if n_informative + n_noise > n_features:
+        raise ValueError(
+            f"n_informative + n_noise must not be above n_features. Got {n_informative} + {n_noise} > {n_features}."
+        )
+    if dense_noise > n_noise:
+        raise ValueError(f"dense_noise must not be above n_noise. Got {dense_noise} > {n_noise}.")
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    _check_count("random_state", random_state, 0)
+    return _core.Synth(n_features, n_informative, n_noise, dense_noise, permute, int(random_state) % 2**64)
+
+
+def _check_rows(n_samples: int, start: int) -> None:
+    _check_count("n_samples", n_samples, 1)
+    _check_count("start", start, 0)
+
+
+def _check_count(name: str, value: object, low: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < low:
+        raise ValueError(f"{name} must be a whole number from {low} on. Got {value!r} instead.")
+
+
+def _rows(synth: _core.Synth, n_features: int, first: int, n: int) -> Rows:
+    ids = np.empty(n * synth.row_size, dtype=np.int32)
+    values = np.empty(n * synth.row_size, dtype=np.float32)
+    labels = np.empty(n, dtype=np.int64)
+    synth.rows(first, ids, values, labels)
+    starts = np.arange(n + 1, dtype=np.int64) * synth.row_size
+    X = sp.csr_matrix((values, ids, starts.astype(np.int32, copy=False)), shape=(n, n_features))
+    X.has_canonical_format = True
+    return X, labels

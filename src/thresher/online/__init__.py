@@ -1,0 +1,5 @@
+"""The online estimators: scikit-learn classifiers and selectors that read the data once."""
+
+from thresher.online.sofs import SOFS
+
+__all__ = ["SOFS"]

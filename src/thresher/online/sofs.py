@@ -1,0 +1,84 @@
+"""SOFS: second-order online feature selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.online.base import OnlineSelector, SecondOrderMixin
+
+
+class SOFS(SecondOrderMixin, OnlineSelector):
+    """Second-order online feature selection.
+
+    Keeps the `n_features_to_select` features whose weights it is most sure of, in one pass over the data, and a linear
+    classifier on just those. A row costs time in proportion to its nonzeros, whatever the number of columns.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    gamma : float, default=1.0
+        Regularisation of the AROW step; larger is slower and steadier. Powers of two from 2^-5 to 2^5 are worth a try.
+    norm : {"l2", None}, default="l2"
+        "l2" scales each row to unit length before anything else, in training and prediction alike.
+    fit_intercept : bool, default=False
+        Adds an intercept, outside the budget.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+    n_passes : int, default=1
+        How often `fit` goes over the data.
+    shuffle : bool, default=False
+        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+    random_state : int or None, default=None
+        Seed of the shuffle.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int64
+        Columns of the selected features, best first.
+    coef_ : scipy sparse matrix of shape (1, n_features_in_)
+        Weights, in CSR; nonzero in at most `n_features_to_select` columns.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    classes_ : ndarray of shape (2,)
+        The labels.
+    n_samples_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+
+    Examples
+    --------
+    >>> from thresher import SOFS, datasets
+    >>> X, y, informative = datasets.make_x1(n_samples=5_000, random_state=0, return_informative=True)
+    >>> model = SOFS(n_features_to_select=200).fit(X, y)
+    >>> len(model.selected_), set(model.selected_) == set(informative)
+    (200, True)
+    >>> model.transform(X).shape
+    (5000, 200)
+
+    References
+    ----------
+    Wu, Hoi, Mei, Yu. Large-scale online feature selection for ultra-high dimensional sparse data. arXiv:1409.7794.
+    """
+
+    _method = "sofs"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        gamma: float = 1.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.random_state = random_state

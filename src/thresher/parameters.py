@@ -1,0 +1,130 @@
+"""The parameters of every method: defaults and allowed values, in one table.
+
+`Model` checks against it, and the estimators turn it into scikit-learn's constraints, so that a parameter is described
+here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from `low` on."""
+
+    low: int
+
+    def admits(self, value: object) -> bool:
+        """Tell whether the value is one of these."""
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= self.low
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.low} on"
+
+
+@dataclass(frozen=True)
+class Between:
+    """A finite real number strictly between two bounds."""
+
+    low: float
+    high: float
+
+    def admits(self, value: object) -> bool:
+        """Tell whether the value is one of these."""
+        return isinstance(value, Real) and not isinstance(value, bool) and self.low < float(value) < self.high
+
+    def __str__(self) -> str:
+        return f"a number above {self.low:g}" + (f" and below {self.high:g}" if self.high < float("inf") else "")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few fixed values."""
+
+    values: tuple[object, ...]
+
+    def admits(self, value: object) -> bool:
+        """Tell whether the value is one of these."""
+        return any(value is v or (type(value) is type(v) and value == v) for v in self.values)
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(map(repr, self.values))
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of a type."""
+
+    type: type
+
+    def admits(self, value: object) -> bool:
+        """Tell whether the value is one of these."""
+        return isinstance(value, self.type)
+
+    def __str__(self) -> str:
+        return f"a {self.type.__name__}"
+
+
+Allowed = Whole | Between | OneOf | Instance
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A default and what else is allowed."""
+
+    default: object
+    allowed: tuple[Allowed, ...]
+
+
+_FLAG = (OneOf((True, False)),)
+
+SHARED: Mapping[str, Parameter] = {
+    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0))),
+    "norm": Parameter("l2", (OneOf(("l2", None)),)),
+    "fit_intercept": Parameter(False, _FLAG),
+    "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
+    "n_passes": Parameter(1, (Whole(1),)),
+    "shuffle": Parameter(False, _FLAG),
+    "random_state": Parameter(None, (OneOf((None,)), Whole(0))),
+}
+
+OWN: Mapping[str, Mapping[str, Parameter]] = {
+    "sofs": {"gamma": Parameter(1.0, (Between(0.0, float("inf")),))},
+}
+
+
+def table(method: str) -> dict[str, Parameter]:
+    """Return all parameters of a method, its own first."""
+    if method not in OWN:
+        raise ValueError(f"method must be one of {', '.join(OWN)}. Got {method!r} instead.")
+    return {**OWN[method], **SHARED}
+
+
+def complete(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given parameters with defaults filled in, or raise ValueError for the first that is not allowed."""
+    known = table(method)
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
+    values = {name: given.get(name, parameter.default) for name, parameter in known.items()}
+    for name, value in values.items():
+        allowed = known[name].allowed
+        if not any(kind.admits(value) for kind in allowed):
+            raise ValueError(f"{name} of {method} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
+    return values
+
+
+def budget(n_features_to_select: int | float, n_features: int | None) -> int:
+    """Turn a number of features, or a share of them, into a number."""
+    if isinstance(n_features_to_select, Integral):
+        return int(n_features_to_select)
+    if n_features is None:
+        raise ValueError(
+            f"n_features_to_select={n_features_to_select} is a share of the features, "
+            "but the data do not say how many there are: give a whole number."
+        )
+    return max(1, int(float(n_features_to_select) * n_features))

@@ -1,0 +1,100 @@
+"""Naive implementations that are obviously right: one feature at a time, every member looked at for every offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass
+class SofsOracle:
+    """SOFS as the design states it, with state in `dtype` (float32 is what the product stores)."""
+
+    budget: int
+    gamma: float = 1.0
+    norm: str | None = "l2"
+    fit_intercept: bool = False
+    dtype: type = np.float32
+    mean: dict[int, float] = field(default_factory=dict)
+    excess: dict[int, float] = field(default_factory=dict)  # P − 1
+    members: set[int] = field(default_factory=set)
+    n_updates: int = 0
+    n_mistakes: int = 0
+
+    INTERCEPT = -1
+
+    def fit(self, X: sp.csr_matrix, y: np.ndarray, importances: np.ndarray | None = None) -> SofsOracle:
+        for r in range(X.shape[0]):
+            row = slice(X.indptr[r], X.indptr[r + 1])
+            importance = 1.0 if importances is None else importances[r]
+            if importance > 0:
+                self.step(X.indices[row].tolist(), X.data[row], 1.0 if y[r] > 0 else -1.0, importance)
+        return self
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        x = values.astype(np.float32).astype(np.float64)
+        length = np.sqrt(self.total(x * x))
+        if self.norm == "l2" and length > 0:
+            x = x * (1.0 / length)
+        if self.fit_intercept:
+            x = np.append(x, 1.0)
+        return x.astype(self.dtype)
+
+    @staticmethod
+    def total(terms: np.ndarray) -> float:
+        """Sum in 16 float64 lanes, position i in lane i mod 16, added by halves."""
+        lanes = np.zeros(16)
+        for i, term in enumerate(terms):
+            lanes[i % 16] += float(term)
+        for half in (8, 4, 2, 1):
+            lanes = lanes[:half] + lanes[half:]
+        return float(lanes[0])
+
+    def step(self, ids: list[int], values: np.ndarray, y: float, importance: float) -> None:
+        x = self.scaled(values)
+        if self.fit_intercept:
+            ids = [*ids, self.INTERCEPT]
+        one, zero = self.dtype(1), self.dtype(0)
+        mean = np.array([self.mean.get(j, zero) for j in ids], dtype=self.dtype)
+        excess = np.array([self.excess.get(j, zero) for j in ids], dtype=self.dtype)
+        gain = x / (one + excess)
+        margin = self.total(mean * x)
+        self.n_mistakes += (margin > 0) != (y > 0)
+        loss = 1.0 - y * margin
+        if loss <= 0:
+            return
+        self.n_updates += 1
+        gamma = self.gamma / importance
+        alpha = self.dtype(y * loss / (self.total(x * gain) + gamma))
+        moved = mean + alpha * gain
+        grown = excess + x * x * self.dtype(1.0 / gamma)
+        # First every touched feature takes the step …
+        for i, j in enumerate(ids):
+            if x[i] != 0:
+                self.excess[j] = grown[i]
+                if j in self.members or j == self.INTERCEPT:
+                    self.mean[j] = moved[i]
+        # … then the outsiders of this row are offered, in ascending order.
+        for i, j in enumerate(ids):
+            if x[i] == 0 or j in self.members or j == self.INTERCEPT or (j in self.mean):
+                continue
+            if len(self.members) >= self.budget:
+                lowest = min(self.members, key=lambda k: (self.excess[k], -k))
+                if not grown[i] > self.excess[lowest]:
+                    continue
+                self.members.remove(lowest)
+                self.mean[lowest] = zero
+            self.members.add(j)
+            self.mean[j] = moved[i]
+        # A leaver's weight is gone; it must not be taken for a member's.
+        self.mean = {j: w for j, w in self.mean.items() if j in self.members or j == self.INTERCEPT}
+
+    @property
+    def selected(self) -> list[int]:
+        return sorted(self.members, key=lambda j: (-self.excess[j], j))
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.array([self.mean[j] for j in self.selected], dtype=self.dtype)
