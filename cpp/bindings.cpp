@@ -95,12 +95,18 @@ class Batch {
 
 const char* name(Fault::Kind kind) {
     switch (kind) {
-        case Fault::Kind::none: return "none";
-        case Fault::Kind::not_finite: return "not_finite";
-        case Fault::Kind::too_large: return "too_large";
-        case Fault::Kind::negative_id: return "negative_id";
-        case Fault::Kind::id_too_large: return "id_too_large";
-        case Fault::Kind::unsorted: return "unsorted";
+        case Fault::Kind::none:
+            return "none";
+        case Fault::Kind::not_finite:
+            return "not_finite";
+        case Fault::Kind::too_large:
+            return "too_large";
+        case Fault::Kind::negative_id:
+            return "negative_id";
+        case Fault::Kind::id_too_large:
+            return "id_too_large";
+        case Fault::Kind::unsorted:
+            return "unsorted";
     }
     return "none";
 }
@@ -138,7 +144,8 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
                 Fault fault;
                 {
                     nb::gil_scoped_release release;
-                    fault = batch.visit([&](const auto& csr) { return self.check(csr, batch.n_features(), begin, end); });
+                    fault =
+                        batch.visit([&](const auto& csr) { return self.check(csr, batch.n_features(), begin, end); });
                 }
                 return describe(fault);
             },
@@ -152,8 +159,12 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
                 check_size<std::int32_t>("classes", classes, batch.n_rows());
                 check_size("importances", importances, batch.n_rows());
                 check_size("order", order, batch.n_rows());
-                Lesson lesson{classes.data(), importances ? importances->data() : nullptr,
-                              order ? order->data() : nullptr, begin, end, check};
+                Lesson lesson{classes.data(),
+                              importances ? importances->data() : nullptr,
+                              order ? order->data() : nullptr,
+                              begin,
+                              end,
+                              check};
                 Fault fault;
                 {
                     nb::gil_scoped_release release;
@@ -321,7 +332,8 @@ void bind_synth(nb::module_& m) {
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of thresher.";
     nb::class_<Batch>(m, "Batch")
-        .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a, "n_features"_a);
+        .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
+             "n_features"_a);
     bind_simd(m);
     bind_columns(m);
     bind_normal(m);

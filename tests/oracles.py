@@ -71,25 +71,22 @@ class SofsOracle:
         moved = mean + alpha * gain
         grown = excess + x * x * self.dtype(1.0 / gamma)
         # First every touched feature takes the step …
-        for i, j in enumerate(ids):
-            if x[i] != 0:
-                self.excess[j] = grown[i]
-                if j in self.members or j == self.INTERCEPT:
-                    self.mean[j] = moved[i]
-        # … then the outsiders of this row are offered, in ascending order.
-        for i, j in enumerate(ids):
-            if x[i] == 0 or j in self.members or j == self.INTERCEPT or (j in self.mean):
-                continue
+        touched = [i for i in range(len(ids)) if x[i] != 0]
+        outsiders = [i for i in touched if ids[i] not in self.members and ids[i] != self.INTERCEPT]
+        for i in touched:
+            self.excess[ids[i]] = grown[i]
+            if i not in outsiders:
+                self.mean[ids[i]] = moved[i]
+        # … then the outsiders of this row are offered, in ascending order of id.
+        for i in outsiders:
             if len(self.members) >= self.budget:
-                lowest = min(self.members, key=lambda k: (self.excess[k], -k))
+                lowest = min(self.members, key=lambda j: (self.excess[j], -j))
                 if not grown[i] > self.excess[lowest]:
                     continue
                 self.members.remove(lowest)
-                self.mean[lowest] = zero
-            self.members.add(j)
-            self.mean[j] = moved[i]
-        # A leaver's weight is gone; it must not be taken for a member's.
-        self.mean = {j: w for j, w in self.mean.items() if j in self.members or j == self.INTERCEPT}
+                del self.mean[lowest]
+            self.members.add(ids[i])
+            self.mean[ids[i]] = moved[i]
 
     @property
     def selected(self) -> list[int]:

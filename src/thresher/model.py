@@ -63,14 +63,16 @@ class Model:
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
         codes, classes = _encode(y, None)
-        n_rows, n_features = _shape(X, codes)
+        n_features = _n_features(X, codes)
         importances = self._importances(codes, classes, sample_weight)
         if importances is not None and not importances.any():
-            raise ValueError("sample_weight (times class_weight) is zero for every row: there is nothing to learn from.")
+            raise ValueError(
+                "sample_weight (times class_weight) is zero for every row: there is nothing to learn from."
+            )
         learner = self._new_learner(n_features)
         try:
             self._run_passes(learner, X, codes, importances)
-        except _NotCanonical:
+        except _NotCanonicalError:
             learner = self._new_learner(n_features)
             self._run_passes(learner, _canonical(X), codes, importances)
         self._learner, self.classes, self.n_features = learner, classes, n_features
@@ -88,7 +90,7 @@ class Model:
             )
         known = self._agreed_classes(classes)
         codes, known = _encode(y, known)
-        n_rows, n_features = _shape(X, codes)
+        n_features = _n_features(X, codes)
         if self.n_features is not None and n_features != self.n_features:
             raise ValueError(f"X has {n_features} columns, but the model was trained on {self.n_features}.")
         importances = self._importances(codes, known, sample_weight)
@@ -97,7 +99,7 @@ class Model:
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C can stop us, and the rows learned by then count.
         self._learner, self.classes, self.n_features = learner, known, n_features
-        for begin, end in _blocks(n_rows, X):
+        for begin, end in _blocks(X):
             learner.learn(batch, codes, importances, None, begin, end, check=False)
         self._warn_if_saturated(before)
         return self
@@ -178,7 +180,7 @@ class Model:
         random = np.random.default_rng(self.parameters["random_state"])
         for turn in range(self.parameters["n_passes"]):
             order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
-            for begin, end in _blocks(len(codes), X):
+            for begin, end in _blocks(X):
                 # The first pass checks each row while it is in cache; on a fault the learner is thrown away.
                 fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0)
                 if fault is not None:
@@ -233,7 +235,7 @@ class Model:
             )
 
 
-class _NotCanonical(Exception):
+class _NotCanonicalError(Exception):
     """The ids of a row are unsorted or repeated; a sorted copy of the matrix can be learned."""
 
 
@@ -250,7 +252,9 @@ def _encode(y: ArrayLike, classes: Labels | None) -> tuple[NDArray[np.int32], La
                 "Only binary classification is supported. The type of the target is multiclass. "
                 f"There are {len(known)} classes ({found}): keep two, or train one model for each class."
             )
-        raise ValueError(f"y must have two classes. Got {len(known)} ({found or 'y is empty'}): add rows of the other.")
+        if not found:
+            raise ValueError("y is empty: there is nothing to learn from.")
+        raise ValueError(f"There is 1 class ({found}), but two are needed: add rows of the other.")
     second = labels == known[1]
     strange = ~(second | (labels == known[0]))
     if np.any(strange):
@@ -272,14 +276,15 @@ def _class_weights(given: Any, codes: NDArray[np.int32], classes: Labels) -> NDA
     return np.array([given.get(label, 1.0) for label in known], dtype=np.float64)
 
 
-def _shape(X: Csr, codes: NDArray[np.int32]) -> tuple[int, int]:
+def _n_features(X: Csr, codes: NDArray[np.int32]) -> int:
     n_rows, n_features = X.shape
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
-    return n_rows, n_features
+    return n_features
 
 
-def _blocks(n_rows: int, X: Csr) -> Iterator[tuple[int, int]]:
+def _blocks(X: Csr) -> Iterator[tuple[int, int]]:
+    n_rows = X.shape[0]
     step = max(1, int(n_rows * _BLOCK_NONZEROS / max(1, len(X.data))))
     for begin in range(0, n_rows, step):
         yield begin, min(begin + step, n_rows)
@@ -304,7 +309,7 @@ def _checked_batch(learner: _core.Sofs, X: Csr) -> _core.Batch:
     if fault is not None:
         try:
             _raise(fault, X)
-        except _NotCanonical:
+        except _NotCanonicalError:
             return _checked_batch(learner, _canonical(X))
     return batch
 
@@ -321,7 +326,7 @@ def _canonical(X: Csr) -> Csr:
 def _raise(fault: tuple[str, int, int, float], X: Csr) -> None:
     kind, row, column, value = fault
     if kind == "unsorted":
-        raise _NotCanonical
+        raise _NotCanonicalError
     if kind == "negative_id":
         raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
     if kind == "id_too_large":
@@ -329,5 +334,5 @@ def _raise(fault: tuple[str, int, int, float], X: Csr) -> None:
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 in size with norm=None" if np.isfinite(np.float32(value)) else "3.4e38 in size, the end of float32"
+    limit = "1e18 in size with norm=None" if abs(value) < 3.4e38 else "3.4e38 in size, the end of float32"
     raise ValueError(f"X[{row}, {column}] is {value:g}: values must not be above {limit}. Scale the data.")

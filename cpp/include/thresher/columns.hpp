@@ -47,7 +47,8 @@ class ColumnPicker {
     };
 
     std::size_t slot(std::int64_t id) const {
-        return static_cast<std::size_t>(static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1);
+        return static_cast<std::size_t>(static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u >> 20) &
+               (slots_.size() - 1);
     }
 
     std::int32_t find(std::int64_t id) const {

@@ -23,8 +23,8 @@ inline constexpr double kB[] = {1.0,
                                 3.9307895800092710610e+4,
                                 2.8729085735721942674e+4,
                                 5.2264952788528545610e+3};
-inline constexpr double kC[] = {1.42343711074968357734e0, 4.63033784615654529590e0,  5.76949722146069140550e0,
-                                3.64784832476320460504e0, 1.27045825245236838258e0,  2.41780725177450611770e-1,
+inline constexpr double kC[] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                                 2.27238449892691845833e-2, 7.74545014278341407640e-4};
 inline constexpr double kD[] = {1.0,
                                 2.05319162663775882187e0,
@@ -65,8 +65,8 @@ THRESHER_INLINE double quantile_near_middle(double q) {
 // The quantile at p for p < 0.075 or p > 0.925.
 inline double quantile_in_tail(double p) {
     const double r = std::sqrt(-std::log(std::min(p, 1.0 - p)));
-    const double size =
-        r <= 5.0 ? polynomial(kC, r - 1.6) / polynomial(kD, r - 1.6) : polynomial(kE, r - 5.0) / polynomial(kF, r - 5.0);
+    const double size = r <= 5.0 ? polynomial(kC, r - 1.6) / polynomial(kD, r - 1.6)
+                                 : polynomial(kE, r - 5.0) / polynomial(kF, r - 5.0);
     return p < 0.5 ? -size : size;
 }
 

@@ -114,7 +114,8 @@ template <class Id>
     auto found = [&](Fault::Kind kind, std::size_t i) {
         fault.kind = kind;
         fault.id = static_cast<std::int64_t>(batch.ids[i]);
-        fault.value = batch.values.single != nullptr ? static_cast<double>(batch.values.single[i]) : batch.values.twice[i];
+        fault.value =
+            batch.values.single != nullptr ? static_cast<double>(batch.values.single[i]) : batch.values.twice[i];
     };
     // An id out of range is the graver fault: sorting would not mend it.
     for (std::size_t i = begin; i < end; ++i) {

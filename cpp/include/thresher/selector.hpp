@@ -26,11 +26,11 @@ struct Counters {
 
 // What to learn from a batch: rows begin … end, by way of `order` where there is one.
 struct Lesson {
-    const std::int32_t* classes;             // 0 or 1 for each row of the batch
-    const double* importances = nullptr;     // sample weights; a row of weight 0 is passed over
-    const std::int64_t* order = nullptr;     // row numbers
+    const std::int32_t* classes;          // 0 or 1 for each row of the batch
+    const double* importances = nullptr;  // sample weights; a row of weight 0 is passed over
+    const std::int64_t* order = nullptr;  // row numbers
     std::size_t begin = 0, end = 0;
-    bool check = true;                       // look at each row before it is learned, and stop at the first fault
+    bool check = true;  // look at each row before it is learned, and stop at the first fault
 };
 
 template <class Learner, class Memory>
@@ -46,7 +46,10 @@ class Selector {
     };
 
     explicit Selector(const Options& options)
-        : norm_(options.norm), fit_intercept_(options.fit_intercept), learner_(options.parameters), members_(options.budget) {
+        : norm_(options.norm),
+          fit_intercept_(options.fit_intercept),
+          learner_(options.parameters),
+          members_(options.budget) {
         intercept_ = Learner::as_member(Cell{});
     }
 
@@ -122,9 +125,8 @@ class Selector {
         std::lock_guard lock(mutex_);
         std::vector<TopSet::Member> ranked = members_.members();
         for (auto& member : ranked) member.rank = Learner::rank(memory_.load(member.id));
-        std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
-            return a.rank > b.rank || (a.rank == b.rank && a.id < b.id);
-        });
+        std::sort(ranked.begin(), ranked.end(),
+                  [](const auto& a, const auto& b) { return a.rank > b.rank || (a.rank == b.rank && a.id < b.id); });
         Members out;
         for (const auto& member : ranked) {
             out.ids.push_back(member.id);
@@ -209,8 +211,9 @@ class Selector {
         for (std::size_t i = 0; i < n; ++i) {
             if (!Learner::is_outsider(buffer_, i) || !(Learner::rank(buffer_, i) > members_.threshold())) continue;
             const auto id = static_cast<std::int64_t>(ids[i]);
-            const auto answer = members_.offer(id, Learner::rank(buffer_, i),
-                                               [&](std::int64_t member) { return Learner::rank(memory_.load(member)); });
+            const auto answer = members_.offer(id, Learner::rank(buffer_, i), [&](std::int64_t member) {
+                return Learner::rank(memory_.load(member));
+            });
             if (!answer.enters) continue;
             memory_.store(id, learner_.entrant(buffer_, i));
             if (answer.leaver != TopSet::kNobody)

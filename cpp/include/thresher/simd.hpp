@@ -17,7 +17,11 @@
 
 #if defined(__x86_64__)
 #define THRESHER_TARGET_AVX2 gnu::target("avx2")
+#if defined(__clang__)
+#define THRESHER_TARGET_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl")
+#else
 #define THRESHER_TARGET_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
 #endif
 
 namespace thresher {

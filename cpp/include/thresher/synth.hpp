@@ -52,7 +52,7 @@ class Synth {
         std::int64_t n_informative;
         std::int64_t n_noise;        // noise entries in a row …
         std::int64_t n_dense_noise;  // … of which so many lie in columns that are present in every row
-        bool permute;                // put the informative and the dense noise columns at random ids, else they come first
+        bool permute;  // put the informative and the dense noise columns at random ids, else they come first
         std::uint64_t seed;
     };
 
@@ -126,7 +126,8 @@ class Synth {
         // Counting sort by the leading bits, then insertion sort: a row's draws are few and evenly spread.
         void sorted(std::size_t n, const Draws& draws, std::uint64_t counter, std::int64_t* out) {
             if (n < 32) {
-                for (std::size_t k = 0; k < n; ++k) out[k] = static_cast<std::int64_t>(draws.below(limit_, counter + k));
+                for (std::size_t k = 0; k < n; ++k)
+                    out[k] = static_cast<std::int64_t>(draws.below(limit_, counter + k));
                 std::sort(out, out + n);
                 return;
             }
@@ -174,7 +175,8 @@ class Synth {
         }
     }
 
-    // Noise is drawn by rank among the columns that are not fixed: the r-th of them lies behind the fixed ids before it.
+    // Noise is drawn by rank among the columns that are not fixed: the r-th of them lies behind the fixed ids before
+    // it.
     THRESHER_INLINE void merge(const std::vector<std::int64_t>& ranks, const double* drawn, std::int32_t* ids,
                                float* values) const {
         std::size_t f = 0, at = 0, noise = fixed_.size();

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -116,7 +116,7 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
         model = self._fitted_model()
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
-        columns = self.get_support(indices=True)
+        columns = self._columns()
         if not sp.issparse(X):
             return X[:, columns]
         starts, picked, places = model.pick(X, columns)
@@ -126,7 +126,7 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Put the selected columns back to where they were; all other columns are zero."""
         self._fitted_model()
         X = check_array(X, accept_sparse="csr", dtype=None)
-        columns = self.get_support(indices=True)
+        columns = self._columns()
         if X.shape[1] != len(columns):
             raise ValueError(f"X has {X.shape[1]} columns, but {len(columns)} features are selected.")
         shape = (X.shape[0], self.n_features_in_)
@@ -137,8 +137,8 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return whole
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Return the selected columns: a mask over all columns or, with `indices=True`, their ids in ascending order."""
-        columns = np.sort(self.selected_)
+        """Return the selected columns: a mask over all columns or, with `indices=True`, their ids, ascending."""
+        columns = self._columns()
         if indices:
             return columns
         mask = np.zeros(self.n_features_in_, dtype=bool)
@@ -156,13 +156,13 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         input_features : array of str, optional
             The names of all columns; by default those seen in `fit`, or else x0, x1, …
         """
-        columns = self.get_support(indices=True)
-        seen = getattr(self, "feature_names_in_", None)
+        columns = self._columns()
+        seen: NDArray[np.object_] | None = getattr(self, "feature_names_in_", None)
         if input_features is None:
             if seen is None:
                 return np.array([f"x{column}" for column in columns], dtype=object)
-            return np.asarray(seen, dtype=object)[columns]
-        names = np.asarray(input_features, dtype=object)
+            return seen[columns]
+        names: NDArray[np.object_] = np.asarray(input_features, dtype=object)
         if seen is not None and not np.array_equal(names, seen):
             raise ValueError("input_features is not equal to feature_names_in_")
         if len(names) != self.n_features_in_:
@@ -204,6 +204,9 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Rows that the model misjudged just before it learned them (prequential)."""
         return self._fitted_model().counters["n_mistakes"]
 
+    def _columns(self) -> NDArray[np.int64]:
+        return np.sort(self._fitted_model().members()[0])
+
     def _new_model(self) -> Model:
         return Model(self._method, **self.get_params(deep=False))
 
@@ -212,16 +215,12 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return self._model
 
     def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
-        X, labels = validate_data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False
-        )
+        X, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False)
         check_classification_targets(labels)
         return _as_csr(X), labels
 
     def _validated_rows(self, X: Any) -> Any:
-        return _as_csr(
-            validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False)
-        )
+        return _as_csr(validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False))
 
 
 class SecondOrderMixin:
@@ -229,7 +228,7 @@ class SecondOrderMixin:
 
     def predict_proba(self: Any, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ)."""
-        model = self._fitted_model()
+        model: Model = self._fitted_model()
         return model.predict_proba(self._validated_rows(X))
 
 
@@ -240,20 +239,22 @@ def _as_csr(X: Any) -> Any:
 def _constraints(method: str) -> dict[str, list[Any]]:
     """Return scikit-learn's form of the method's parameter table."""
     return {
-        name: [constraint for allowed in parameter.allowed for constraint in _constraint(allowed)]
+        name: [constraint for kind in parameter.allowed for constraint in _constraint(kind, parameter.allowed)]
         for name, parameter in parameters.table(method).items()
     }
 
 
-def _constraint(allowed: parameters.Allowed) -> list[Any]:
-    match allowed:
+def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]) -> list[Any]:
+    match kind:
         case parameters.Whole(low=low):
             return [Interval(Integral, low, None, closed="left")]
         case parameters.Between(low=low, high=high):
-            return [Interval(Real, low, None if high == float("inf") else high, closed="neither")]
+            # Beside whole numbers, scikit-learn wants to hear that the reals are meant without them.
+            numbers = RealNotInt if any(isinstance(other, parameters.Whole) for other in beside) else Real
+            return [Interval(numbers, low, high, closed="neither")]
         case parameters.OneOf(values=(True, False)):
             return ["boolean"]
         case parameters.OneOf(values=values):
             return [None if value is None else StrOptions({str(value)}) for value in values]
-        case parameters.Instance(type=kind):
-            return [kind]
+        case parameters.Instance(type=type_):
+            return [type_]

@@ -1,0 +1,63 @@
+# Every target sets up what it needs: a bare clone, Python 3.11 or newer and a C++ compiler are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test test-system lint format bench clean help
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+demo: $(VENV)/.installed  ## the main job on generated data
+	@$(BIN)/thresher demo
+
+test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Python and a C++ compiler
+	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_TESTS=ON \
+	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/core-tests.log || (cat build/core-tests.log; exit 1)
+	$(BIN)/cmake --build build/core-tests
+	build/core-tests/test_core
+	$(BIN)/python -m pytest
+
+test-system: $(VENV)/.installed $(VENV)/.test  ## tests that need Debian packages (installed here if you are root): clang
+	tests/system/run $(CURDIR)/$(BIN)
+
+lint: $(VENV)/.installed $(VENV)/.test $(VENV)/.lint  ## style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+
+format: $(VENV)/.lint  ## put everything into the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+
+bench: $(VENV)/.installed  ## speed beside peers; rewrites benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/in_memory.py
+
+clean:  ## remove everything that was made here
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: each says that a step was taken since its inputs last changed. Python sources need no step: the install is
+# editable.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"thresher needs Python 3.11 or newer; this is {v.major}.{v.minor}. Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made $(CORE)
+	$(PIP) install -q -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group test
+	@mkdir -p build && touch $@
+
+$(VENV)/.lint: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group lint
+	@touch $@

@@ -1,0 +1,46 @@
+"""The documents are true: every block of Python in them runs, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_runs(block):
+    """Run a block; a line's comment, where it starts with a value, is what the line must give."""
+    program = ["def near(a, b):", "    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.01)"]
+    for line in block.splitlines():
+        claim = re.match(r"(\S.*?)\s+# (True|False|[\d.]+|\([\d, ]+\)|array\(.*\))(?=$|:| )", line)
+        if claim and "=" not in claim[1].replace("==", ""):
+            expected = repr(claim[2]) if claim[2].startswith("array") else claim[2]
+            line = (
+                f"assert near({'repr' if claim[2].startswith('array') else ''}({claim[1]}), {expected}), ({claim[1]})"
+            )
+        program.append(line)
+    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), target
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        assert set(re.findall(r"^make ([a-z-]+)", page.read_text(), re.MULTILINE)) <= targets

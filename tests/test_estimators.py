@@ -1,0 +1,403 @@
+"""The scikit-learn surface: its own checks, those that it leaves out, and what bad input gets."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import threading
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from strategies import random_problem
+
+from thresher import SOFS, parameters
+
+ESTIMATORS = [SOFS]
+
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "a row of weight 2 takes one step with γ/2; two equal rows take two steps, the second from where the first led"
+    ),
+    "check_sample_weight_equivalence_on_sparse_data": "as for dense data",
+    "check_decision_proba_consistency": (
+        "the probability Φ(m/√v) knows how sure the weights of a row are, so it need not rank rows as the margin m does"
+    ),
+    "check_class_weight_classifiers": (
+        "without an intercept, the paper's default, x and −x get different labels, so no weight can bring all rows to "
+        "one class; with fit_intercept=True the check is run below and passes"
+    ),
+}
+
+
+@parametrize_with_checks(
+    [estimator() for estimator in ESTIMATORS], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
+@pytest.mark.filterwarnings("ignore:The precision of every feature")  # class weights of 1000 and 0.0001
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+LEFT_OUT = [
+    estimator_checks.check_set_output_transform,
+    estimator_checks.check_set_output_transform_pandas,
+    estimator_checks.check_set_output_transform_polars,
+    estimator_checks.check_global_output_transform_pandas,
+    estimator_checks.check_global_set_output_transform_polars,
+    estimator_checks.check_transformer_get_feature_names_out,
+    estimator_checks.check_transformer_get_feature_names_out_pandas,
+    estimator_checks.check_dataframe_column_names_consistency,
+    estimator_checks.check_param_validation,
+    estimator_checks.check_inplace_ensure_writeable,
+]
+
+
+@pytest.mark.parametrize("check", LEFT_OUT, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # the checks mix frames and arrays
+def test_checks_that_scikit_learn_leaves_out(estimator, check):
+    check(estimator.__name__, estimator())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:The precision of every feature")  # class weights of 1000 and 0.0001
+def test_class_weight_check_with_an_intercept(estimator):
+    estimator_checks.check_class_weight_classifiers(estimator.__name__, estimator(fit_intercept=True))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_signature_matches_the_parameter_table(estimator):
+    defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
+    table = {name: p.default for name, p in parameters.table(estimator._method).items()}
+    assert defaults == table
+
+
+@pytest.fixture
+def problem():
+    return random_problem(200, 50, 0.3, seed=11)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestSelector:
+    def test_transform_takes_the_selected_columns(self, estimator, problem):
+        X, y = problem
+        model = estimator(7).fit(X, y)
+        columns = sorted(model.selected_.tolist())
+        assert model.get_support(indices=True).tolist() == columns
+        assert np.flatnonzero(model.get_support()).tolist() == columns
+        for form in (X, sp.csr_array(X), X.astype(np.float64), X.tocsc()):
+            picked = model.transform(form)
+            assert picked.dtype == form.dtype
+            assert sp.issparse(picked)
+            assert isinstance(picked, sp.sparray) == isinstance(form, sp.sparray)
+            np.testing.assert_array_equal(picked.toarray(), X.toarray()[:, columns])
+        np.testing.assert_array_equal(model.transform(X.toarray()), X.toarray()[:, columns])
+
+    def test_inverse_transform_puts_them_back(self, estimator, problem):
+        X, y = problem
+        model = estimator(7).fit(X, y)
+        expected = np.where(model.get_support(), X.toarray(), 0)
+        np.testing.assert_array_equal(model.inverse_transform(model.transform(X)).toarray(), expected)
+        np.testing.assert_array_equal(model.inverse_transform(model.transform(X.toarray())), expected)
+        with pytest.raises(ValueError, match="6 columns, but 7 features"):
+            model.inverse_transform(np.zeros((2, 6)))
+
+    def test_names_follow_the_columns(self, estimator, problem):
+        X, y = problem
+        frame = pd.DataFrame(X.toarray(), columns=[f"word{j}" for j in range(50)])
+        model = estimator(7).fit(frame, y)
+        names = [f"word{j}" for j in model.get_support(indices=True)]
+        assert model.get_feature_names_out().tolist() == names
+        assert model.set_output(transform="pandas").transform(frame).columns.tolist() == names
+        polars_frame = polars.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
+        out = model.set_output(transform="polars").transform(polars_frame)
+        assert out.columns == names
+        np.testing.assert_array_equal(out.to_numpy(), frame[names].to_numpy())
+        plain = estimator(7).fit(X, y)
+        assert plain.get_feature_names_out().tolist() == [f"x{j}" for j in plain.get_support(indices=True)]
+        assert plain.get_feature_names_out(list(frame.columns)).tolist() == names
+        with pytest.raises(ValueError, match="length equal to number of features"):
+            plain.get_feature_names_out(["a"])
+
+    def test_coef_holds_the_selected_weights(self, estimator, problem):
+        X, y = problem
+        model = estimator(7, norm=None).fit(X, y)
+        assert model.coef_.shape == (1, 50)
+        assert sorted(model.coef_.indices.tolist()) == sorted(model.selected_.tolist())
+        np.testing.assert_allclose((X @ model.coef_.T).toarray()[:, 0], model.decision_function(X), atol=1e-5)
+
+    def test_wide_data_cost_nothing_for_their_width(self, estimator):
+        """A billion columns: any array of that length would take 8 GB, and minutes."""
+        d = 10**9
+        X = sp.csr_matrix((np.ones(6, np.float32), [0, 5, d - 1, 5, 7, d - 1], [0, 3, 6]), shape=(2, d))
+        model = estimator(2).fit(X, [0, 1])
+        assert model.n_features_in_ == d
+        assert model.coef_.shape == (1, d)
+        assert model.transform(X).shape == (2, 2)
+        assert model.inverse_transform(model.transform(X)).shape == (2, d)
+        assert len(model.get_feature_names_out()) == 2
+        assert model.predict(X).shape == (2,)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestCopies:
+    @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+    def test_a_copy_goes_on_like_the_original(self, estimator, problem, duplicate):
+        X, y = problem
+        model = estimator(7, fit_intercept=True).fit(X[:100], y[:100])
+        twin = duplicate(model)
+        model.partial_fit(X[100:], y[100:])
+        assert twin.n_samples_seen_ == 100
+        twin.partial_fit(X[100:], y[100:])
+        assert pickle.dumps(model._model._learner.state()) == pickle.dumps(twin._model._learner.state())
+        np.testing.assert_array_equal(model.decision_function(X), twin.decision_function(X))
+
+    def test_clone_forgets(self, estimator, problem):
+        model = clone(estimator(7).fit(*problem))
+        assert model.n_features_to_select == 7
+        with pytest.raises(NotFittedError):
+            model.predict(problem[0])
+
+    def test_in_a_pipeline_and_a_grid(self, estimator):
+        texts = ["cheap pills now", "meeting at noon", "pills cheap buy", "lunch meeting today"] * 30
+        labels = ["spam", "mail"] * 60
+        pipeline = make_pipeline(HashingVectorizer(), estimator(5))
+        assert cross_val_score(pipeline, texts, labels).min() == 1.0
+        search = GridSearchCV(estimator(), {"n_features_to_select": [2, 5]}, n_jobs=2)
+        search.fit(HashingVectorizer().transform(texts), labels)
+        assert search.best_estimator_.classes_.tolist() == ["mail", "spam"]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestWeights:
+    def test_class_weight_multiplies_sample_weight(self, estimator, problem):
+        X, y = problem
+        random = np.random.default_rng(0).random(200)
+        both = estimator(7, class_weight={-1: 3.0}).fit(X, y, sample_weight=random)
+        by_hand = estimator(7).fit(X, y, sample_weight=np.where(y == -1, 3.0, 1.0) * random)
+        np.testing.assert_array_equal(both.decision_function(X), by_hand.decision_function(X))
+
+    def test_balanced(self, estimator, problem):
+        X, y = problem
+        share = {label: 200 / (2 * np.count_nonzero(y == label)) for label in (-1, 1)}
+        balanced = estimator(7, class_weight="balanced").fit(X, y)
+        np.testing.assert_array_equal(
+            balanced.decision_function(X), estimator(7, class_weight=share).fit(X, y).decision_function(X)
+        )
+        with pytest.raises(ValueError, match="balanced"):
+            estimator(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
+
+    def test_weight_zero_is_absence(self, estimator, problem):
+        X, y = problem
+        weights = (np.arange(200) % 3 > 0).astype(float)
+        kept = weights > 0
+        np.testing.assert_array_equal(
+            estimator(7).fit(X, y, weights).decision_function(X),
+            estimator(7).fit(X[kept], y[kept]).decision_function(X),
+        )
+
+
+def broken(X: sp.csr_matrix, **arrays) -> sp.csr_matrix:
+    """Return a copy of X with entries of its arrays overwritten behind scipy's back."""
+    X = X.copy()
+    for name, (at, value) in arrays.items():
+        getattr(X, name)[at] = value
+    return X
+
+
+BAD_ROWS = {
+    "nan": (lambda X: broken(X, data=(X.indptr[3], np.nan)), r"X\[3, \d+\] is NaN: values must be finite"),
+    "infinity": (lambda X: broken(X, data=(X.indptr[3], -np.inf)), r"X\[3, \d+\] is -infinity: values must be finite"),
+    "float64 too large": (
+        lambda X: broken(X.astype(np.float64), data=(X.indptr[3], 1e300)),
+        r"X\[3, \d+\] is 1e\+300: values must not be above 3.4e38",
+    ),
+    "negative id": (lambda X: broken(X, indices=(X.indptr[3], -4)), "Row 3 of X has column id -4: ids must not be neg"),
+    "id too large": (
+        lambda X: broken(X, indices=(X.indptr[4] - 1, 50)),
+        "Row 3 of X has column id 50, but X has 50 columns",
+    ),
+    "id too large among unsorted": (
+        lambda X: broken(X, indices=(X.indptr[3], 77)),
+        "Row 3 of X has column id 77, but X has 50 columns",
+    ),
+}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestBadInput:
+    @pytest.mark.parametrize("fault", BAD_ROWS)
+    def test_rows(self, estimator, problem, fault):
+        X, y = problem
+        spoil, message = BAD_ROWS[fault]
+        bad = spoil(X)
+        with pytest.raises(ValueError, match=message):
+            estimator(7).fit(bad, y)
+        model = estimator(7).fit(X, y)
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(bad, y)
+        with pytest.raises(ValueError, match=message):
+            model.predict(bad)
+        assert pickle.dumps(model) == before  # a failed partial_fit leaves the model as it was
+
+    def test_values_too_large_to_square(self, estimator, problem):
+        X, y = problem
+        bad = broken(X, data=(X.indptr[3], 1e20))
+        with pytest.raises(
+            ValueError, match=r"X\[3, \d+\] is 1e\+20: values must not be above 1e18 in size with norm=None"
+        ):
+            estimator(7, norm=None).fit(bad, y)
+        estimator(7).fit(bad, y)
+
+    def test_a_failed_fit_leaves_the_model(self, estimator, problem):
+        X, y = problem
+        model = estimator(7).fit(X, y)
+        selected = model.selected_
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(broken(X, data=(5, np.nan)), y)
+        np.testing.assert_array_equal(model.selected_, selected)
+
+    @pytest.mark.parametrize(
+        ("labels", "message"),
+        [
+            (lambda y: np.ones_like(y), r"There is 1 class \(1\), but two are needed"),
+            (lambda y: np.arange(len(y)) % 3, "Only binary classification is supported.*There are 3 classes"),
+            (lambda y: y[:-1], "inconsistent numbers of samples"),
+        ],
+    )
+    def test_labels(self, estimator, problem, labels, message):
+        X, y = problem
+        with pytest.raises(ValueError, match=message):
+            estimator(7).fit(X, labels(y))
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("n_features_to_select", 0),
+            ("n_features_to_select", -3),
+            ("n_features_to_select", 0.0),
+            ("n_features_to_select", 1.0),
+            ("n_features_to_select", 2.5),
+            ("n_features_to_select", "ten"),
+            ("gamma", 0),
+            ("gamma", -1.0),
+            ("gamma", float("nan")),
+            ("gamma", float("inf")),
+            ("norm", "l1"),
+            ("n_passes", 0),
+            ("random_state", -1),
+        ],
+    )
+    def test_parameters(self, estimator, problem, name, value):
+        X, y = problem
+        model = estimator(**{name: value})
+        for train in (lambda: model.fit(X, y), lambda: model.partial_fit(X, y, classes=[-1, 1])):
+            with pytest.raises(ValueError, match=rf"'?{name}'? (parameter )?of \w+ must be .* Got .* instead"):
+                train()
+
+    def test_partial_fit_classes(self, estimator, problem):
+        X, y = problem
+        with pytest.raises(ValueError, match="classes must be given on the first call"):
+            estimator(7).partial_fit(X, y)
+        with pytest.raises(ValueError, match="1 class"):
+            estimator(7).partial_fit(X, y, classes=[1])
+        model = estimator(7).partial_fit(X, y, classes=[1, -1])
+        with pytest.raises(ValueError, match=r"y\[1\] is .*5.*not in classes=\[-1, 1\]"):
+            model.partial_fit(X[:2], [1, 5])
+        with pytest.raises(ValueError, match=r"classes=\[0, 1\] is not what earlier calls"):
+            model.partial_fit(X, y, classes=[0, 1])
+
+    def test_width(self, estimator, problem):
+        X, y = problem
+        model = estimator(7).fit(X, y)
+        for call in (lambda X: model.partial_fit(X, y), model.predict, model.transform):
+            with pytest.raises(ValueError, match=r"X has 40 features, but \w+ is expecting 50"):
+                call(X[:, :40])
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            (np.full(200, -1.0), r"sample_weight\[0\] is -1"),
+            (np.full(200, np.nan), r"sample_weight\[0\] is nan"),
+            (np.ones(3), r"sample_weight has shape \(3,\), but X has 200 rows"),
+            (np.zeros(200), "sample_weight .*zero for every row"),
+        ],
+    )
+    def test_sample_weight(self, estimator, problem, weights, message):
+        with pytest.raises(ValueError, match=message):
+            estimator(7).fit(*problem, sample_weight=weights)
+
+    def test_class_weight(self, estimator, problem):
+        with pytest.raises(ValueError, match="class_weight names class 4"):
+            estimator(7, class_weight={4: 1.0}).fit(*problem)
+        with pytest.raises(ValueError, match=r"class_weight\[1\] is -2"):
+            estimator(7, class_weight={1: -2}).fit(*problem)
+
+    def test_unfitted(self, estimator, problem):
+        X, _ = problem
+        model = estimator(7)
+        calls = [model.predict, model.decision_function, model.predict_proba, model.transform, model.inverse_transform]
+        for call in calls:
+            with pytest.raises(NotFittedError, match="not fitted"):
+                call(X)
+        with pytest.raises(NotFittedError):
+            model.get_support()
+        assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_canonical_csr_is_read_where_it_lies(estimator, monkeypatch, problem):
+    X, y = problem
+    seen = []
+    from thresher import model as model_module
+
+    real = model_module._core.Batch
+
+    def spy(indptr, indices, values, n_features):
+        seen.append([a.__array_interface__["data"][0] for a in (indptr, indices, values)])
+        return real(indptr, indices, values, n_features)
+
+    monkeypatch.setattr(model_module._core, "Batch", spy)
+    for form in (X, X.astype(np.float64)):
+        seen.clear()
+        estimator(7).fit(form, y)
+        assert seen == [[a.__array_interface__["data"][0] for a in (form.indptr, form.indices, form.data)]]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_other_threads_run_while_it_learns(estimator):
+    """The interpreter is free during `fit`: a counting thread goes on, and two threads may share a model."""
+    X, y = random_problem(20_000, 5_000, 0.02, seed=1)
+    model = estimator(100, n_passes=10)
+    counted, stop = [0], threading.Event()
+
+    def count() -> None:
+        while not stop.wait(0.001):
+            counted[0] += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        model.fit(X, y)
+    finally:
+        stop.set()
+        counter.join()
+    assert counted[0] >= 10
+    threads = [threading.Thread(target=model.partial_fit, args=(X, y)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert model.n_samples_seen_ == 14 * 20_000
+    assert len(model.selected_) == 100

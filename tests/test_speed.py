@@ -1,0 +1,24 @@
+"""Speed as a ratio to a peer in the same run; seconds mean nothing on a shared machine."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from sklearn.linear_model import SGDClassifier
+
+from thresher import SOFS, datasets
+
+
+def test_half_the_time_of_sgd():
+    X, y = datasets.make_x1(20_000)
+    seconds: dict[str, list[float]] = {"SOFS": [], "SGD": []}
+    for _ in range(5):
+        for name, train in (
+            ("SOFS", lambda: SOFS(200, norm=None).fit(X, y)),
+            ("SGD", lambda: SGDClassifier(loss="hinge", penalty="l1").partial_fit(X, y, classes=np.array([-1, 1]))),
+        ):
+            started = time.perf_counter()
+            train()
+            seconds[name].append(time.perf_counter() - started)
+    assert min(seconds["SOFS"]) <= 0.5 * min(seconds["SGD"]), seconds
