@@ -171,10 +171,10 @@ def make_x2(
     --------
     >>> from thresher import SOFS, datasets
     >>> model = SOFS(n_features_to_select=500)
-    >>> for X, y in datasets.make_x2(n_samples=2_000):
+    >>> for X, y in datasets.make_x2(n_samples=100):
     ...     model = model.partial_fit(X, y, classes=[-1, 1])
     >>> model.n_samples_seen_, model.n_features_in_
-    (2000, 1000000000)
+    (100, 1000000000)
     """
     synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <utility>
+#include <vector>
 
 namespace thresher {
 
@@ -43,17 +44,27 @@ class ZeroPages {
         if (huge_ || bytes_ <= kSmall) advise_huge();
     }
 
-    // Huge pages quarter the cost of a random access, but one touch then takes 2 MiB instead of 4 KiB. They are asked
-    // for when they can no longer cost more than small pages might: once so many features were touched that, spread at
-    // random, they would have brought in every small page.
-    void touched(std::uint64_t n_features) {
-        if (!huge_ && n_features >= bytes_ / kSmallPage) advise_huge();
+    // Tells how many accesses there have been in all. Huge pages quarter the cost of a random access, but one touch
+    // then takes 2 MiB instead of 4 KiB: a few rows over a billion columns would fill the machine. So a large region
+    // starts with small pages, and goes over to huge ones once a quarter is in use, if the machine has room for the
+    // whole of it.
+    void touched(std::uint64_t n_accesses) {
+        if (huge_ || n_accesses < next_look_) return;
+        next_look_ = n_accesses + bytes_ / kSmallPage / 16;
+        if (bytes_ < free_memory() && share_in_use() > 0.25) {
+            advise_huge();
+#if defined(__linux__)
+            madvise(data_, bytes_, kCollapse);
+#endif
+        }
     }
 
   private:
     static constexpr std::size_t kSmallPage = 4096;
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;
     static constexpr std::size_t kSmall = std::size_t{1} << 26;
+    static constexpr int kCollapse =
+        25;  // MADV_COLLAPSE, Linux 6.1; older kernels refuse it, and older headers lack it
 
     // A reservation that starts at a multiple of a huge page: mapped with one page to spare, then trimmed.
     static void* reserve(std::size_t bytes) {
@@ -82,9 +93,28 @@ class ZeroPages {
 #endif
     }
 
+    static std::size_t free_memory() {
+#if defined(_SC_AVPHYS_PAGES)
+        return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+#else
+        return 0;
+#endif
+    }
+
+    double share_in_use() const {
+        std::size_t in_use = 0;
+#if defined(__linux__)
+        std::vector<unsigned char> resident(bytes_ / kSmallPage);
+        if (mincore(data_, bytes_, resident.data()) != 0) return 0.0;
+        for (const unsigned char page : resident) in_use += page & 1;
+#endif
+        return static_cast<double>(in_use) / static_cast<double>(bytes_ / kSmallPage);
+    }
+
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
     bool huge_ = false;
+    std::uint64_t next_look_ = 0;
 };
 
 }  // namespace thresher
