@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, NoReturn
 
 
 def main() -> None:
@@ -11,17 +12,20 @@ def main() -> None:
 
     from thresher.cli.app import app
 
-    usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # of click, which typer may or may not carry inside
+    # click's, which typer may carry inside
+    usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
     try:
         sys.exit(app(standalone_mode=False))
     except usage_error as error:
-        _fail(error.format_message())  # type: ignore[attr-defined]
+        _fail(error.format_message())
     except (ValueError, OSError) as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this.")
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     print("thresher: " + " ".join(message.split()), file=sys.stderr)
     sys.exit(2)

@@ -1,0 +1,66 @@
+// The lines of a byte range of a file, so that the ranges of one file can be read in any order, by any thread.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+namespace thresher {
+
+struct LineRange {
+    std::unique_ptr<char[]> bytes;
+    std::size_t begin = 0, end = 0;
+    std::string_view text() const { return {bytes.get() + begin, end - begin}; }
+};
+
+// A line belongs to the range in which its first byte lies: what precedes the first newline is left to the range
+// before, and the last line is read to its end. A byte '\0' follows the text.
+inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end) {
+    // The byte before tells whether a line starts at `begin`.
+    const std::int64_t from = begin > 0 ? begin - 1 : 0;
+    std::size_t capacity = static_cast<std::size_t>(end - from) + 4096, size = 0;
+    auto bytes = std::make_unique_for_overwrite<char[]>(capacity + 1);
+    auto fill = [&](std::size_t wanted) {
+        while (size < wanted) {
+            const ssize_t n = pread(file, bytes.get() + size, wanted - size, from + static_cast<std::int64_t>(size));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) throw std::system_error(errno, std::generic_category(), "read");
+            if (n == 0) return false;
+            size += static_cast<std::size_t>(n);
+        }
+        return true;
+    };
+    auto newline = [&](std::size_t start) {
+        const void* at = start < size ? std::memchr(bytes.get() + start, '\n', size - start) : nullptr;
+        return at != nullptr ? static_cast<std::size_t>(static_cast<const char*>(at) - bytes.get()) + 1 : size;
+    };
+
+    bool more = fill(capacity);
+    LineRange range;
+    range.begin = begin > 0 ? newline(0) : 0;
+    const auto last = static_cast<std::size_t>(end - from);
+    // A line that starts within the range may end anywhere behind it.
+    std::size_t stop = range.begin >= last ? range.begin : last == 0 ? 0 : newline(last - 1);
+    while (more && stop == size && range.begin < last && (size == 0 || bytes[size - 1] != '\n')) {
+        capacity *= 2;
+        auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1);
+        std::memcpy(larger.get(), bytes.get(), size);
+        bytes = std::move(larger);
+        const std::size_t known = size;
+        more = fill(capacity);
+        stop = newline(known);
+    }
+    range.end = std::max(std::min(stop, size), range.begin);
+    bytes[range.end] = '\0';
+    range.bytes = std::move(bytes);
+    return range;
+}
+
+}  // namespace thresher

@@ -1,0 +1,258 @@
+// What the text readers share: numbers, the rows they collect, and lines that can't be read.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace thresher {
+
+// Ids run from 0 to 2^63 − 2.
+inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
+
+// A growing array that does not clear what it is about to overwrite.
+template <class T>
+class Column {
+  public:
+    explicit Column(std::size_t capacity) : items_(std::make_unique_for_overwrite<T[]>(capacity)) {}
+    void push(T item) { items_[size_++] = item; }
+    void cut(std::size_t size) { size_ = size; }
+    std::size_t size() const { return size_; }
+    T* data() { return items_.get(); }
+    const T* data() const { return items_.get(); }
+    T* release() { return items_.release(); }
+
+  private:
+    std::unique_ptr<T[]> items_;
+    std::size_t size_ = 0;
+};
+
+struct BadLine {
+    std::int64_t line;  // counted from 0, from the start of the text
+    std::string what;
+};
+
+// The rows of a piece of text, in canonical CSR.
+template <class Id>
+struct TextRows {
+    Column<Id> starts, ids;
+    Column<float> values;
+    Column<double> labels;
+    Column<double> importances;
+    Column<std::int32_t> lines;      // the line of each row, from 0
+    bool weighted = false;           // some row has an importance other than 1
+    std::vector<std::string> texts;  // the labels as written, once one of them is not a number
+    std::vector<BadLine> bad;
+    std::int64_t n_lines = 0;
+    std::int64_t largest_id = -1;
+    bool zero_seen = false;
+    bool ids_too_wide = false;  // an id does not fit Id: read again with a wider one
+
+    // No feature is shorter than two bytes and no row than one, so that nothing has to grow while reading.
+    explicit TextRows(std::size_t bytes)
+        : starts(bytes + 2),
+          ids(bytes / 2 + 2),
+          values(bytes / 2 + 2),
+          labels(bytes + 1),
+          importances(bytes + 1),
+          lines(bytes + 1) {
+        starts.push(0);
+    }
+
+    std::size_t n_rows() const { return labels.size(); }
+
+    void add_feature(std::uint64_t id, double value) {
+        if (id > static_cast<std::uint64_t>(std::numeric_limits<Id>::max())) ids_too_wide = true;
+        ids.push(static_cast<Id>(id));
+        values.push(static_cast<float>(value));
+    }
+
+    void end_row(double label, double importance, std::string_view text, bool is_number) {
+        sort_row();
+        const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
+        if (ids.size() > begin) {
+            zero_seen |= ids.data()[begin] == 0;
+            largest_id = std::max(largest_id, static_cast<std::int64_t>(ids.data()[ids.size() - 1]));
+        }
+        if (!is_number && texts.empty()) keep_texts();
+        if (!is_number || !texts.empty()) texts.push_back(is_number ? number_text(label) : std::string(text));
+        starts.push(static_cast<Id>(ids.size()));
+        labels.push(label);
+        importances.push(importance);
+        lines.push(static_cast<std::int32_t>(n_lines));
+        weighted |= importance != 1.0;
+    }
+
+    // Takes back the last row.
+    void undo_row() {
+        starts.cut(starts.size() - 1);
+        labels.cut(labels.size() - 1);
+        importances.cut(labels.size());
+        lines.cut(labels.size());
+        if (!texts.empty()) texts.pop_back();
+        drop_row();
+    }
+
+    // Takes back the features of a row that was not ended.
+    void drop_row() {
+        ids.cut(static_cast<std::size_t>(starts.data()[starts.size() - 1]));
+        values.cut(ids.size());
+    }
+
+  private:
+    // Files in the wild have unsorted and repeated ids; a repeated one counts as the sum.
+    void sort_row() {
+        const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
+        Id* first = ids.data() + begin;
+        const std::size_t n = ids.size() - begin;
+        bool ascending = true;
+        for (std::size_t i = 1; i < n; ++i) ascending &= first[i - 1] < first[i];
+        if (ascending) return;
+        std::vector<std::pair<Id, float>> row(n);
+        for (std::size_t i = 0; i < n; ++i) row[i] = {first[i], values.data()[begin + i]};
+        std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        drop_row();
+        for (std::size_t i = 0; i < n;) {
+            double sum = 0.0;
+            const Id id = row[i].first;
+            for (; i < n && row[i].first == id; ++i) sum += static_cast<double>(row[i].second);
+            ids.push(id);
+            values.push(static_cast<float>(sum));
+        }
+    }
+
+    // Labels were numbers so far; from now on all are kept as text.
+    void keep_texts() {
+        for (std::size_t r = 0; r < n_rows(); ++r) texts.push_back(number_text(labels.data()[r]));
+    }
+
+    static std::string number_text(double number) {
+        char text[32];
+        const auto end = std::to_chars(text, text + sizeof(text), number).ptr;
+        return std::string(text, end);
+    }
+};
+
+inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+inline bool ends_line(char c) { return c == '\n' || c == '\0'; }
+
+inline const char* token_end(const char* p) {
+    while (!is_space(*p) && !ends_line(*p)) ++p;
+    return p;
+}
+
+inline std::string quoted(const char* begin, const char* end) {
+    const std::size_t n = std::min<std::size_t>(static_cast<std::size_t>(end - begin), 40);
+    return "'" + std::string(begin, n) + (begin + n < end ? "…'" : "'");
+}
+
+// Reads a decimal number at p as Python's float() rounds it, and moves p behind it. The text must end in a byte that no
+// number contains. Returns false, with p where it was, if there is none, or none that is finite.
+inline bool read_number(const char*& p, double& value) {
+    static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const char* q = p;
+    const bool negative = *q == '-';
+    if (*q == '-' || *q == '+') ++q;
+    const char* const digits = q;
+    std::uint64_t mantissa = 0;
+    unsigned digit;
+    while ((digit = static_cast<unsigned char>(*q) - unsigned{'0'}) < 10) mantissa = mantissa * 10 + digit, ++q;
+    std::ptrdiff_t n_digits = q - digits, n_decimals = 0;
+    if (*q == '.') {
+        const char* const point = ++q;
+        while ((digit = static_cast<unsigned char>(*q) - unsigned{'0'}) < 10) mantissa = mantissa * 10 + digit, ++q;
+        n_decimals = q - point;
+        n_digits += n_decimals;
+    }
+    if (n_digits == 0) return false;
+    std::ptrdiff_t exponent = -n_decimals;
+    if (*q == 'e' || *q == 'E') {
+        const char* e = q + 1;
+        const bool down = *e == '-';
+        if (*e == '-' || *e == '+') ++e;
+        const char* const first = e;
+        std::ptrdiff_t written = 0;
+        while ((digit = static_cast<unsigned char>(*e) - unsigned{'0'}) < 10)
+            written = std::min<std::ptrdiff_t>(written * 10 + digit, 100000), ++e;
+        if (e == first) return false;
+        exponent += down ? -written : written;
+        q = e;
+    }
+    // Both the digits and the power of ten are exact in float64, so one operation rounds once (Clinger 1990).
+    if (n_digits <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
+        const double size = exponent < 0 ? static_cast<double>(mantissa) / kPowers[-exponent]
+                                         : static_cast<double>(mantissa) * kPowers[exponent];
+        value = negative ? -size : size;
+        p = q;
+        return true;
+    }
+    const auto [end, error] = std::from_chars(digits, q, value);
+    if (error == std::errc::result_out_of_range) {
+        // Python's float gives 0 or infinity here, and infinity is not for us.
+        if (mantissa != 0 && exponent + n_digits > 0) return false;
+        value = 0.0;
+    } else if (error != std::errc() || end != q) {
+        return false;
+    }
+    if (negative) value = -value;
+    p = q;
+    return true;
+}
+
+// Reads an id's digits. Returns false if there are none, or if they name no id that exists.
+inline bool read_id(const char*& p, std::uint64_t& id) {
+    const char* q = p;
+    std::uint64_t number = 0;
+    unsigned digit;
+    while ((digit = static_cast<unsigned char>(*q) - unsigned{'0'}) < 10) {
+        if (number > kIdLimit / 10) return false;
+        number = number * 10 + digit;
+        ++q;
+    }
+    if (q == p || number >= kIdLimit) return false;
+    id = number;
+    p = q;
+    return true;
+}
+
+// Goes through `text`, which a byte '\0' must follow, and lets `read_line(p, rows, why)` read each line: it moves p to
+// the line's end and returns whether the line is good; a bad one says why. Stops at the first bad line unless told to
+// skip them.
+template <class Id, class ReadLine>
+TextRows<Id> read_lines(std::string_view text, bool skip_bad, ReadLine read_line) {
+    TextRows<Id> rows(text.size());
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    std::string why;
+    while (p < end) {
+        const std::size_t n_rows = rows.n_rows();
+        bool good = read_line(p, rows, why);
+        if (!good) rows.drop_row();
+        if (good && *p == '\0' && p < end) {
+            good = false;
+            why = "a zero byte: this is not text";
+            if (rows.n_rows() > n_rows) rows.undo_row();
+        }
+        if (!good) {
+            rows.bad.push_back({rows.n_lines, std::exchange(why, {})});
+            if (!skip_bad) break;
+        }
+        if (rows.ids_too_wide) break;
+        p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+        p = p != nullptr ? p + 1 : end;
+        ++rows.n_lines;
+    }
+    return rows;
+}
+
+}  // namespace thresher

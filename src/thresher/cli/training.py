@@ -1,0 +1,110 @@
+"""`thresher train`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.cli.console import say, skipped_lines
+from thresher.labels import shown
+from thresher.model import Model
+from thresher.model_files import load_model, save_model
+from thresher.streams import Stream
+from thresher.training import History, accuracy, train
+
+
+def run(
+    open_data: Callable[[Any], Stream],
+    data: list[str],
+    parameters: dict[str, Any],
+    *,
+    test: str | None,
+    output: str | None,
+    full: bool,
+    start_from: str | None,
+    classes: str | None,
+    as_json: bool,
+) -> None:
+    """Train, report, write the model."""
+    model = load_model(start_from) if start_from else Model("sofs", **parameters)
+    if start_from:
+        _keep_parameters(model, parameters)
+    if output is not None and not Path(output).parent.is_dir():
+        raise FileNotFoundError(f"{output}: there is no folder {Path(output).parent}.")
+    stream, held_out = open_data(data), open_data(test) if test else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        history = train(model, stream, classes=_classes(classes), progress=not as_json)
+        tested = accuracy(model, held_out) if held_out is not None and not history.interrupted else None
+    for warning in caught:
+        say(f"warning: {warning.message}")
+    skipped_lines(history.skipped, history.n_skipped)
+    if output is not None:
+        save_model(model, output, compact=not full)
+    report = _report(model, history, tested, output)
+    print(json.dumps(report) if as_json else _told(report, stream.name, test))
+    if history.interrupted:
+        say(f"stopped by Ctrl-C after {report['rows']:,} rows; the model has learned those.")
+        sys.exit(130)
+
+
+def _keep_parameters(model: Model, given: dict[str, Any]) -> None:
+    """Let a model go on with its own parameters; what is asked of this run is how to read the data."""
+    for name in ("n_passes", "shuffle", "random_state"):
+        model.parameters[name] = given[name]
+
+
+def _classes(text: str | None) -> list[Any] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise ValueError(f"--classes must name two classes, as A,B. Got {text!r} instead.")
+    try:
+        return [float(name) for name in names]
+    except ValueError:
+        return names
+
+
+def _report(model: Model, history: History, tested: float | None, output: str | None) -> dict[str, Any]:
+    columns, weights = model.members()
+    seconds = history.seconds[-1]
+    assert model.classes is not None
+    return {
+        "rows": history.rows[-1],
+        "seconds": seconds,
+        "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
+        "error_while_learning": history.error[-1],
+        "loss_while_learning": history.loss[-1],
+        "accuracy_on_test": tested,
+        "n_features": model.n_features,
+        "n_selected": len(columns),
+        "selected": [model.name_of(column) for column in columns.tolist()],
+        "weights": np.asarray(weights, dtype=float).tolist(),
+        "classes": [shown(label) for label in model.classes.tolist()],
+        "lines_skipped": history.n_skipped,
+        "interrupted": history.interrupted,
+        "model": output,
+    }
+
+
+def _told(report: dict[str, Any], data: str, test: str | None) -> str:
+    lines = [
+        f"{data}: {report['rows']:,} rows, {report['n_features']:,} columns, classes {' and '.join(report['classes'])}",
+        f"kept {report['n_selected']:,} features, best first: {' '.join(report['selected'][:10])}"
+        + (" …" if report["n_selected"] > 10 else ""),
+        f"error while learning {report['error_while_learning']:.2%}",
+    ]
+    if report["accuracy_on_test"] is not None:
+        lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
+    speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""
+    lines.append(f"{report['seconds']:.2f} s{speed}")
+    if report["model"]:
+        lines.append(f"wrote {report['model']}, {Path(report['model']).stat().st_size:,} bytes")
+    return "\n".join(lines)

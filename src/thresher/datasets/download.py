@@ -1,0 +1,105 @@
+"""Fetching a file: it resumes where it broke off, is checked, and then is there whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from thresher.progress import progress_bar
+
+TIMEOUT = 30.0  # seconds without a byte
+TRIES = 4
+_BLOCK = 1 << 18
+
+
+def download(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    check: Callable[[Path], None] | None = None,
+    progress: bool = False,
+) -> None:
+    """Fetch `url` to `target`.
+
+    What has come so far lies beside the target as `….part`; a later call goes on from there. A connection that breaks
+    or stalls is tried again a few times. The file is renamed into place only after its checksum, or `check`, has
+    passed; one that fails is removed, since going on from it would be of no use.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    for turn in range(TRIES):
+        try:
+            _fetch_rest(url, part, progress)
+            break
+        except urllib.error.HTTPError as error:
+            raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
+        except OSError as error:
+            if turn == TRIES - 1:
+                raise OSError(
+                    f"{url}: could not be fetched ({_reason(error)}); what has come is kept, try again to go on."
+                ) from None
+            time.sleep(0.1 * 2**turn)
+    try:
+        if sha256 is not None and _digest(part) != sha256:
+            raise ValueError("its checksum is not the known one")
+        if check is not None:
+            check(part)
+    except ValueError as error:
+        part.unlink()
+        raise ValueError(f"{url}: what came is not the data set: {error}.") from None
+    part.replace(target)
+
+
+def _fetch_rest(url: str, part: Path, progress: bool) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # nothing is left to send: we had it all
+            return
+        raise
+    with answer:
+        resumed = answer.status == 206
+        if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            part.unlink()
+            raise OSError("the server sent another range than it was asked for")
+        length = answer.headers.get("Content-Length")
+        expected = None if length is None else int(length)
+        got = 0
+        with (
+            part.open("ab" if resumed else "wb") as file,
+            progress_bar(f"fetching {part.stem}", _Size(expected), 1, progress) as bar,
+        ):
+            while block := answer.read(_BLOCK):
+                file.write(block)
+                got += len(block)
+                bar.advance(len(block), 0, None)
+            file.flush()
+            os.fsync(file.fileno())
+        if expected is not None and got < expected:
+            raise OSError(f"the connection broke off after {got:,} of {expected:,} bytes")
+
+
+class _Size:
+    """How much a progress bar has to show."""
+
+    def __init__(self, n_bytes: int | None) -> None:
+        self.n_bytes = n_bytes
+        self.n_rows: int | None = None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _reason(error: Any) -> str:
+    return str(getattr(error, "reason", error) or error)

@@ -1,0 +1,166 @@
+"""Public data sets: where they are here, and where they can be had."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.datasets.download import download
+from thresher.streams import open_stream
+
+_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A data set: its file, its shape, and its public home where the file can be had in this form."""
+
+    name: str
+    files: tuple[str, ...]  # any of them will do; the first is what a download is called
+    n_rows: int
+    n_features: int
+    n_nonzeros: int
+    n_classes: int
+    description: str
+    url: str | None = None
+    sha256: str | None = None
+
+
+KNOWN = {
+    known.name: known
+    for known in (
+        Known("relathe", ("relathe.svm.xz",), 1_427, 4_322, 120_000, 2, "20 newsgroups, religion or atheism"),
+        Known("basehock", ("basehock.svm.xz",), 1_993, 4_862, 134_253, 2, "20 newsgroups, baseball or hockey"),
+        Known("pcmac", ("pcmac.svm.xz",), 1_943, 3_289, 93_185, 2, "20 newsgroups, PC or Mac hardware"),
+        Known("ccat", ("ccat.svm.xz",), 27_613, 47_236, 2_144_845, 2, "RCV1 news, topic CCAT or not"),
+        Known(
+            "news20",
+            ("news20.binary.bz2",),
+            19_996,
+            1_355_191,
+            9_097_916,
+            2,
+            "20 newsgroups in two halves; rows are grouped, so shuffle",
+            f"{_LIBSVM}/binary/news20.binary.bz2",
+            "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
+        ),
+        Known(
+            "news20.multiclass",
+            ("news20.bz2", "news20.multiclass.svm.xz"),
+            15_935,
+            62_061,
+            1_272_569,
+            20,
+            "20 newsgroups, all of them",
+            f"{_LIBSVM}/multiclass/news20.bz2",
+        ),
+        Known(
+            "w8a",
+            ("w8a", "w8a.svm.xz"),
+            49_749,
+            300,
+            579_586,
+            2,
+            "web pages; few columns, few of one class",
+            f"{_LIBSVM}/binary/w8a",
+        ),
+    )
+}
+
+
+def find(name: str) -> Path | None:
+    """Return the file of a data set, if it is here: in $THRESHER_DATA, in shared/data beside us, or in the cache."""
+    known = _known(name)
+    for folder in _folders():
+        for file in known.files:
+            if (folder / file).is_file():
+                return folder / file
+    return None
+
+
+def fetch(name: str, *, progress: bool = False) -> Path:
+    """Return the file of a data set; where it is not here, fetch it from its public home into the user's cache."""
+    known = _known(name)
+    here = find(name)
+    if here is not None:
+        return here
+    if known.url is None:
+        raise FileNotFoundError(
+            f"{name}: the data are not here and have no public home in this form; "
+            f"put {known.files[0]} into the folder that THRESHER_DATA names."
+        )
+    target = cache_folder() / known.files[0]
+    download(known.url, target, sha256=known.sha256, check=lambda path: _check_shape(path, known), progress=progress)
+    return target
+
+
+def load(name: str) -> tuple[Any, NDArray[Any]]:
+    """Load a public data set as a CSR matrix and labels; it is fetched if it is not here.
+
+    Parameters
+    ----------
+    name : str
+        One of those that `thresher data list` shows.
+
+    Returns
+    -------
+    X : csr_matrix of float32
+    y : array
+
+    Examples
+    --------
+    >>> from thresher import datasets
+    >>> X, y = datasets.load("basehock")  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (1993, 4862)
+    """
+    import scipy.sparse as sp
+
+    known = _known(name)
+    batches = list(open_stream(fetch(name), "svmlight", zero_based=False).batches())
+    starts, offset = [np.zeros(1, np.int64)], 0
+    for batch in batches:
+        starts.append(batch.indptr[1:].astype(np.int64) + offset)
+        offset += len(batch.data)
+    ids = np.concatenate([batch.indices for batch in batches]) - 1
+    values = np.concatenate([batch.data for batch in batches])
+    X = sp.csr_matrix((values, ids, np.concatenate(starts)), shape=(known.n_rows, known.n_features))
+    X.has_canonical_format = True
+    return X, np.concatenate([batch.labels for batch in batches])
+
+
+def cache_folder() -> Path:
+    """Return where downloads go."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher"
+
+
+def _folders() -> Iterator[Path]:
+    if named := os.environ.get("THRESHER_DATA"):
+        yield Path(named)
+    yield Path(__file__).parents[4] / "shared" / "data"
+    yield Path("..") / "shared" / "data"
+    yield cache_folder()
+
+
+def _known(name: str) -> Known:
+    if name not in KNOWN:
+        raise ValueError(f"there is no data set {name!r}; there are {', '.join(KNOWN)}.")
+    return KNOWN[name]
+
+
+def _check_shape(path: Path, known: Known) -> None:
+    """Raise ValueError unless the file holds the rows, columns and nonzeros that the data set has."""
+    n_rows = n_nonzeros = largest = 0
+    for batch in open_stream(path, "svmlight").batches():
+        n_rows += batch.n_rows
+        n_nonzeros += len(batch.data)
+        largest = max(largest, batch.largest_id)
+    found, expected = (n_rows, largest, n_nonzeros), (known.n_rows, known.n_features, known.n_nonzeros)
+    if found != expected:
+        raise ValueError(f"it has rows, columns and nonzeros {found}, not {expected}")

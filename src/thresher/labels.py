@@ -1,0 +1,165 @@
+"""Labels and their codes: 0 for the first class in sorted order, 1 for the second."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Labels: TypeAlias = NDArray[Any]
+Codes: TypeAlias = NDArray[np.int32]
+
+
+def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
+    """Return each label's code, and the classes, which are those of y where none are given."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
+    known = np.unique(labels) if classes is None else classes
+    if len(known) != 2:
+        found = ", ".join(repr(label) for label in known[:5].tolist()) + (", …" if len(known) > 5 else "")
+        if len(known) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass. "
+                f"There are {len(known)} classes ({found}): keep two, or train one model for each class."
+            )
+        if not found:
+            raise ValueError("y is empty: there is nothing to learn from.")
+        raise ValueError(f"There is 1 class ({found}), but two are needed: add rows of the other.")
+    second = labels == known[1]
+    strange = ~(second | (labels == known[0]))
+    if np.any(strange):
+        row = int(np.flatnonzero(strange)[0])
+        raise ValueError(f"y[{row}] is {labels[row]!r}, which is not in classes={known.tolist()}.")
+    return second.astype(np.int32), known
+
+
+def class_weights(given: Any, codes: Codes, classes: Labels) -> NDArray[np.float64]:
+    """Return the weight of each class."""
+    if isinstance(given, str):  # "balanced"
+        counts = np.bincount(codes, minlength=len(classes))
+        return len(codes) / (len(classes) * counts)
+    known = classes.tolist()
+    for label, weight in given.items():
+        if label not in known:
+            raise ValueError(f"class_weight names class {label!r}, which is not among the classes {known}.")
+        if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
+            raise ValueError(f"class_weight[{label!r}] is {weight!r}: weights must be finite and not negative.")
+    return np.array([given.get(label, 1.0) for label in known], dtype=np.float64)
+
+
+class LabelRuns:
+    """Watches the order of labels: rows sorted by label ruin any online learner."""
+
+    def __init__(self) -> None:
+        self._n_rows = self._n_second = self._n_runs = 0
+        self._last = -1
+
+    def add(self, codes: Codes) -> None:
+        """Look at the next rows."""
+        if len(codes) == 0:
+            return
+        self._n_rows += len(codes)
+        self._n_second += int(codes.sum())
+        self._n_runs += int(np.count_nonzero(np.diff(codes))) + int(codes[0] != self._last)
+        self._last = int(codes[-1])
+
+    def warn_if_sorted(self, name: str) -> None:
+        """Warn if there are far fewer runs of equal labels than the 2·n₀·n₁/n or so that random order has."""
+        expected = 2 * self._n_second * (self._n_rows - self._n_second) / max(1, self._n_rows)
+        if expected >= 100 and self._n_runs < expected / 10:
+            warn(
+                f"{name}: the labels come in {self._n_runs} long runs, where random order has about {expected:.0f}. "
+                "An online learner forgets what it saw long ago: train with shuffle=True (--shuffle).",
+                UserWarning,
+            )
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the caller outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("thresher.", "sklearn.")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+class StrangeLabelError(ValueError):
+    """A label that is neither of the two classes; `row` is its row in the batch."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class ClassesOfAStream:
+    """The two classes of a stream, as they turn up.
+
+    A stream can't be asked for its classes before it is read, so the first label gets a provisional code: 1 if it is a
+    positive number, else 0. `in_order` tells at the end whether the codes came out in sorted order.
+    """
+
+    def __init__(self, classes: Labels | None = None) -> None:
+        self._known: list[Any] = [] if classes is None else classes.tolist()
+        self._given = classes is not None
+        self._first_code = 0
+
+    def encode(self, labels: Labels) -> Codes:
+        """Return the codes of a batch's labels; a third class is an error that names the row."""
+        if any(isinstance(label, str) for label in self._known) != (labels.dtype.kind == "U") and self._known:
+            labels = self._same_type(labels)
+        codes = np.full(len(labels), -1, dtype=np.int32)
+        for label in self._known:
+            codes[labels == label] = self._code(label)
+        while (strange := np.flatnonzero(codes < 0)).size:
+            label = labels[strange[0]].item()
+            if len(self._known) == 2:
+                self._refuse(int(strange[0]), label)
+            if not self._known:
+                self._first_code = int(not isinstance(label, str) and label > 0)
+            self._known.append(label)
+            codes[labels == label] = self._code(label)
+        return codes
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the lesser label has code 0."""
+        return self._code(min(self._known)) == 0
+
+    def classes(self) -> Labels:
+        """Return the classes, sorted; fewer than two are an error."""
+        if len(self._known) == 0:
+            raise ValueError("there are no rows: nothing can be learned.")
+        if len(self._known) == 1:
+            raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
+        return np.array(sorted(self._known))
+
+    def _code(self, label: Any) -> int:
+        place = self._known.index(label)
+        return place if self._given else self._first_code ^ place
+
+    def _same_type(self, labels: Labels) -> Labels:
+        """Turn numbers into words, if words have turned up among them."""
+        if labels.dtype.kind == "U":
+            self._known = [shown(label) for label in self._known]
+            return labels
+        return np.array([shown(label) for label in labels.tolist()])
+
+    def _refuse(self, row: int, label: Any) -> None:
+        known = " and ".join(shown(known) for known in self._known)
+        fix = (
+            "drop the row, or give other classes" if self._given
+            else "only two can be learned; --classes A,B (classes=) names them"
+        )  # fmt: skip
+        raise StrangeLabelError(row, f"the label {shown(label)} is a third class beside {known}: {fix}.")
+
+
+def shown(label: Any) -> str:
+    """Return a label as a file would write it: 1 rather than 1.0."""
+    if isinstance(label, str):
+        return label
+    number = float(label)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

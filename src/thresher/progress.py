@@ -1,0 +1,65 @@
+"""Progress on stderr, and only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Bar(Protocol):
+    """What a job tells its progress bar."""
+
+    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
+        """So many bytes and rows more; the error so far, where there is one."""
+
+
+class Source(Protocol):
+    """What a bar must know of a stream."""
+
+    n_bytes: int | None
+    n_rows: int | None
+
+
+@contextmanager
+def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iterator[Bar]:
+    """Show rows and megabytes a second, the error so far and the time left, while the block runs."""
+    if not (wanted and sys.stderr.isatty()):
+        yield _Silence()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    in_bytes = stream.n_bytes is not None
+    size = stream.n_bytes if in_bytes else stream.n_rows
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    ) as shown:  # fmt: skip
+        task = shown.add_task(what, total=None if size is None else size * n_passes, told="")
+        yield _Shown(shown, task, in_bytes)
+
+
+class _Silence:
+    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
+        pass
+
+
+class _Shown:
+    def __init__(self, progress: Any, task: Any, in_bytes: bool) -> None:
+        self._progress, self._task, self._in_bytes = progress, task, in_bytes
+        self._n_bytes = self._n_rows = 0
+        self._started = time.perf_counter()
+
+    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
+        self._n_bytes += n_bytes
+        self._n_rows += n_rows
+        seconds = max(1e-9, time.perf_counter() - self._started)
+        told = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s"
+        if self._n_bytes:
+            told += f", {self._n_bytes / seconds / 1e6:,.0f} MB/s"
+        if error is not None:
+            told += f", error {error:.2%}"
+        self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, told=told)

@@ -1,0 +1,110 @@
+"""Rows on their way into the core: any CSR matrix in, a checked batch or a clear error out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+
+# Rows are learned in blocks of about this many nonzeros, some 10 ms each, so that Ctrl-C is heard between two of them.
+BLOCK_NONZEROS = 4_000_000
+
+
+class Rows(Protocol):
+    """Rows in CSR."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+
+
+class Csr(Rows, Protocol):
+    """What a model needs of a sparse matrix; scipy's csr_matrix and csr_array have it."""
+
+    def copy(self) -> Csr: ...  # noqa: D102
+
+    def sum_duplicates(self) -> None: ...  # noqa: D102
+
+
+class NotCanonicalError(Exception):
+    """The ids of a row are unsorted or repeated; a sorted copy of the matrix can be learned."""
+
+
+def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into blocks of about BLOCK_NONZEROS values."""
+    step = max(1, int(n_rows * BLOCK_NONZEROS / max(1, n_values)))
+    for begin in range(0, n_rows, step):
+        yield begin, min(begin + step, n_rows)
+
+
+def as_batch(X: Csr, id_base: int) -> _core.Batch:
+    """Hand X to the core; nothing is copied if its arrays have a type that the core reads and columns are ids."""
+    if X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu":
+        raise ValueError(f"X.indices and X.indptr must hold whole numbers. Got {X.indices.dtype} and {X.indptr.dtype}.")
+    if len(X.indptr) != X.shape[0] + 1:
+        raise ValueError(
+            f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
+        )
+    values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)
+    ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
+    if id_base or len(X.data) >= 2**31:
+        ids = ids.astype(np.int64, copy=False) + id_base
+    return _core.Batch(
+        np.ascontiguousarray(X.indptr, dtype=ids.dtype),
+        np.ascontiguousarray(ids),
+        np.ascontiguousarray(values),
+        X.shape[1] + id_base,
+    )
+
+
+def checked_batch(learner: _core.Sofs, X: Csr, id_base: int) -> _core.Batch:
+    """Return X as a batch in which every row was found fit to learn."""
+    batch = as_batch(X, id_base)
+    fault = learner.check(batch)
+    if fault is None:
+        return batch
+    try:
+        raise_fault(fault, X, id_base)
+    except NotCanonicalError:
+        return checked_batch(learner, canonical(X), id_base)
+
+
+def trusted_batch(batch: Rows) -> _core.Batch:
+    """Return rows that one of our own readers has made, with ids of any size."""
+    rows = _core.Batch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
+    rows.trust()
+    return rows
+
+
+def canonical(X: Csr) -> Csr:
+    """Return a copy with ids in ascending order, repeated ones summed."""
+    sorted_copy = X.copy()
+    # scipy remembers a promise that the caller may have broken by writing to the arrays.
+    sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]
+    sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]
+    sorted_copy.sum_duplicates()
+    return sorted_copy
+
+
+def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
+    """Raise the error that a fault of the core stands for."""
+    kind, row, id_, value = fault
+    column = id_ - id_base
+    if kind == "unsorted":
+        raise NotCanonicalError
+    if kind == "negative_id":
+        raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
+    if kind == "id_too_large":
+        raise ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
+    if kind == "not_finite":
+        shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
+        raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
+    limit = "1e18 in size with norm=None" if abs(value) < 3.4e38 else "3.4e38 in size, the end of float32"
+    raise ValueError(f"X[{row}, {column}] is {value:g}: values must not be above {limit}. Scale the data.")

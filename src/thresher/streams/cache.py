@@ -1,0 +1,129 @@
+"""The binary cache (.thc): batches as they lie in memory, so that reading is a copy and a checksum.
+
+Layout, little-endian:
+
+    magic        8 bytes, THRESHC1
+    blocks       each an indptr, ids, values, label codes and (where weighted) importances, every array padded to 64
+                 bytes, so that a mapped file can be used as it is
+    footer       JSON: version, totals, the labels, and for each block its place, shape, id width and CRC-32
+    tail         8 bytes length and 4 bytes CRC-32 of the footer, then 8 bytes of magic
+
+A file that was cut short has no tail; any flipped bit changes a checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from isal.isal_zlib import crc32
+from numpy.typing import NDArray
+
+from thresher.files import written_whole
+from thresher.streams.pipeline import in_order
+from thresher.streams.sources import Source
+from thresher.streams.stream import Batch, DataError
+
+MAGIC = b"THRESHC1"
+VERSION = 1
+_TAIL = struct.Struct("<QI8s")
+_PAD = 64
+
+
+def write(batches: Iterator[Batch], path: str) -> int:
+    """Write batches to a cache; return the number of rows. Nothing appears at `path` before all is written."""
+    footer: dict[str, Any] = {"version": VERSION, "n_rows": 0, "n_values": 0, "blocks": []}
+    labels: dict[Any, int] = {}
+    with written_whole(path) as file:
+        file.write(MAGIC + bytes(_PAD - len(MAGIC)))
+        for batch in batches:
+            codes = np.array([labels.setdefault(label, len(labels)) for label in batch.labels.tolist()], dtype=np.int32)
+            arrays = [batch.indptr.astype(np.int32), batch.indices, batch.data, codes]
+            if batch.importances is not None:
+                arrays.append(batch.importances)
+            payload = b"".join(_padded(array) for array in arrays)
+            footer["blocks"].append(
+                {
+                    "at": file.tell(), "n_bytes": len(payload), "n_rows": batch.n_rows, "n_values": len(batch.data),
+                    "id_bytes": batch.indices.itemsize, "weighted": batch.importances is not None,
+                    "largest_id": batch.largest_id, "zero_seen": batch.zero_seen, "crc": crc32(payload),
+                }
+            )  # fmt: skip
+            footer["n_rows"] += batch.n_rows
+            footer["n_values"] += len(batch.data)
+            file.write(payload)
+        footer["labels"] = list(labels)
+        text = json.dumps(footer).encode()
+        file.write(text + _TAIL.pack(len(text), crc32(text), MAGIC))
+    return int(footer["n_rows"])
+
+
+def read_footer(source: Source) -> dict[str, Any]:
+    """Return what the end of the file says of the rest."""
+    with Path(source.path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < _PAD + _TAIL.size:
+            raise DataError(f"{source.name}: the cache is cut short; make it anew with thresher convert.")
+        file.seek(size - _TAIL.size)
+        length, crc, magic = _TAIL.unpack(file.read(_TAIL.size))
+        if magic != MAGIC or length > size - _PAD - _TAIL.size:
+            raise DataError(f"{source.name}: the cache is cut short; make it anew with thresher convert.")
+        file.seek(size - _TAIL.size - length)
+        text = file.read(length)
+    if crc32(text) != crc:
+        raise DataError(f"{source.name}: the cache is damaged; make it anew with thresher convert.")
+    footer: dict[str, Any] = json.loads(text)
+    if footer["version"] != VERSION:
+        raise DataError(f"{source.name}: cache version {footer['version']} can't be read here; {VERSION} can.")
+    return footer
+
+
+def batches(sources: list[Source], n_threads: int) -> Iterator[Batch]:
+    """Yield the rows of caches in order."""
+    return in_order(_tasks(sources), n_threads)
+
+
+def _tasks(sources: list[Source]) -> Iterator[Callable[[], Batch]]:
+    for source in sources:
+        footer = read_footer(source)
+        labels = np.array(footer["labels"])
+        row = 1
+        for number, block in enumerate(footer["blocks"], start=1):
+            yield partial(_read, source, number, block, labels, row)
+            row += block["n_rows"]
+
+
+def _read(source: Source, number: int, block: dict[str, Any], labels: NDArray[Any], first_row: int) -> Batch:
+    with Path(source.path).open("rb") as file:
+        payload = os.pread(file.fileno(), block["n_bytes"], block["at"])
+    if len(payload) != block["n_bytes"] or crc32(payload) != block["crc"]:
+        raise DataError(f"{source.name}, block {number}: the cache is damaged; make it anew with thresher convert.")
+    at = 0
+
+    def take(dtype: Any, count: int) -> NDArray[Any]:
+        nonlocal at
+        array = np.frombuffer(payload, dtype, count, at)
+        at += -(-array.nbytes // _PAD) * _PAD
+        return array
+
+    ids_type = np.int32 if block["id_bytes"] == 4 else np.int64
+    starts = take(np.int32, block["n_rows"] + 1)
+    ids = take(ids_type, block["n_values"])
+    values = take(np.float32, block["n_values"])
+    codes = take(np.int32, block["n_rows"])
+    importances = take(np.float64, block["n_rows"]) if block["weighted"] else None
+    return Batch(
+        starts.astype(ids_type, copy=False), ids, values, labels[codes], block["largest_id"], block["zero_seen"],
+        importances, block["n_bytes"], source.name, first_number=first_row, counted_in="row",
+    )  # fmt: skip
+
+
+def _padded(array: NDArray[Any]) -> bytes:
+    raw = np.ascontiguousarray(array).tobytes()
+    return raw + bytes(-len(raw) % _PAD)

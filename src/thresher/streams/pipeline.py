@@ -1,0 +1,60 @@
+"""Reading, parsing and learning at the same time: tasks run on threads, results come out in the order of the tasks."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def default_threads() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:
+    """Yield the results of the tasks in order, while the next ones are run ahead on `n_threads` threads.
+
+    At most `2 × n_threads` results wait, so memory does not depend on how many tasks there are. The iterator of tasks
+    is advanced on a thread of its own: it may read or decompress. An error in any of them is raised here, in its turn.
+    When the consumer stops early, so do the threads.
+    """
+    waiting: queue.Queue[Future[T] | BaseException | None] = queue.Queue(maxsize=2 * n_threads)
+    stop = threading.Event()
+
+    def hand_over(item: Future[T] | BaseException | None) -> None:
+        while not stop.is_set():
+            with suppress(queue.Full):
+                waiting.put(item, timeout=0.1)
+                return
+
+    def feed() -> None:
+        try:
+            for task in tasks:
+                if stop.is_set():
+                    return
+                hand_over(pool.submit(task))
+            hand_over(None)
+        except BaseException as error:
+            hand_over(error)
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="thresher-parse") as pool:
+        feeder = threading.Thread(target=feed, name="thresher-read", daemon=True)
+        feeder.start()
+        try:
+            while (item := waiting.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item.result()
+        finally:
+            stop.set()
+            feeder.join()
+            pool.shutdown(cancel_futures=True)

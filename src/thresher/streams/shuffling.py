@@ -1,0 +1,143 @@
+"""Rows in random order: a full, seeded shuffle of a stream.
+
+The rows are read once into flat arrays, in memory up to a limit and in a temporary file beyond it; each pass then takes
+them by a new permutation.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.streams.stream import Batch, DataError, Stream
+
+MEMORY_LIMIT = 1 << 30  # bytes of values and ids that are kept in memory
+_BATCH_ROWS = 4_096
+
+
+def shuffled(stream: Stream, random: np.random.Generator, memory_limit: int | None = None) -> Stream:
+    """Return a stream of the same rows in random order, another order each time it is read."""
+    if not stream.can_be_read_again:
+        raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
+    rows = _Rows(stream, MEMORY_LIMIT if memory_limit is None else memory_limit)
+    return Stream(
+        stream.name, lambda: rows.batches(random), n_bytes=stream.n_bytes, n_rows=stream.n_rows,
+        feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
+    )  # fmt: skip
+
+
+class _Rows:
+    """All rows of a stream, to be taken in any order."""
+
+    def __init__(self, stream: Stream, memory_limit: int) -> None:
+        self._stream = stream
+        self._memory_limit = memory_limit
+        self._loaded = False
+
+    def batches(self, random: np.random.Generator) -> Iterator[Batch]:
+        if not self._loaded:
+            yield from self._load()
+        order = random.permutation(len(self._labels))
+        n_bytes = self._n_bytes / max(1, len(order))
+        for begin in range(0, len(order), _BATCH_ROWS):
+            rows = order[begin : begin + _BATCH_ROWS]
+            yield self._take(rows, int(n_bytes * (begin + len(rows))) - int(n_bytes * begin))
+
+    def _load(self) -> Iterator[Batch]:
+        """Read everything once. Yields batches without rows, for the lines that were skipped."""
+        ids, values = _Store(np.dtype(np.int64)), _Store(np.dtype(np.float32))
+        lengths, labels, importances, places = [], [], [], []
+        largest, zero_seen, self._n_bytes = -1, False, 0
+        for batch in self._stream.batches():
+            if ids.n_bytes + values.n_bytes > self._memory_limit:
+                ids.move_to_disk()
+                values.move_to_disk()
+            ids.append(batch.indices.astype(np.int64, copy=False))
+            values.append(batch.data)
+            lengths.append(np.diff(batch.indptr))
+            labels.append(batch.labels)
+            importances.append(np.ones(batch.n_rows) if batch.importances is None else batch.importances)
+            places.append((batch.file, batch.counted_in, batch.first_number, batch.numbers, batch.n_rows))
+            largest, zero_seen = max(largest, batch.largest_id), zero_seen or batch.zero_seen
+            self._n_bytes += batch.n_bytes
+            if batch.skipped:
+                empty = np.zeros(0)
+                yield Batch(
+                    np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32), empty, -1, False,
+                    skipped=batch.skipped,
+                )  # fmt: skip
+        self._ids, self._values = ids.array(), values.array()
+        self._starts = np.concatenate([[0], *map(np.cumsum, [np.concatenate(lengths)])]) if lengths else np.zeros(1)
+        self._starts = self._starts.astype(np.int64)
+        self._labels = np.concatenate(labels) if labels else np.zeros(0)
+        weights = np.concatenate(importances) if importances else np.zeros(0)
+        self._importances = None if np.all(weights == 1.0) else weights
+        self._places, self._largest, self._zero_seen = places, largest, zero_seen
+        self._loaded = True
+
+    def _take(self, rows: NDArray[np.int64], n_bytes: int) -> Batch:
+        lengths = self._starts[rows + 1] - self._starts[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self._starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return _Taken(
+            starts, self._ids[at], self._values[at], self._labels[rows], self._largest, self._zero_seen,
+            None if self._importances is None else self._importances[rows], n_bytes,
+            origin=self, rows=rows,
+        )  # fmt: skip
+
+    def place(self, row: int) -> str:
+        """Say where a row came from."""
+        for file, counted_in, first, numbers, n_rows in self._places:
+            if row < n_rows:
+                return f"{file}, {counted_in} {first + int(row if numbers is None else numbers[row])}"
+            row -= n_rows
+        return self._stream.name
+
+
+class _Taken(Batch):
+    """A batch of rows that came from anywhere."""
+
+    __slots__ = ("_origin", "_rows")
+
+    def __init__(self, *arguments: Any, origin: _Rows, rows: NDArray[np.int64]) -> None:
+        super().__init__(*arguments)
+        self._origin, self._rows = origin, rows
+
+    def place(self, row: int) -> str:
+        return self._origin.place(int(self._rows[row]))
+
+
+class _Store:
+    """An array that grows, in memory or in a temporary file."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._parts: list[NDArray[Any]] = []
+        self._file: Any = None
+        self.n_bytes = 0
+
+    def append(self, part: NDArray[Any]) -> None:
+        self.n_bytes += part.nbytes
+        if self._file is None:
+            self._parts.append(part)
+        else:
+            self._file.write(part.tobytes())
+
+    def move_to_disk(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="thresher-shuffle-")  # noqa: SIM115 lives as long as the array
+            for part in self._parts:
+                self._file.write(part.tobytes())
+            self._parts.clear()
+
+    def array(self) -> NDArray[Any]:
+        if self._file is None:
+            whole = np.concatenate(self._parts) if self._parts else np.zeros(0, self._dtype)
+            self._parts.clear()
+            return whole
+        self._file.flush()
+        return np.memmap(self._file, self._dtype, "r")

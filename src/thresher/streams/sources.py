@@ -1,0 +1,174 @@
+"""Where bytes come from: paths, folders, globs, standard input; compressed or not; and what they look like."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import io
+import lzma
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+from thresher.streams.stream import DataError
+
+Path_ = str | os.PathLike[str]
+
+_COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_CONTAINERS = {b"THRESHC1": "cache", b"PAR1": "parquet", b"ARROW1\x00\x00": "arrow", b"\xff\xff\xff\xff": "arrow"}
+_ENDINGS = {
+    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".csv": "csv",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".thc": "cache",
+}  # fmt: skip
+FORMATS = ("svmlight", "vw", "csv", "parquet", "arrow", "cache")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, or standard input."""
+
+    path: str  # "-" is standard input
+    format: str
+    compression: str | None
+    n_bytes: int | None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return "standard input" if self.path == "-" else self.path
+
+
+def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
+    """Turn what the user named into files, in order; look into each to learn its compression and format."""
+    if format not in ("auto", *FORMATS):
+        raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
+    names = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not names:
+        raise ValueError("source is an empty list: name at least one file.")
+    found = [path for name in names for path in _expand(os.fspath(name))]
+    return [_look(path, format) for path in found]
+
+
+class Flow:
+    """The decompressed bytes of a source, read forwards."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._raw = stdin() if source.path == "-" else Path(source.path).open("rb")  # noqa: SIM115 closed by __exit__
+        self._file = _decompressed(self._raw, source.compression)
+        self._n_read = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._source.path != "-":
+            self._file.close()
+            self._raw.close()
+
+    @property
+    def position(self) -> int:
+        """How far we are, in bytes as they lie on the disk."""
+        return self._raw.tell() if self._source.path != "-" else self._n_read
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes, fewer only at the end; a broken archive is an error that names the file."""
+        parts, missing = [], size
+        try:
+            while missing > 0 and (part := self._file.read(missing)):
+                parts.append(part)
+                missing -= len(part)
+        except Exception as error:
+            if self._source.compression is None:
+                raise
+            # Each library has its own idea of what a broken archive raises.
+            raise DataError(
+                f"{self._source.name}: the {self._source.compression} archive is broken or cut short ({error})."
+            ) from None
+        self._n_read += size - missing
+        return b"".join(parts)
+
+
+def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
+    if compression == "gz":
+        from isal import igzip
+
+        return igzip.open(raw, "rb")  # type: ignore[no-untyped-call]
+    if compression == "zst":
+        import zstandard
+
+        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
+    if compression == "bz2":
+        return bz2.BZ2File(raw)
+    if compression == "xz":
+        return lzma.LZMAFile(raw)
+    return raw
+
+
+def _expand(name: str) -> list[str]:
+    if name == "-":
+        return ["-"]
+    path = Path(name)
+    if path.is_dir():
+        files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
+        if not files:
+            raise DataError(f"{name}: the folder has no files in it.")
+        return files
+    if path.exists():
+        return [name]
+    if glob.has_magic(name):
+        matches = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
+        if matches:
+            return matches
+        raise DataError(f"{name}: no file matches.")
+    raise FileNotFoundError(f"{name}: there is no such file.")
+
+
+def stdin() -> IO[bytes]:
+    """Return standard input, with room to look ahead."""
+    return sys.stdin.buffer
+
+
+def _look(path: str, format: str) -> Source:
+    if path == "-":
+        head, n_bytes = stdin().peek(1)[:4096], None  # type: ignore[attr-defined]
+    else:
+        try:
+            with Path(path).open("rb") as file:
+                head = file.read(4096)
+                n_bytes = os.fstat(file.fileno()).st_size
+        except PermissionError:
+            raise DataError(f"{path}: may not be read.") from None
+    compression = next((kind for magic, kind in _COMPRESSIONS.items() if head.startswith(magic)), None)
+    source = Source(path, "svmlight", compression, n_bytes)
+    if compression is not None and path != "-":
+        with Flow(source) as flow:
+            head = flow.read(4096)
+    elif compression is not None:
+        head = b""
+    if format == "auto":
+        format = _format(path, head, source)
+    if format in ("parquet", "arrow", "cache") and (compression is not None or path == "-"):
+        raise DataError(f"{source.name}: {format} files are read from the disk, uncompressed.")
+    return Source(path, format, compression, n_bytes)
+
+
+def _format(path: str, head: bytes, source: Source) -> str:
+    for magic, kind in _CONTAINERS.items():
+        if head.startswith(magic):
+            return kind
+    if head[8:9] == b"{" and b'"__metadata__"' in head:
+        raise DataError(f"{source.name}: this is a model, not data.")
+    name = path.removesuffix(f".{source.compression}") if source.compression else path
+    ending = Path(name).suffix.lower()
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    line = next((line for line in io.BytesIO(head) if line.strip() and not line.startswith(b"#")), b"")
+    if b"|" in line:
+        return "vw"
+    if b"," in line and b":" not in line:
+        return "csv"
+    return "svmlight"
