@@ -14,6 +14,7 @@ demo: $(VENV)/.installed  ## the main job on generated data
 	@$(BIN)/thresher demo
 
 test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Python and a C++ compiler
+	@mkdir -p build
 	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_TESTS=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/core-tests.log || (cat build/core-tests.log; exit 1)
 	$(BIN)/cmake --build build/core-tests
@@ -56,7 +57,7 @@ $(VENV)/.installed: $(VENV)/.made $(CORE)
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group test
-	@mkdir -p build && touch $@
+	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group lint

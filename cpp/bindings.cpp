@@ -5,9 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,10 +18,14 @@
 #include "thresher/learners/sofs.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/normal.hpp"
+#include "thresher/readers/ranges.hpp"
+#include "thresher/readers/svmlight.hpp"
+#include "thresher/readers/vw.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector.hpp"
 #include "thresher/simd.hpp"
 #include "thresher/synth.hpp"
+#include "thresher/writers/svmlight.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,9 +57,9 @@ class Batch {
     Batch(AnyArray starts, AnyArray ids, AnyArray values, std::int64_t n_features)
         : starts_(std::move(starts)), ids_(std::move(ids)), values_(std::move(values)), n_features_(n_features) {
         if (values_.dtype() == nb::dtype<float>())
-            pointers_.single = static_cast<const float*>(values_.data());
+            pointers_.narrow = static_cast<const float*>(values_.data());
         else if (values_.dtype() == nb::dtype<double>())
-            pointers_.twice = static_cast<const double*>(values_.data());
+            pointers_.wide = static_cast<const double*>(values_.data());
         else
             throw nb::type_error("values must be float32 or float64");
         if (starts_.dtype() != ids_.dtype() || (!is<std::int32_t>() && !is<std::int64_t>()))
@@ -66,6 +73,12 @@ class Batch {
 
     void check_rows(std::size_t begin, std::size_t end) const {
         if (begin > end || end > n_rows()) throw nb::index_error("rows out of range");
+    }
+
+    // Ids index memory, so only rows that were looked at may be used: checked here, or made by our own readers.
+    void trust() { trusted_ = true; }
+    void demand_trust() const {
+        if (!trusted_) throw nb::value_error("the batch was not checked");
     }
 
   private:
@@ -91,6 +104,7 @@ class Batch {
     AnyArray starts_, ids_, values_;
     Values pointers_;
     std::int64_t n_features_;
+    bool trusted_ = false;
 };
 
 const char* name(Fault::Kind kind) {
@@ -128,6 +142,30 @@ void check_size(const char* what, const std::optional<Array<const T>>& array, st
     if (array && array->size() != n) throw nb::value_error((std::string(what) + " must have one entry a row").c_str());
 }
 
+constexpr std::array<std::pair<const char*, std::uint64_t Counters::*>, 6> kCounters{{
+    {"n_samples", &Counters::n_samples},
+    {"n_updates", &Counters::n_updates},
+    {"n_mistakes", &Counters::n_mistakes},
+    {"n_undecided_first", &Counters::n_undecided_first},
+    {"n_undecided_second", &Counters::n_undecided_second},
+    {"n_saturated", &Counters::n_saturated},
+}};
+
+// As float64, exact up to 2^53: the counts in the order above, then the loss.
+std::vector<double> as_numbers(const Counters& counters) {
+    std::vector<double> out;
+    for (const auto& [name, counter] : kCounters) out.push_back(static_cast<double>(counters.*counter));
+    out.push_back(counters.loss);
+    return out;
+}
+
+Counters from_numbers(const double* numbers) {
+    Counters counters;
+    for (const auto& [name, counter] : kCounters) counters.*counter = static_cast<std::uint64_t>(*numbers++);
+    counters.loss = *numbers;
+    return counters;
+}
+
 // The Python face of a selector; the same for every learner.
 template <class Learner, class Memory, class... Make>
 void bind_selector(nb::module_& m, const char* name, Make&&... make) {
@@ -139,17 +177,16 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
         .def("reserve", &S::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "check",
-            [](const S& self, const Batch& batch, std::size_t begin, std::size_t end) {
-                batch.check_rows(begin, end);
+            [](const S& self, Batch& batch) {
                 Fault fault;
                 {
                     nb::gil_scoped_release release;
-                    fault =
-                        batch.visit([&](const auto& csr) { return self.check(csr, batch.n_features(), begin, end); });
+                    fault = batch.visit([&](const auto& csr) { return self.check(csr, batch.n_features()); });
                 }
+                if (fault.kind == Fault::Kind::none) batch.trust();
                 return describe(fault);
             },
-            "batch"_a, "begin"_a, "end"_a)
+            "batch"_a)
         .def(
             "learn",
             [](S& self, const Batch& batch, Array<const std::int32_t> classes,
@@ -159,6 +196,7 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
                 check_size<std::int32_t>("classes", classes, batch.n_rows());
                 check_size("importances", importances, batch.n_rows());
                 check_size("order", order, batch.n_rows());
+                if (!check) batch.demand_trust();
                 Lesson lesson{classes.data(),
                               importances ? importances->data() : nullptr,
                               order ? order->data() : nullptr,
@@ -181,6 +219,7 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
             "score",
             [](S& self, const Batch& batch, std::size_t begin, std::size_t end, bool with_variance) {
                 batch.check_rows(begin, end);
+                batch.demand_trust();
                 std::vector<double> margins(end - begin), variances(with_variance ? end - begin : 0);
                 {
                     nb::gil_scoped_release release;
@@ -191,6 +230,7 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
                 return nb::make_tuple(new_array(std::move(margins)), new_array(std::move(variances)));
             },
             "batch"_a, "begin"_a, "end"_a, "with_variance"_a)
+        .def("swap_classes", &S::swap_classes, nb::call_guard<nb::gil_scoped_release>())
         .def("members",
              [](const S& self) {
                  auto members = self.members();
@@ -200,12 +240,10 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
         .def_prop_ro("n_sifts", &S::n_sifts)
         .def_prop_ro("counters",
                      [](const S& self) {
-                         const Counters c = self.counters();
+                         const Counters counters = self.counters();
                          nb::dict out;
-                         out["n_samples"] = c.n_samples;
-                         out["n_updates"] = c.n_updates;
-                         out["n_mistakes"] = c.n_mistakes;
-                         out["n_saturated"] = c.n_saturated;
+                         for (const auto& [name, counter] : kCounters) out[name] = counters.*counter;
+                         out["loss"] = counters.loss;
                          return out;
                      })
         .def("state",
@@ -218,27 +256,26 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
                  std::vector<float> cells(state.cells.size() * width), intercept(width);
                  if (!cells.empty()) std::memcpy(cells.data(), state.cells.data(), cells.size() * sizeof(float));
                  std::memcpy(intercept.data(), &state.intercept, sizeof(state.intercept));
-                 const Counters& c = state.counters;
-                 return nb::make_tuple(
-                     new_array(std::move(state.ids)), new_array(std::move(cells)), new_array(std::move(intercept)),
-                     new_array(std::vector<std::uint64_t>{c.n_samples, c.n_updates, c.n_mistakes, c.n_saturated}));
+                 return nb::make_tuple(new_array(std::move(state.ids)), new_array(std::move(cells)),
+                                       new_array(std::move(intercept)), new_array(as_numbers(state.counters)));
              })
         .def(
             "restore",
             [](S& self, Array<const std::int64_t> ids, Array<const float> cells, Array<const float> intercept,
-               Array<const std::uint64_t> counters) {
-                if (cells.size() != ids.size() * width || intercept.size() != width || counters.size() != 4)
+               Array<const double> counters) {
+                if (cells.size() != ids.size() * width || intercept.size() != width ||
+                    counters.size() != kCounters.size() + 1)
                     throw nb::value_error("the saved state has arrays of the wrong size");
                 for (std::size_t i = 0; i < ids.size(); ++i)
-                    if (ids.data()[i] < 0 || (i > 0 && ids.data()[i] <= ids.data()[i - 1]))
-                        throw nb::value_error("the saved ids must be ascending and not negative");
+                    if (ids.data()[i] < 0 || ids.data()[i] >= static_cast<std::int64_t>(kIdLimit) ||
+                        (i > 0 && ids.data()[i] <= ids.data()[i - 1]))
+                        throw nb::value_error("the saved ids must be ascending and in range");
                 typename S::State state;
                 state.ids.assign(ids.data(), ids.data() + ids.size());
                 state.cells.resize(ids.size());
                 if (!state.cells.empty()) std::memcpy(state.cells.data(), cells.data(), cells.size() * sizeof(float));
                 std::memcpy(&state.intercept, intercept.data(), sizeof(state.intercept));
-                const std::uint64_t* c = counters.data();
-                state.counters = {c[0], c[1], c[2], c[3]};
+                state.counters = from_numbers(counters.data());
                 nb::gil_scoped_release release;
                 self.restore(state);
             },
@@ -301,6 +338,77 @@ void bind_normal(nb::module_& m) {
         "z"_a);
 }
 
+template <class T>
+NewArray<T> new_array(Column<T>& column) {
+    const std::size_t n = column.size();
+    T* data = column.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return NewArray<T>(data, {n}, owner);
+}
+
+template <class Id>
+nb::object describe(TextRows<Id>& rows) {
+    nb::list bad;
+    for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, line.what));
+    nb::object labels = rows.texts.empty() ? nb::cast(new_array(rows.labels)) : nb::cast(rows.texts);
+    nb::object importances = rows.weighted ? nb::cast(new_array(rows.importances)) : nb::none();
+    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), labels, importances,
+                          new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen);
+}
+
+// Reads text whose last byte is followed by '\0', with narrow ids if they do and wide ones if they must.
+nb::object read_text(const std::string& format, std::string_view text, bool skip_bad) {
+    auto read = [&]<class Id>(Id) {
+        return format == "vw" ? read_vw<Id>(text, skip_bad) : read_svmlight<Id>(text, skip_bad);
+    };
+    std::optional<TextRows<std::int32_t>> narrow;
+    std::optional<TextRows<std::int64_t>> wide;
+    {
+        nb::gil_scoped_release release;
+        narrow.emplace(read(std::int32_t{}));
+        if (narrow->ids_too_wide) wide.emplace(read(std::int64_t{}));
+    }
+    return wide ? describe(*wide) : describe(*narrow);
+}
+
+void bind_readers(nb::module_& m) {
+    m.def(
+        "read_text",
+        [](const std::string& format, nb::bytes text, bool skip_bad) {
+            return read_text(format, {text.c_str(), text.size()}, skip_bad);
+        },
+        "format"_a, "text"_a, "skip_bad"_a);
+    m.def(
+        "read_text_range",
+        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad) {
+            LineRange range;
+            {
+                nb::gil_scoped_release release;
+                range = read_line_range(file, begin, end);
+            }
+            return read_text(format, range.text(), skip_bad);
+        },
+        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a);
+}
+
+void bind_writers(nb::module_& m) {
+    m.def(
+        "write_svmlight",
+        [](const Batch& batch, std::int64_t shift, const std::vector<std::string>& labels) {
+            if (labels.size() != batch.n_rows()) throw nb::value_error("labels must have one entry a row");
+            std::string text;
+            {
+                nb::gil_scoped_release release;
+                text = batch.visit([&](const auto& csr) {
+                    if (csr.values.narrow == nullptr) throw std::invalid_argument("values must be float32");
+                    return write_svmlight(csr, shift, [&](std::size_t r) { return std::string_view(labels[r]); });
+                });
+            }
+            return nb::bytes(text.data(), text.size());
+        },
+        "batch"_a, "shift"_a, "labels"_a);
+}
+
 void bind_synth(nb::module_& m) {
     nb::class_<Synth>(m, "Synth")
         .def(
@@ -324,7 +432,7 @@ void bind_synth(nb::module_& m) {
                 nb::gil_scoped_release release;
                 self.rows(first, n, ids.data(), values.data(), labels.data());
             },
-            "first"_a, "ids"_a, "values"_a, "labels"_a);
+            "first"_a, "ids"_a.noconvert(), "values"_a.noconvert(), "labels"_a.noconvert());
 }
 
 }  // namespace
@@ -333,16 +441,20 @@ NB_MODULE(_core, m) {
     m.doc() = "The C++ core of thresher.";
     nb::class_<Batch>(m, "Batch")
         .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
-             "n_features"_a);
+             "n_features"_a)
+        .def("trust", &Batch::trust);
     bind_simd(m);
     bind_columns(m);
     bind_normal(m);
+    bind_readers(m);
+    bind_writers(m);
     bind_synth(m);
 
     using SofsSelector = Selector<Sofs, DenseMemory<Sofs::kWidth>>;
     bind_selector<Sofs, DenseMemory<Sofs::kWidth>>(
         m, "Sofs", "__init__",
         [](SofsSelector* self, std::uint64_t budget, const std::string& norm, bool fit_intercept, double gamma) {
+            if (budget == 0) throw nb::value_error("budget must be at least 1");
             new (self) SofsSelector({budget, norm_by_name(norm), fit_intercept, {gamma}});
         },
         "budget"_a, "norm"_a, "fit_intercept"_a, "gamma"_a);

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 @dataclass
 class SofsOracle:
-    """SOFS as the design states it, with state in `dtype` (float32 is what the product stores)."""
+    """SOFS as docs/sofs.md states it, with state in `dtype` (float32 is what the product stores)."""
 
     budget: int
     gamma: float = 1.0
@@ -66,7 +66,7 @@ class SofsOracle:
         if loss <= 0:
             return
         self.n_updates += 1
-        gamma = self.gamma / importance
+        gamma = max(self.gamma / importance, 1e-30)
         alpha = self.dtype(y * loss / (self.total(x * gain) + gamma))
         moved = mean + alpha * gain
         grown = excess + x * x * self.dtype(1.0 / gamma)

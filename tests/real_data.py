@@ -17,16 +17,17 @@ BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 @cache
 def load(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
-    path = Path(os.environ.get("THRESHER_DATA", BESIDE)) / f"{name}.svm.xz"
+    folder = Path(os.environ.get("THRESHER_DATA", BESIDE))
+    path = folder / f"{name}.svm.xz"
     if not path.exists():
-        pytest.skip(f"{path.name} is in neither $THRESHER_DATA nor {BESIDE}")
+        pytest.skip(f"{path.name} is not in {folder} ($THRESHER_DATA)")
     with lzma.open(path) as file:
         X, y = load_svmlight_file(file, dtype=np.float32)
     return X, y
 
 
 def split(name: str, n_train: int, repetition: int) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix, np.ndarray]:
-    """Return training rows and the rest, by the permutation that the design's table was measured with."""
+    """Return training rows and the rest, by a seeded permutation."""
     X, y = load(name)
     order = np.random.default_rng(1000 + repetition).permutation(X.shape[0])
     train, test = order[:n_train], order[n_train:]

@@ -29,6 +29,7 @@ def assert_same_bits(a: SOFS, b: SOFS) -> None:
     np.testing.assert_array_equal(a.selected_, b.selected_)
 
 
+@pytest.mark.filterwarnings("ignore:The precision of every feature")  # rows of values too small to square
 class TestOracle:
     """The product has the members and the weights of a naive implementation, to the bit."""
 
@@ -95,7 +96,7 @@ class TestSameBits:
     def test_blocks_of_a_long_fit(self, monkeypatch):
         X, y = random_problem(500, 100, 0.1, seed=1)
         whole = SOFS(20).fit(X, y)
-        monkeypatch.setattr("thresher.model._BLOCK_NONZEROS", 37)
+        monkeypatch.setattr("thresher.rows.BLOCK_NONZEROS", 37)
         assert_same_bits(whole, SOFS(20).fit(X, y))
 
     @given(problems(), budgets)
@@ -197,6 +198,13 @@ class TestPrecision:
         assert model.members()[1][0] < before
         assert model.counters["n_saturated"] == 1_001
 
+    def test_an_intercept_does_not_hide_it(self):
+        X, y = random_problem(50, 20, 0.5, seed=0)
+        with pytest.warns(RuntimeWarning, match="end of float32"):
+            SOFS(5, norm=None, fit_intercept=True).fit(X * np.float32(1e-25), y)
+        X = sp.csr_matrix((50, 20))
+        SOFS(5, gamma=1e300, fit_intercept=True).fit(X, y)  # no feature, nothing to tell; warnings are errors here
+
     def test_a_gamma_that_lets_nothing_grow(self):
         X, y = random_problem(50, 20, 0.5, seed=0)
         with pytest.warns(RuntimeWarning, match="end of float32"):
@@ -219,9 +227,10 @@ class TestPrecision:
     @pytest.mark.filterwarnings("ignore:The precision of every feature")
     def test_extreme_parameters_stay_finite(self):
         X, y = random_problem(200, 30, 0.3, seed=4)
-        X.data *= 1e17
-        for gamma in (1e-300, 1e-30, 1e30):
-            model = SOFS(10, gamma=gamma, norm=None).fit(X, y)
+        for scale, norm, gamma, weight in itertools.product(
+            (1.0, 1e17), ("l2", None), (1e-300, 1e-39, 1e-30, 1e30, 1e300), (1e-39, 1.0, 1e39)
+        ):
+            model = SOFS(10, gamma=gamma, norm=norm).fit(X * np.float32(scale), y, sample_weight=weight)
             assert np.isfinite(model.coef_.data).all()
             assert np.isfinite(model.decision_function(X)).all()
 

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thresher import datasets
-    from thresher.online import SOFS
+    from thresher.online import SOFS, load, save
+    from thresher.streams import open_stream
+    from thresher.training import train
 
-__all__ = ["SOFS", "datasets"]
+__all__ = ["SOFS", "datasets", "load", "open_stream", "save", "train"]
 
-_HOMES = {"SOFS": "thresher.online"}
+_HOMES = {
+    "SOFS": "thresher.online",
+    "load": "thresher.online",
+    "save": "thresher.online",
+    "open_stream": "thresher.streams",
+    "train": "thresher.training",
+}
 
 
 def __getattr__(name: str) -> Any:

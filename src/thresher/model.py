@@ -1,38 +1,30 @@
 """A model: a method, its parameters, its classes, and what it has learned.
 
 It takes CSR batches and needs numpy alone; estimators and the command line are shells around it.
+
+Features have *ids*, which is what the learner knows, and *columns*, which is what the user sees: column = id − id_base.
+In a matrix they are the same. Files often count from 1, and their ids are learned as written; `id_base` is then 1.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, parameters
-
-# Rows are learned in blocks of about this many nonzeros, some 10 ms each, so that Ctrl-C is heard between two of them.
-_BLOCK_NONZEROS = 4_000_000
-
-Labels: TypeAlias = NDArray[Any]
-
-
-class Csr(Protocol):
-    """What a model needs of a sparse matrix; scipy's csr_matrix and csr_array have it."""
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    data: NDArray[Any]
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
-
-    def copy(self) -> Csr: ...  # noqa: D102
-
-    def sum_duplicates(self) -> None: ...  # noqa: D102
+from thresher.labels import ClassesOfAStream, Codes, LabelRuns, Labels, class_weights, encode, warn
+from thresher.rows import (
+    Csr,
+    NotCanonicalError,
+    as_batch,
+    blocks,
+    canonical,
+    checked_batch,
+    raise_fault,
+    trusted_batch,
+)
 
 
 class Model:
@@ -51,6 +43,12 @@ class Model:
         The two labels in ascending order, once known.
     n_features : int or None
         The number of columns, once known.
+    id_base : int
+        The id of column 0.
+    feature_names : list of str or None
+        The names of the columns, where the data had names.
+    compact : bool
+        Whether only the members are left of what was learned, so that learning can't go on.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -58,51 +56,113 @@ class Model:
         self.method = method
         self.classes: Labels | None = None
         self.n_features: int | None = None
+        self.id_base = 0
+        self.feature_names: list[str] | None = None
+        self.compact = False
         self._learner: _core.Sofs | None = None
+        self._stream: _OpenStream | None = None
 
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
-        codes, classes = _encode(y, None)
+        codes, classes = encode(y, None)
         n_features = _n_features(X, codes)
         importances = self._importances(codes, classes, sample_weight)
         if importances is not None and not importances.any():
-            raise ValueError(
-                "sample_weight (times class_weight) is zero for every row: there is nothing to learn from."
-            )
+            raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
         learner = self._new_learner(n_features)
         try:
             self._run_passes(learner, X, codes, importances)
-        except _NotCanonicalError:
+        except NotCanonicalError:
             learner = self._new_learner(n_features)
-            self._run_passes(learner, _canonical(X), codes, importances)
+            self._run_passes(learner, canonical(X), codes, importances)
         self._learner, self.classes, self.n_features = learner, classes, n_features
+        self.id_base, self.feature_names, self.compact, self._stream = 0, None, False, None
         self._warn_if_saturated(before=0)
+        if not self.parameters["shuffle"]:
+            runs = LabelRuns()
+            runs.add(codes)
+            runs.warn_if_sorted("y")
         return self
 
     def partial_fit(
         self, X: Csr, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn these rows after those learned before. On an error the model stays as it was."""
-        if self.parameters["class_weight"] == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels at once and can't be used with partial_fit: "
-                "give a dict {label: weight}, or use fit."
-            )
+        self._refuse_balanced("partial_fit")
+        self._refuse_compact()
         known = self._agreed_classes(classes)
-        codes, known = _encode(y, known)
+        codes, known = encode(y, known)
         n_features = _n_features(X, codes)
-        if self.n_features is not None and n_features != self.n_features:
-            raise ValueError(f"X has {n_features} columns, but the model was trained on {self.n_features}.")
+        self._check_width(X)
         importances = self._importances(codes, known, sample_weight)
         learner = self._learner or self._new_learner(n_features)
-        batch = _checked_batch(learner, X)
+        batch = checked_batch(learner, X, self.id_base)
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C can stop us, and the rows learned by then count.
         self._learner, self.classes, self.n_features = learner, known, n_features
-        for begin, end in _blocks(X):
+        for begin, end in blocks(X.shape[0], len(X.data)):
             learner.learn(batch, codes, importances, None, begin, end, check=False)
         self._warn_if_saturated(before)
         return self
+
+    def begin_stream(self, classes: ArrayLike | None = None) -> None:
+        """Get ready for rows from a stream: of any width, with classes that turn up unless they are given or known."""
+        self._refuse_balanced("a stream")
+        self._refuse_compact()
+        known = None if classes is None and self.classes is None else self._agreed_classes(classes)
+        if known is not None:
+            encode(known, known)  # two of them
+        self._stream = _OpenStream(ClassesOfAStream(known), known, self._largest_id())
+        if self._learner is None:
+            self._learner = self._new_learner(None)
+
+    def learn_batch(self, batch: Any) -> Codes:
+        """Learn a batch of a stream, between `begin_stream` and `end_stream`; its reader has checked its rows.
+
+        Returns the codes of its labels, provisional until the stream ends.
+        """
+        stream, learner = self._stream, self._learner
+        assert stream is not None
+        assert learner is not None
+        codes = stream.classes.encode(batch.labels)
+        importances = batch.importances
+        weights = self.parameters["class_weight"]
+        if weights is not None:
+            if stream.given is None:
+                raise ValueError("class_weight needs the classes up front in a stream: name them with classes=.")
+            each = class_weights(weights, codes, stream.given)[codes]
+            importances = each if importances is None else importances * each
+        if batch.largest_id > stream.largest_id:
+            self._make_room(learner, batch.largest_id + 1)
+            stream.largest_id = batch.largest_id
+        stream.zero_seen |= batch.zero_seen
+        rows = trusted_batch(batch)
+        for begin, end in blocks(batch.n_rows, len(batch.data)):
+            fault = learner.learn(rows, codes, importances, None, begin, end, check=self.parameters["norm"] is None)
+            if fault is not None:
+                raise ValueError(f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None.")
+        return codes
+
+    def end_stream(self, id_base: int | None = None) -> None:
+        """Settle what only the end of a stream can tell: classes, columns, and whether ids count from 0 or 1."""
+        stream, learner = self._stream, self._learner
+        assert stream is not None
+        assert learner is not None
+        self._stream = None
+        first_time = self.classes is None
+        self.classes = stream.classes.classes()
+        if first_time and not stream.classes.in_order:
+            learner.swap_classes()
+        if first_time:
+            self.id_base = id_base if id_base is not None else 0 if stream.zero_seen else 1
+        self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
+        self._warn_if_saturated(before=0)
+
+    def abandon_stream(self) -> None:
+        """Forget a stream that broke off; a model that had learned nothing before it has learned nothing."""
+        self._stream = None
+        if self.classes is None:
+            self._learner = None
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins; above 0 means the second class."""
@@ -110,9 +170,12 @@ class Model:
 
     def predict(self, X: Csr) -> Labels:
         """Labels."""
-        margins = self.decision_function(X)
-        assert self.classes is not None
-        return self.classes[(margins > 0).astype(np.intp)]
+        return self._labels_of(self.decision_function(X))
+
+    def predict_batch(self, batch: Any) -> tuple[Labels, NDArray[np.float64]]:
+        """Labels and margins of a batch of a stream; ids that were never learned are ignored."""
+        margins = self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_variance=False)[0]
+        return self._labels_of(margins), margins
 
     def predict_proba(self, X: Csr) -> NDArray[np.float64]:
         """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ)."""
@@ -123,7 +186,8 @@ class Model:
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and their weights."""
-        return self._trained().members()
+        ids, weights = self._trained().members()
+        return ids - self.id_base, weights
 
     @property
     def intercept(self) -> float:
@@ -131,13 +195,28 @@ class Model:
         return self._trained().intercept
 
     @property
-    def counters(self) -> dict[str, int]:
-        """Rows seen, rows learned from (with a loss), mistakes of `predict` made before learning."""
+    def counters(self) -> dict[str, Any]:
+        """Rows seen, rows learned from (with a loss), mistakes of `predict` made before learning, and the loss."""
         return self._trained().counters
 
-    def pick(self, X: Csr, columns: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-        """Pick columns (ascending) from X: row starts, new columns, and the places of the values in X.data."""
-        return _core.pick_columns(_batch(X), columns)
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has learned anything."""
+        return self._learner is not None
+
+    def name_of(self, column: int) -> str:
+        """Return a feature's name, or else its id as a file would write it."""
+        return self.feature_names[column] if self.feature_names else str(column + self.id_base)
+
+    def check_rows(self, X: Csr) -> Csr:
+        """Return X, or a sorted copy of it, if all its ids and values are such as could be learned; else raise."""
+        fault = self._trained().check(as_batch(X, self.id_base))
+        if fault is None:
+            return X
+        try:
+            raise_fault(fault, X, self.id_base)
+        except NotCanonicalError:
+            return self.check_rows(canonical(X))
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -146,17 +225,41 @@ class Model:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._learner = None
         if state["_learner"] is not None:
-            assert self.n_features is not None
-            self._learner = self._new_learner(self.n_features)
-            self._learner.restore(*state["_learner"])
+            self.restore(state["_learner"])
+
+    def adopt_parameters(self, given: dict[str, Any]) -> None:
+        """Go on learning with other parameters; the budget alone can't be changed."""
+        new = parameters.complete(self.method, given)
+        if new == self.parameters:
+            return
+        before, after = self.parameters["n_features_to_select"], new["n_features_to_select"]
+        if before != after:
+            raise ValueError(f"n_features_to_select can't be changed from {before} to {after} while learning: use fit.")
+        self.parameters = new
+        if self._learner is not None:
+            self.restore(self._learner.state())
+
+    def state(self) -> _core.State:
+        """All that learning depends on: ids, cells, intercept, counters."""
+        return self._trained().state()
+
+    def restore(self, state: _core.State) -> None:
+        """Take up a state that was saved."""
+        self._learner = self._new_learner(self.n_features)
+        self._learner.restore(*state)
 
     def _trained(self) -> _core.Sofs:
         if self._learner is None:
             raise ValueError("This model has learned nothing yet: call fit or partial_fit first.")
         return self._learner
 
-    def _new_learner(self, n_features: int) -> _core.Sofs:
+    def _labels_of(self, margins: NDArray[np.float64]) -> Labels:
+        assert self.classes is not None
+        return self.classes[(margins > 0).astype(np.intp)]
+
+    def _new_learner(self, n_features: int | None) -> _core.Sofs:
         chosen = self.parameters
         learner = _core.Sofs(
             budget=parameters.budget(chosen["n_features_to_select"], n_features),
@@ -164,34 +267,42 @@ class Model:
             fit_intercept=chosen["fit_intercept"],
             gamma=chosen["gamma"],
         )
-        try:
-            learner.reserve(n_features)
-        except MemoryError:
-            raise ValueError(
-                f"X has {n_features} columns: there is no room for 8 bytes of state for each. "
-                "Hash the ids into fewer columns."
-            ) from None
+        if n_features is not None:
+            self._make_room(learner, n_features + self.id_base)
         return learner
 
-    def _run_passes(
-        self, learner: _core.Sofs, X: Csr, codes: NDArray[np.int32], importances: NDArray[np.float64] | None
-    ) -> None:
-        batch = _batch(X)
-        random = np.random.default_rng(self.parameters["random_state"])
+    @staticmethod
+    def _make_room(learner: _core.Sofs, n_ids: int) -> None:
+        try:
+            learner.reserve(n_ids)
+        except MemoryError:
+            raise ValueError(
+                f"there is no room for 8 bytes of state for each of {n_ids} ids: hash the ids into fewer."
+            ) from None
+
+    def _largest_id(self) -> int:
+        return -1 if self.n_features is None else self.n_features + self.id_base - 1
+
+    def _run_passes(self, learner: _core.Sofs, X: Csr, codes: Codes, importances: NDArray[np.float64] | None) -> None:
+        batch = as_batch(X, 0)
+        random = parameters.random_generator(self.parameters["random_state"])
         for turn in range(self.parameters["n_passes"]):
             order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
-            for begin, end in _blocks(X):
+            for begin, end in blocks(X.shape[0], len(X.data)):
                 # The first pass checks each row while it is in cache; on a fault the learner is thrown away.
                 fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0)
                 if fault is not None:
-                    _raise(fault, X)
+                    raise_fault(fault, X)
+            batch.trust()
 
     def _score(self, X: Csr, with_variance: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         learner = self._trained()
-        if X.shape[1] != self.n_features:
+        self._check_width(X)
+        return learner.score(checked_batch(learner, X, self.id_base), 0, X.shape[0], with_variance)
+
+    def _check_width(self, X: Csr) -> None:
+        if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {self.n_features}.")
-        batch = _checked_batch(learner, X)
-        return learner.score(batch, 0, X.shape[0], with_variance)
 
     def _agreed_classes(self, given: ArrayLike | None) -> Labels:
         if given is None:
@@ -199,20 +310,24 @@ class Model:
                 raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
             return self.classes
         classes = np.unique(np.asarray(given))
-        if self.classes is not None and not np.array_equal(classes, self.classes):
+        if self.classes is None:
+            if len(classes) < 2:
+                raise ValueError(f"classes must name two classes. Got {given!r} instead.")
+            return classes
+        if not np.array_equal(classes, self.classes):
             raise ValueError(
-                f"classes={classes.tolist()} is not what earlier calls to partial_fit were given, "
-                f"{self.classes.tolist()}."
+                f"classes={classes.tolist()} is not what the model has learned so far, {self.classes.tolist()}."
             )
-        return classes
+        return self.classes
 
     def _importances(
-        self, codes: NDArray[np.int32], classes: Labels, sample_weight: ArrayLike | None
+        self, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
     ) -> NDArray[np.float64] | None:
         """Return the weight of each row: its own times its class's; None if all are 1."""
         weights = None
         if sample_weight is not None:
-            weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+            weights = np.asarray(sample_weight, dtype=np.float64)
+            weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
             if weights.shape != codes.shape:
                 raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
             bad = ~(np.isfinite(weights) & (weights >= 0))
@@ -221,118 +336,45 @@ class Model:
                 raise ValueError(f"sample_weight[{row}] is {weights[row]:g}: weights must be finite and not negative.")
         class_weight = self.parameters["class_weight"]
         if class_weight is not None:
-            each = _class_weights(class_weight, codes, classes)[codes]
+            each = class_weights(class_weight, codes, classes)[codes]
             weights = each if weights is None else weights * each
         return weights
 
+    def _refuse_balanced(self, place: str) -> None:
+        if self.parameters["class_weight"] == "balanced":
+            raise ValueError(
+                f"class_weight='balanced' needs all labels at once and can't be used with {place}: "
+                "give a dict {label: weight}, or use fit."
+            )
+
+    def _refuse_compact(self) -> None:
+        if self.compact:
+            raise ValueError(
+                "this model was saved compact, with its members only, and can't go on learning: "
+                "save it in full (save, or train --full) to do that."
+            )
+
     def _warn_if_saturated(self, before: int) -> None:
         if before == 0 and self.counters["n_saturated"] > 0:
-            warnings.warn(
+            warn(
                 "The precision of every feature of a row has reached the end of float32 and no longer grows there: "
                 "weights go on learning, but more such rows can't change which features are selected.",
                 RuntimeWarning,
-                stacklevel=3,
             )
 
 
-class _NotCanonicalError(Exception):
-    """The ids of a row are unsorted or repeated; a sorted copy of the matrix can be learned."""
+class _OpenStream:
+    """What is known of a stream that is being learned."""
+
+    def __init__(self, classes: ClassesOfAStream, given: Labels | None, largest_id: int) -> None:
+        self.classes = classes
+        self.given = given
+        self.largest_id = largest_id
+        self.zero_seen = False
 
 
-def _encode(y: ArrayLike, classes: Labels | None) -> tuple[NDArray[np.int32], Labels]:
-    """Return each label's place among the classes, which are those of y where none are given."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
-    known = np.unique(labels) if classes is None else classes
-    if len(known) != 2:
-        found = ", ".join(repr(label) for label in known[:5].tolist()) + (", …" if len(known) > 5 else "")
-        if len(known) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass. "
-                f"There are {len(known)} classes ({found}): keep two, or train one model for each class."
-            )
-        if not found:
-            raise ValueError("y is empty: there is nothing to learn from.")
-        raise ValueError(f"There is 1 class ({found}), but two are needed: add rows of the other.")
-    second = labels == known[1]
-    strange = ~(second | (labels == known[0]))
-    if np.any(strange):
-        row = int(np.flatnonzero(strange)[0])
-        raise ValueError(f"y[{row}] is {labels[row]!r}, which is not in classes={known.tolist()}.")
-    return second.astype(np.int32), known
-
-
-def _class_weights(given: Any, codes: NDArray[np.int32], classes: Labels) -> NDArray[np.float64]:
-    if given == "balanced":
-        counts = np.bincount(codes, minlength=len(classes))
-        return len(codes) / (len(classes) * counts)
-    known = classes.tolist()
-    for label, weight in given.items():
-        if label not in known:
-            raise ValueError(f"class_weight names class {label!r}, which is not among the classes {known}.")
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(f"class_weight[{label!r}] is {weight}: weights must be finite and not negative.")
-    return np.array([given.get(label, 1.0) for label in known], dtype=np.float64)
-
-
-def _n_features(X: Csr, codes: NDArray[np.int32]) -> int:
+def _n_features(X: Csr, codes: Codes) -> int:
     n_rows, n_features = X.shape
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
     return n_features
-
-
-def _blocks(X: Csr) -> Iterator[tuple[int, int]]:
-    n_rows = X.shape[0]
-    step = max(1, int(n_rows * _BLOCK_NONZEROS / max(1, len(X.data))))
-    for begin in range(0, n_rows, step):
-        yield begin, min(begin + step, n_rows)
-
-
-def _batch(X: Csr) -> _core.Batch:
-    """Hand X to the core; nothing is copied if its arrays have a type that the core reads."""
-    values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)
-    ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
-    return _core.Batch(
-        np.ascontiguousarray(X.indptr, dtype=ids.dtype),
-        np.ascontiguousarray(ids),
-        np.ascontiguousarray(values),
-        X.shape[1],
-    )
-
-
-def _checked_batch(learner: _core.Sofs, X: Csr) -> _core.Batch:
-    """Return X as a batch in which every row was found fit to learn."""
-    batch = _batch(X)
-    fault = learner.check(batch, 0, X.shape[0])
-    if fault is not None:
-        try:
-            _raise(fault, X)
-        except _NotCanonicalError:
-            return _checked_batch(learner, _canonical(X))
-    return batch
-
-
-def _canonical(X: Csr) -> Csr:
-    sorted_copy = X.copy()
-    # scipy remembers a promise that the caller may have broken by writing to the arrays.
-    sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]
-    sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]
-    sorted_copy.sum_duplicates()
-    return sorted_copy
-
-
-def _raise(fault: tuple[str, int, int, float], X: Csr) -> None:
-    kind, row, column, value = fault
-    if kind == "unsorted":
-        raise _NotCanonicalError
-    if kind == "negative_id":
-        raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
-    if kind == "id_too_large":
-        raise ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
-    if kind == "not_finite":
-        shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
-        raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 in size with norm=None" if abs(value) < 3.4e38 else "3.4e38 in size, the end of float32"
-    raise ValueError(f"X[{row}, {column}] is {value:g}: values must not be above {limit}. Scale the data.")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -35,7 +37,7 @@ class Between:
 
     def admits(self, value: object) -> bool:
         """Tell whether the value is one of these."""
-        return isinstance(value, Real) and not isinstance(value, bool) and self.low < float(value) < self.high
+        return isinstance(value, int | float) and not isinstance(value, bool) and self.low < value < self.high
 
     def __str__(self) -> str:
         return f"a number above {self.low:g}" + (f" and below {self.high:g}" if self.high < float("inf") else "")
@@ -89,7 +91,7 @@ SHARED: Mapping[str, Parameter] = {
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
     "n_passes": Parameter(1, (Whole(1),)),
     "shuffle": Parameter(False, _FLAG),
-    "random_state": Parameter(None, (OneOf((None,)), Whole(0))),
+    "random_state": Parameter(None, (OneOf((None,)), Whole(0), Instance(np.random.RandomState))),
 }
 
 OWN: Mapping[str, Mapping[str, Parameter]] = {
@@ -110,18 +112,38 @@ def complete(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise ValueError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
-    values = {name: given.get(name, parameter.default) for name, parameter in known.items()}
+    values = {name: _plain(given.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in values.items():
-        allowed = known[name].allowed
-        if not any(kind.admits(value) for kind in allowed):
-            raise ValueError(f"{name} of {method} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
+        check(f"{name} of {method}", value, *known[name].allowed)
     return values
+
+
+def check(name: str, value: object, *allowed: Allowed) -> None:
+    """Raise ValueError if a value is none of those allowed."""
+    if not any(kind.admits(value) for kind in allowed):
+        raise ValueError(f"{name} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's scalars and other numbers into Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Real) and not isinstance(value, int | float):
+        return float(value)
+    return value
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a `random_state` stands for."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
 
 
 def budget(n_features_to_select: int | float, n_features: int | None) -> int:
     """Turn a number of features, or a share of them, into a number."""
     if isinstance(n_features_to_select, Integral):
-        return int(n_features_to_select)
+        return min(int(n_features_to_select), 2**62)
     if n_features is None:
         raise ValueError(
             f"n_features_to_select={n_features_to_select} is a share of the features, "

@@ -53,8 +53,8 @@ class ColumnPicker {
 
     std::int32_t find(std::int64_t id) const {
         for (std::size_t at = slot(id);; at = (at + 1) & (slots_.size() - 1)) {
-            if (slots_[at].id == id) return slots_[at].column;
             if (slots_[at].id == kFree) return -1;
+            if (slots_[at].id == id) return slots_[at].column;
         }
     }
 

@@ -14,8 +14,8 @@ namespace thresher {
 
 // Values as the user has them. float64 is rounded to float32 row by row, so that no copy of the matrix is made.
 struct Values {
-    const float* single = nullptr;
-    const double* twice = nullptr;
+    const float* narrow = nullptr;
+    const double* wide = nullptr;
 };
 
 // Rows `starts[r] … starts[r + 1]` of ids, strictly ascending within a row, and their values.
@@ -72,11 +72,11 @@ THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::s
                                  RowBuffer& buffer) {
     buffer.resize(n + (intercept ? 1 : 0));
     float* __restrict x = buffer.x();
-    if (values.single != nullptr) {
-        const float* __restrict from = values.single + begin;
+    if (values.narrow != nullptr) {
+        const float* __restrict from = values.narrow + begin;
         for (std::size_t i = 0; i < n; ++i) x[i] = from[i];
     } else {
-        const double* __restrict from = values.twice + begin;
+        const double* __restrict from = values.wide + begin;
         for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(from[i]);
     }
     const std::size_t blocks = buffer.blocks();
@@ -115,7 +115,7 @@ template <class Id>
         fault.kind = kind;
         fault.id = static_cast<std::int64_t>(batch.ids[i]);
         fault.value =
-            batch.values.single != nullptr ? static_cast<double>(batch.values.single[i]) : batch.values.twice[i];
+            batch.values.narrow != nullptr ? static_cast<double>(batch.values.narrow[i]) : batch.values.wide[i];
     };
     // An id out of range is the graver fault: sorting would not mend it.
     for (std::size_t i = begin; i < end; ++i) {
@@ -145,11 +145,11 @@ THRESHER_INLINE Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::i
     int bad = (ids[begin] < 0) | (static_cast<std::int64_t>(ids[end - 1]) >= n_features);
     for (std::size_t i = begin + 1; i < end; ++i) bad |= ids[i] <= ids[i - 1];
     const float limit = norm == Norm::none ? kLargestRawValue : 3.4028234663852886e38f;
-    if (batch.values.single != nullptr) {
-        const float* __restrict x = batch.values.single;
+    if (batch.values.narrow != nullptr) {
+        const float* __restrict x = batch.values.narrow;
         for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(x[i]) <= limit);
     } else {
-        const double* __restrict x = batch.values.twice;
+        const double* __restrict x = batch.values.wide;
         for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(static_cast<float>(x[i])) <= limit);
     }
     if (bad == 0) return {};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "thresher/row.hpp"
@@ -20,8 +21,11 @@ namespace thresher {
 struct Counters {
     std::uint64_t n_samples = 0;
     std::uint64_t n_updates = 0;
-    std::uint64_t n_mistakes = 0;   // of `predict` before learning
-    std::uint64_t n_saturated = 0;  // updates in which float32 let no precision grow
+    std::uint64_t n_mistakes = 0;          // of `predict` before learning
+    std::uint64_t n_undecided_first = 0;   // rows of the first class whose margin was exactly 0 …
+    std::uint64_t n_undecided_second = 0;  // … and of the second
+    std::uint64_t n_saturated = 0;         // updates in which float32 let no precision grow
+    double loss = 0.0;                     // summed over rows, before learning
 };
 
 // What to learn from a batch: rows begin … end, by way of `order` where there is one.
@@ -53,18 +57,18 @@ class Selector {
         intercept_ = Learner::as_member(Cell{});
     }
 
-    // Ids from n on are a fault in a checked row. Takes address space, not memory.
+    // Makes room for ids below n. Takes address space, not memory.
     void reserve(std::int64_t n) {
         std::lock_guard lock(mutex_);
         memory_.reserve(n);
     }
 
-    // The first fault of rows begin … end, or none. Changes nothing.
+    // The first fault of the batch, or none. Changes nothing.
     template <class Id>
-    Fault check(const CsrBatch<Id>& batch, std::int64_t n_features, std::size_t begin, std::size_t end) const {
+    Fault check(const CsrBatch<Id>& batch, std::int64_t n_features) const {
         Fault fault;
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for (std::size_t r = begin; r < end && fault.kind == Fault::Kind::none; ++r)
+            for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
                 fault = row_fault(batch, r, n_features, norm_);
         });
         return fault;
@@ -75,7 +79,6 @@ class Selector {
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
         Fault fault;
-        std::uint64_t touched = 0;
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
                 const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
@@ -90,10 +93,8 @@ class Selector {
                 if (n > 0) memory_.reserve(static_cast<std::int64_t>(batch.ids[begin + n - 1]) + 1);
                 load_values(batch.values, begin, n, norm_, fit_intercept_, buffer_);
                 learn_row(batch.ids + begin, n, lesson.classes[r] != 0 ? 1.0 : -1.0, importance);
-                touched += n;
             }
         });
-        memory_.touched(touched);
         return fault;
     }
 
@@ -116,6 +117,18 @@ class Selector {
         });
     }
 
+    // Swaps the two classes. The step is odd in y, so this is what learning with the other sign would have led to.
+    void swap_classes() {
+        std::lock_guard lock(mutex_);
+        for (const auto& member : members_.members())
+            memory_.store(member.id, Learner::negated(memory_.load(member.id)));
+        intercept_ = Learner::negated(intercept_);
+        // `predict` gives a margin of 0 to the first class, whichever that is.
+        counters_.n_mistakes += counters_.n_undecided_first;
+        counters_.n_mistakes -= counters_.n_undecided_second;
+        std::swap(counters_.n_undecided_first, counters_.n_undecided_second);
+    }
+
     // The members, best first: highest rank, then lowest id.
     struct Members {
         std::vector<std::int64_t> ids;
@@ -135,7 +148,10 @@ class Selector {
         return out;
     }
 
-    float intercept() const { return Learner::weight(intercept_); }
+    float intercept() const {
+        std::lock_guard lock(mutex_);
+        return Learner::weight(intercept_);
+    }
     Counters counters() const {
         std::lock_guard lock(mutex_);
         return counters_;
@@ -172,7 +188,6 @@ class Selector {
             memory_.store(state.ids[i], state.cells[i]);
             if (Learner::is_member(state.cells[i])) members_.add(state.ids[i], Learner::rank(state.cells[i]));
         }
-        memory_.touched(state.ids.size());
         intercept_ = state.intercept;
         counters_ = state.counters;
     }
@@ -181,9 +196,11 @@ class Selector {
     template <class Id>
     THRESHER_INLINE void learn_row(const Id* ids, std::size_t n, double y, double importance) {
         gather(ids, n, n);
-        const auto step = learner_.step(buffer_, y, importance, members_.threshold());
+        const auto step = learner_.step(buffer_, n, y, importance, members_.threshold());
         counters_.n_samples += 1;
         counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
+        (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
+        counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from numbers import Integral
+from functools import partial
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -12,26 +11,32 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.parameters import Whole, check
+from thresher.streams.pipeline import in_order
+from thresher.streams.stream import Batch, Stream
 
 Rows: TypeAlias = tuple[Any, NDArray[np.int64]]  # a CSR matrix and its labels
 Ids: TypeAlias = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class SyntheticStream:
-    """Batches of generated rows, (X, y) each; it can be read again and again and holds one batch at a time."""
+class SyntheticStream(Stream):
+    """Batches of generated rows; the next ones are made while these are learned, and the matrix is never held.
 
-    n_samples: int
-    n_features: int
-    start: int
-    batch_size: int
-    informative: Ids
-    _synth: _core.Synth
+    Attributes
+    ----------
+    informative : array of int64
+        The ids of the informative columns.
+    """
 
-    def __iter__(self) -> Iterator[Rows]:
-        end = self.start + self.n_samples
-        for first in range(self.start, end, self.batch_size):
-            yield _rows(self._synth, self.n_features, first, min(self.batch_size, end - first))
+    def __init__(self, synth: _core.Synth, n_features: int, start: int, n_samples: int, batch_size: int) -> None:
+        end = start + n_samples
+
+        def batches() -> Iterator[Batch]:
+            firsts = range(start, end, batch_size)
+            return in_order((partial(_batch, synth, first, min(batch_size, end - first)) for first in firsts), 1)
+
+        super().__init__("generated rows", batches, n_rows=n_samples, id_base=0, n_features=n_features)
+        self.informative: Ids = synth.informative
 
 
 @overload
@@ -178,18 +183,18 @@ def make_x2(
     """
     synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
-    _check_count("batch_size", batch_size, 1)
-    stream = SyntheticStream(n_samples, n_features, start, batch_size, synth.informative, synth)
-    return (stream, synth.informative) if return_informative else stream
+    check("batch_size", batch_size, Whole(1))
+    stream = SyntheticStream(synth, n_features, start, n_samples, batch_size)
+    return (stream, stream.informative) if return_informative else stream
 
 
 def _synth(
     n_features: int, n_informative: int, n_noise: int, dense_noise: int, permute: bool, random_state: int | None
 ) -> _core.Synth:
-    _check_count("n_features", n_features, 1)
-    _check_count("n_informative", n_informative, 1)
-    _check_count("n_noise", n_noise, 0)
-    _check_count("dense_noise", dense_noise, 0)
+    check("n_features", n_features, Whole(1))
+    check("n_informative", n_informative, Whole(1))
+    check("n_noise", n_noise, Whole(0))
+    check("dense_noise", dense_noise, Whole(0))
     if n_features >= 2**31:
         raise ValueError(f"n_features must be below 2^31, since ids are int32. Got {n_features} instead.")
     if n_informative + n_noise > n_features:
@@ -200,26 +205,41 @@ def _synth(
         raise ValueError(f"dense_noise must not be above n_noise. Got {dense_noise} > {n_noise}.")
     if random_state is None:
         random_state = int(np.random.SeedSequence().generate_state(1)[0])
-    _check_count("random_state", random_state, 0)
-    return _core.Synth(n_features, n_informative, n_noise, dense_noise, permute, int(random_state) % 2**64)
+    check("random_state", random_state, Whole(0))
+    if random_state >= 2**64:
+        raise ValueError(f"random_state must be below 2^64. Got {random_state} instead.")
+    return _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), int(random_state))
 
 
 def _check_rows(n_samples: int, start: int) -> None:
-    _check_count("n_samples", n_samples, 1)
-    _check_count("start", start, 0)
-
-
-def _check_count(name: str, value: object, low: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < low:
-        raise ValueError(f"{name} must be a whole number from {low} on. Got {value!r} instead.")
+    check("n_samples", n_samples, Whole(1))
+    check("start", start, Whole(0))
+    if start + n_samples > 2**63:
+        raise ValueError(f"start + n_samples must not be above 2^63. Got {start} + {n_samples}.")
 
 
 def _rows(synth: _core.Synth, n_features: int, first: int, n: int) -> Rows:
+    starts, ids, values, labels = _arrays(synth, first, n)
+    X = sp.csr_matrix((values, ids, starts), shape=(n, n_features))
+    X.has_canonical_format = True
+    return X, labels
+
+
+def _batch(synth: _core.Synth, first: int, n: int) -> Batch:
+    starts, ids, values, labels = _arrays(synth, first, n)
+    return Batch(
+        starts, ids, values, labels, int(ids.max()), zero_seen=True, file="generated rows", first_number=first,
+        counted_in="row",
+    )  # fmt: skip
+
+
+def _arrays(
+    synth: _core.Synth, first: int, n: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+    n = int(n)
     ids = np.empty(n * synth.row_size, dtype=np.int32)
     values = np.empty(n * synth.row_size, dtype=np.float32)
     labels = np.empty(n, dtype=np.int64)
     synth.rows(first, ids, values, labels)
     starts = np.arange(n + 1, dtype=np.int64) * synth.row_size
-    X = sp.csr_matrix((values, ids, starts.astype(np.int32, copy=False)), shape=(n, n_features))
-    X.has_canonical_format = True
-    return X, labels
+    return starts.astype(np.int32) if starts[-1] < 2**31 else starts, ids, values, labels

@@ -1,5 +1,6 @@
 """The online estimators: scikit-learn classifiers and selectors that read the data once."""
 
+from thresher.online.files import load, save
 from thresher.online.sofs import SOFS
 
-__all__ = ["SOFS"]
+__all__ = ["SOFS", "load", "save"]

@@ -6,6 +6,8 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,12 +16,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from thresher import parameters
-from thresher.model import Labels, Model
+from thresher import _core, parameters
+from thresher.labels import Labels, warn
+from thresher.model import Model
+from thresher.rows import as_batch
 
 # What the core reads without a copy. Whether values are finite is checked there too, while they are in cache.
 _DTYPES = [np.float32, np.float64]
@@ -33,6 +39,7 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     _method: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    n_features_in_: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -65,9 +72,10 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self
         """
         self._validate_params()
-        rows, labels = self._validated(X, y, reset=True)
-        self._model = self._new_model().fit(rows, labels, sample_weight)
-        self.classes_ = self._model.classes
+        with self._unchanged_on_error():
+            rows, labels = self._validated(X, y, reset=True)
+            self._model = self._new_model().fit(rows, labels, sample_weight)
+            self.classes_ = self._model.classes
         return self
 
     def partial_fit(
@@ -92,11 +100,13 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """
         self._validate_params()
         first = not self.__sklearn_is_fitted__()
-        rows, labels = self._validated(X, y, reset=first)
-        model = self._new_model() if first else self._model
-        model.partial_fit(rows, labels, classes, sample_weight)
-        self._model = model
-        self.classes_ = model.classes
+        with self._unchanged_on_error():
+            rows, labels = self._validated(X, y, reset=first)
+            model = self._new_model() if first else self._model
+            model.adopt_parameters(self.get_params(deep=False))
+            model.partial_fit(rows, labels, classes, sample_weight)
+            self._model = model
+            self.classes_ = model.classes
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -115,23 +125,32 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
         model = self._fitted_model()
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
         columns = self._columns()
+        if len(columns) == 0:
+            warn("No features were selected: either the data hold none, or no row had a loss.", UserWarning)
+        if _get_output_config("transform", self)["dense"] != "default" and hasattr(X, "columns"):
+            # A frame goes out as it came in, each column with its own type.
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return _safe_indexing(X, columns, axis=1)
+        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             return X[:, columns]
-        starts, picked, places = model.pick(X, columns)
+        X = model.check_rows(X)
+        starts, picked, places = _core.pick_columns(as_batch(X, 0), columns)
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the selected columns back to where they were; all other columns are zero."""
         self._fitted_model()
-        X = check_array(X, accept_sparse="csr", dtype=None)
+        X = check_array(X, accept_sparse="csr", dtype=None, ensure_min_features=0)
         columns = self._columns()
         if X.shape[1] != len(columns):
             raise ValueError(f"X has {X.shape[1]} columns, but {len(columns)} features are selected.")
         shape = (X.shape[0], self.n_features_in_)
         if sp.issparse(X):
-            return type(X)((X.data, columns[X.indices], X.indptr), shape=shape)
+            if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < len(columns):
+                raise ValueError(f"X has a column id outside 0 … {len(columns) - 1}.")
+            return type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape)
         whole = np.zeros(shape, dtype=X.dtype)
         whole[:, columns] = X
         return whole
@@ -191,18 +210,45 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows seen."""
-        return self._fitted_model().counters["n_samples"]
+        """Rows learned or found to need no learning; in each pass anew, without those of weight 0."""
+        return int(self._fitted_model().counters["n_samples"])
 
     @property
     def n_updates_(self) -> int:
         """Rows that had a loss, so that the model changed."""
-        return self._fitted_model().counters["n_updates"]
+        return int(self._fitted_model().counters["n_updates"])
 
     @property
     def n_mistakes_(self) -> int:
         """Rows that the model misjudged just before it learned them (prequential)."""
-        return self._fitted_model().counters["n_mistakes"]
+        return int(self._fitted_model().counters["n_mistakes"])
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Undo what scikit-learn's validation notes about X, if the rows then turn out to be bad."""
+        noted = {name: vars(self).get(name) for name in ("n_features_in_", "feature_names_in_")}
+        try:
+            yield
+        except Exception:
+            for name, value in noted.items():
+                if value is None:
+                    self.__dict__.pop(name, None)
+                else:
+                    self.__dict__[name] = value
+            raise
+
+    def _lend_model(self) -> Model:
+        """Lend the model to `train`: a new one, or the one that goes on learning."""
+        self._validate_params()
+        return self._model if self.__sklearn_is_fitted__() else self._new_model()
+
+    def _take_back(self, model: Model) -> None:
+        """Take back a model that `train` has trained."""
+        self._model = model
+        self.classes_ = model.classes
+        self.n_features_in_ = model.n_features or 0
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
 
     def _columns(self) -> NDArray[np.int64]:
         return np.sort(self._fitted_model().members()[0])

@@ -2,12 +2,13 @@
 //
 //   keeps    the precision P of every feature (the paper's Σ is 1/P), and the mean μ of the members
 //   members  the B features of highest P
-//   on loss  α = y·max(0, 1 − y·m)/(v + γ) with m = Σ μx, v = Σ x²/P;   μ += α·x/P;   P += x²/γ      (eq. 7)
+//   on loss  α = y·max(0, 1 − y·m)/(v + γ) with m = Σ μx, v = Σ x²/P;   μ += α·x/P;   P += x²/γ      (eq. 6)
 //   cost     O(m) for a row of m nonzeros, O(log B) for each change of membership
 //
 // A feature's state is {μ, ±E}. E = P − 1 ("excess") keeps the digits of small first steps and makes zero pages the
 // start state; its sign bit marks a member. An outsider's μ is 0, so the margin needs no branch. E is float32: it stops
 // growing once x²/γ < 6e-8·E, and `saturated` reports a row in which that was so for every feature.
+// A weight that is far too large for its row must not overflow it either: γ counts as at least 1e-30.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +36,7 @@ class Sofs {
 
     struct Step {
         double margin;    // before the step: what `predict` would have said
+        double loss;      // the squared hinge of that
         bool updated;     // the row had a loss
         bool candidates;  // some outsider's rank is above the threshold
         bool saturated;   // there was a loss, and yet float32 let no precision grow
@@ -48,28 +50,31 @@ class Sofs {
     static float weight(const Cell& cell) { return cell[0]; }
     static float rank(const Cell& cell) { return std::fabs(cell[1]); }
     static Cell as_member(const Cell& cell) { return {cell[0], -std::fabs(cell[1])}; }
+    static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
     static Cell as_leaver(const Cell& cell) { return {0.0f, std::fabs(cell[1])}; }
 
-    // One AROW step on the row in the buffer. y is ±1, `importance` the sample weight: it acts as γ/importance.
-    THRESHER_INLINE Step step(RowBuffer& row, double y, double importance, float threshold) {
+    // One AROW step on the row in the buffer, which has n features and maybe an intercept behind them. y is ±1,
+    // `importance` the sample weight: it acts as γ/importance.
+    THRESHER_INLINE Step step(RowBuffer& row, std::size_t n, double y, double importance, float threshold) {
         const Score score = margin_and_variance(row);
-        Step done{score.margin, false, false, false};
+        Step done{score.margin, 0.0, false, false, false};
         const double loss = 1.0 - y * score.margin;
         if (!(loss > 0.0)) return done;
+        done.loss = loss * loss;
         done.updated = true;
-        const double gamma = gamma_ / importance;
+        const double gamma = std::max(gamma_ / importance, kSmallestGamma);
         alpha_ = static_cast<float>(y * loss / (score.variance + gamma));
-        // Kept finite, since the padding's zeros are multiplied by it.
-        const float inverse_gamma = static_cast<float>(std::min(1.0 / gamma, double{kLargest}));
+        const float inverse_gamma = static_cast<float>(1.0 / gamma);
 
         const float alpha = alpha_;
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
         float* __restrict excess = row.plane(kExcess);
-        int candidates = 0, grew = 0;
+        std::int32_t candidates = 0, n_grown = 0;
+        const float intercept_before = n < row.size() ? excess[n] : 0.0f;
         const std::size_t blocks = row.blocks();
-#pragma omp simd reduction(| : candidates, grew)
+#pragma omp simd reduction(| : candidates) reduction(+ : n_grown)
         for (std::size_t i = 0; i < blocks; ++i) {
             const std::int32_t bits = std::bit_cast<std::int32_t>(excess[i]);
             const std::int32_t member = bits >> 31;
@@ -80,10 +85,11 @@ class Sofs {
             mean[i] = std::bit_cast<float>(std::bit_cast<std::int32_t>(moved) & member);
             excess[i] = std::bit_cast<float>(std::bit_cast<std::int32_t>(after) | (bits & ~kMagnitude));
             candidates |= ~member & -static_cast<std::int32_t>((after > threshold) & (x[i] != 0.0f));
-            grew |= -static_cast<std::int32_t>(after != before);
+            n_grown += static_cast<std::int32_t>(after != before);
         }
         done.candidates = candidates != 0;
-        done.saturated = grew == 0 && any_nonzero(row);
+        if (n < row.size()) n_grown -= excess[n] != intercept_before;
+        done.saturated = n_grown == 0 && any_nonzero(row.x(), n);
         return done;
     }
 
@@ -123,9 +129,10 @@ class Sofs {
     enum Plane : std::size_t { kMean = 1, kExcess = 2, kGain = 3 };
     static constexpr std::int32_t kMagnitude = 0x7fffffff;
     static constexpr float kLargest = std::numeric_limits<float>::max();
+    static constexpr double kSmallestGamma = 1e-30;
 
-    [[gnu::noinline]] static bool any_nonzero(RowBuffer& row) {
-        return std::any_of(row.x(), row.x() + row.size(), [](float x) { return x != 0.0f; });
+    [[gnu::noinline]] static bool any_nonzero(const float* x, std::size_t n) {
+        return std::any_of(x, x + n, [](float value) { return value != 0.0f; });
     }
 
     // m = Σ μx and v = Σ x²/P over the whole row; leaves x/P, the direction of the step, in the gain plane.

@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
+#include <new>
 
 #include "thresher/memory/pages.hpp"
 #include "thresher/simd.hpp"
@@ -30,14 +31,11 @@ class DenseMemory {
         if (n <= n_features()) return;
         if (static_cast<std::uint64_t>(n) > SIZE_MAX / sizeof(Cell) / 2) throw std::bad_alloc();
         try {
-            pages_.grow(static_cast<std::size_t>(std::max(n, 2 * n_features())) * sizeof(Cell));
+            grow(static_cast<std::size_t>(std::max(n, 2 * n_features())));
         } catch (const std::bad_alloc&) {
-            pages_.grow(static_cast<std::size_t>(n) * sizeof(Cell));
+            grow(static_cast<std::size_t>(n));
         }
     }
-
-    // n features were touched since the last call.
-    void touched(std::uint64_t n) { pages_.touched(n_touched_ += n); }
 
     Cell load(std::int64_t id) const {
         Cell cell;
@@ -47,6 +45,7 @@ class DenseMemory {
 
     void store(std::int64_t id, const Cell& cell) {
         std::memcpy(cells() + static_cast<std::size_t>(id) * Width, &cell, sizeof(Cell));
+        if (large_) mark(&id, 1);
     }
 
     template <class Id>
@@ -68,23 +67,65 @@ class DenseMemory {
             for (std::size_t j = 0; j < count; ++j)
                 std::memcpy(to + static_cast<std::size_t>(ids[i + j]) * Width, &block[j], sizeof(Cell));
         }
+        if (large_) mark(ids, n);
     }
 
     // Calls visit(id, cell) for every cell that is not in its start state, in ascending order.
     template <class Visit>
     void for_each_touched(Visit visit) const {
         const Cell untouched{};
-        for (std::int64_t id = 0, n = n_features(); id < n; ++id) {
-            const Cell cell = load(id);
-            if (std::memcmp(&cell, &untouched, sizeof(Cell)) != 0) visit(id, cell);
-        }
+        auto look = [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t id = begin; id < end; ++id) {
+                const Cell cell = load(id);
+                if (std::memcmp(&cell, &untouched, sizeof(Cell)) != 0) visit(id, cell);
+            }
+        };
+        if (!large_) return look(0, n_features());
+        const std::size_t n_words = n_groups() / 64;
+        for (std::size_t word = 0; word < n_words; ++word)
+            for (std::uint64_t bits = marks()[word]; bits != 0; bits &= bits - 1) {
+                const auto group = static_cast<std::int64_t>(word * 64) + std::countr_zero(bits);
+                look(group * kGroup, (group + 1) * kGroup);
+            }
     }
 
   private:
+    // Cells are marked as written by the group, a small page of 4 KiB, where there are so many that looking through all
+    // of them, or giving all of them huge pages, would be felt: from 64 MiB on.
+    static constexpr std::int64_t kGroup = 4096 / sizeof(Cell);
+    static constexpr std::size_t kLargeBytes = std::size_t{1} << 26;
+
     float* cells() const { return static_cast<float*>(pages_.data()); }
+    std::uint64_t* marks() const { return static_cast<std::uint64_t*>(marks_.data()); }
+    std::size_t n_groups() const { return static_cast<std::size_t>(n_features() / kGroup); }
+
+    void grow(std::size_t n) {
+        const bool was_large = large_;
+        const std::int64_t n_before = n_features();
+        pages_.grow(n * sizeof(Cell));
+        large_ = pages_.bytes() > kLargeBytes;
+        if (!large_) return pages_.use_huge_pages();
+        marks_.grow(n_groups() / 8);
+        if (!was_large)
+            for (std::int64_t id = 0; id < n_before; id += kGroup) mark(&id, 1);
+    }
+
+    // A region that is a quarter full is likely to fill up; until then huge pages would take memory for nothing.
+    template <class Id>
+    [[gnu::noinline]] void mark(const Id* ids, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto group = static_cast<std::size_t>(ids[i]) / static_cast<std::size_t>(kGroup);
+            const std::uint64_t bit = std::uint64_t{1} << (group % 64);
+            n_marked_ += (marks()[group / 64] & bit) == 0;
+            marks()[group / 64] |= bit;
+        }
+        if (n_marked_ > n_groups() / 4 && !pages_.uses_huge_pages()) pages_.use_huge_pages();
+    }
 
     ZeroPages pages_;
-    std::uint64_t n_touched_ = 0;
+    ZeroPages marks_;  // a bit for each group of cells that was written to
+    std::size_t n_marked_ = 0;
+    bool large_ = false;
 };
 
 }  // namespace thresher

@@ -1,4 +1,4 @@
-// Zeroed memory that costs nothing until it is touched, and grows without copying.
+// Zeroed memory that costs nothing until it is written to, and grows without copying.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <vector>
 
 namespace thresher {
 
@@ -41,28 +40,22 @@ class ZeroPages {
         }
         data_ = larger;
         bytes_ = bytes;
-        if (huge_ || bytes_ <= kSmall) advise_huge();
+        if (huge_) use_huge_pages();
     }
 
-    // Tells how many accesses there have been in all. Huge pages quarter the cost of a random access, but one touch
-    // then takes 2 MiB instead of 4 KiB: a few rows over a billion columns would fill the machine. So a large region
-    // starts with small pages, and goes over to huge ones once a quarter is in use, if the machine has room for the
-    // whole of it.
-    void touched(std::uint64_t n_accesses) {
-        if (huge_ || n_accesses < next_look_) return;
-        next_look_ = n_accesses + bytes_ / kSmallPage / 16;
-        if (bytes_ < free_memory() && share_in_use() > 0.25) {
-            advise_huge();
+    // Huge pages quarter the cost of a random access, but one write then takes 2 MiB instead of 4 KiB. Small pages that
+    // are there already are collapsed, if there is memory for the whole region.
+    void use_huge_pages() {
+        huge_ = true;
 #if defined(__linux__)
-            madvise(data_, bytes_, kCollapse);
+        madvise(data_, bytes_, MADV_HUGEPAGE);
+        if (bytes_ < free_memory()) madvise(data_, bytes_, kCollapse);
 #endif
-        }
     }
+    bool uses_huge_pages() const { return huge_; }
 
   private:
-    static constexpr std::size_t kSmallPage = 4096;
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-    static constexpr std::size_t kSmall = std::size_t{1} << 26;
     static constexpr int kCollapse =
         25;  // MADV_COLLAPSE, Linux 6.1; older kernels refuse it, and older headers lack it
 
@@ -86,35 +79,15 @@ class ZeroPages {
         if (bytes > 0) munmap(data, bytes);
     }
 
-    void advise_huge() {
-        huge_ = true;
-#if defined(MADV_HUGEPAGE)
-        madvise(data_, bytes_, MADV_HUGEPAGE);
-#endif
-    }
-
-    static std::size_t free_memory() {
-#if defined(_SC_AVPHYS_PAGES)
-        return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-#else
-        return 0;
-#endif
-    }
-
-    double share_in_use() const {
-        std::size_t in_use = 0;
 #if defined(__linux__)
-        std::vector<unsigned char> resident(bytes_ / kSmallPage);
-        if (mincore(data_, bytes_, resident.data()) != 0) return 0.0;
-        for (const unsigned char page : resident) in_use += page & 1;
-#endif
-        return static_cast<double>(in_use) / static_cast<double>(bytes_ / kSmallPage);
+    static std::size_t free_memory() {
+        return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     }
+#endif
 
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
     bool huge_ = false;
-    std::uint64_t next_look_ = 0;
 };
 
 }  // namespace thresher
