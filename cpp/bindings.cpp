@@ -346,11 +346,18 @@ NewArray<T> new_array(Column<T>& column) {
     return NewArray<T>(data, {n}, owner);
 }
 
+// Text from a file need not be UTF-8; what is not shows as \\x….
+nb::object as_text(const std::string& bytes) {
+    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+}
+
 template <class Id>
 nb::object describe(TextRows<Id>& rows) {
-    nb::list bad;
-    for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, line.what));
-    nb::object labels = rows.texts.empty() ? nb::cast(new_array(rows.labels)) : nb::cast(rows.texts);
+    nb::list bad, texts;
+    for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
+    for (const std::string& text : rows.texts) texts.append(as_text(text));
+    nb::object labels = texts;
+    if (rows.texts.empty()) labels = nb::cast(new_array(rows.labels));
     nb::object importances = rows.weighted ? nb::cast(new_array(rows.importances)) : nb::none();
     return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), labels, importances,
                           new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen);

@@ -20,8 +20,8 @@ from thresher.model import Model
 
 FORMAT_VERSION = 1
 # By falling width, so that each one is aligned.
-_TENSORS = {"ids": np.int64, "counters": np.float64, "cells": np.float32, "intercept": np.float32}
-_KINDS = {np.int64: "I64", np.float32: "F32", np.float64: "F64"}
+_TENSORS: dict[str, Any] = {"ids": np.int64, "counters": np.float64, "cells": np.float32, "intercept": np.float32}
+_KINDS: dict[Any, str] = {np.int64: "I64", np.float32: "F32", np.float64: "F64"}
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = False) -> None:
@@ -31,7 +31,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
     it keeps the members only: enough to predict, and a few kilobytes.
     """
     ids, cells, intercept, counters = model.state()
-    cells = cells.reshape(len(ids), -1)
+    cells = cells.reshape(len(ids), len(intercept))
     if compact:
         columns, _ = model.members()
         kept = np.isin(ids, columns + model.id_base, assume_unique=True)
@@ -79,7 +79,7 @@ def _serialized(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> b
     header: dict[str, Any] = {"__metadata__": {"digest": _digest(ordered, text), "thresher": text}}
     at = 0
     for name, tensor in ordered.items():
-        kind = _KINDS[tensor.dtype.type]
+        kind = _KINDS[_TENSORS[name]]
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [at, at + tensor.nbytes]}
         at += tensor.nbytes
     head = json.dumps(header).encode()

@@ -34,6 +34,7 @@ MAGIC = b"THRESHC1"
 VERSION = 1
 _TAIL = struct.Struct("<QI8s")
 _PAD = 64
+_HEAD = MAGIC + bytes(_PAD - len(MAGIC))
 
 
 def write(batches: Iterator[Batch], path: str) -> int:
@@ -41,7 +42,7 @@ def write(batches: Iterator[Batch], path: str) -> int:
     footer: dict[str, Any] = {"version": VERSION, "n_rows": 0, "n_values": 0, "blocks": []}
     labels: dict[Any, int] = {}
     with written_whole(path) as file:
-        file.write(MAGIC + bytes(_PAD - len(MAGIC)))
+        file.write(_HEAD)
         for batch in batches:
             codes = np.array([labels.setdefault(label, len(labels)) for label in batch.labels.tolist()], dtype=np.int32)
             arrays = [batch.indptr.astype(np.int32), batch.indices, batch.data, codes]
@@ -70,6 +71,8 @@ def read_footer(source: Source) -> dict[str, Any]:
         size = os.fstat(file.fileno()).st_size
         if size < _PAD + _TAIL.size:
             raise DataError(f"{source.name}: the cache is cut short; make it anew with thresher convert.")
+        if file.read(_PAD) != _HEAD:
+            raise DataError(f"{source.name}: this is not a thresher cache, or it is damaged.")
         file.seek(size - _TAIL.size)
         length, crc, magic = _TAIL.unpack(file.read(_TAIL.size))
         if magic != MAGIC or length > size - _PAD - _TAIL.size:

@@ -60,6 +60,7 @@ class Flow:
         self._raw = stdin() if source.path == "-" else Path(source.path).open("rb")  # noqa: SIM115 closed by __exit__
         self._file = _decompressed(self._raw, source.compression)
         self._n_read = 0
+        self._ahead = b""
 
     def __enter__(self) -> Self:
         return self
@@ -76,11 +77,11 @@ class Flow:
 
     def read(self, size: int) -> bytes:
         """Read `size` bytes, fewer only at the end; a broken archive is an error that names the file."""
-        parts, missing = [], size
+        parts, n = [self._ahead], len(self._ahead)
         try:
-            while missing > 0 and (part := self._file.read(missing)):
+            while n < size and (part := self._file.read(size - n)):
                 parts.append(part)
-                missing -= len(part)
+                n += len(part)
         except Exception as error:
             if self._source.compression is None:
                 raise
@@ -88,8 +89,10 @@ class Flow:
             raise DataError(
                 f"{self._source.name}: the {self._source.compression} archive is broken or cut short ({error})."
             ) from None
-        self._n_read += size - missing
-        return b"".join(parts)
+        whole = b"".join(parts)
+        self._ahead = whole[size:]  # a zstd frame comes in steps of its own
+        self._n_read += min(n, size)
+        return whole[:size]
 
 
 def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
@@ -98,14 +101,45 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
 
         return igzip.open(raw, "rb")  # type: ignore[no-untyped-call]
     if compression == "zst":
-        import zstandard
-
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
+        return _ZstdFile(raw)
     if compression == "bz2":
         return bz2.BZ2File(raw)
     if compression == "xz":
         return lzma.LZMAFile(raw)
     return raw
+
+
+class _ZstdFile:
+    """A zstd archive of one or more frames; zstandard's own reader takes one that was cut short for a whole one."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        import zstandard
+
+        self._raw = raw
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame: Any = None
+        self._left = b""
+
+    def read(self, _size: int) -> bytes:
+        """Return the next bytes, any number of them; none at the end."""
+        while True:
+            packed = self._left or self._raw.read(1 << 17)
+            self._left = b""
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the last frame has no end")
+                return b""
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            unpacked: bytes = self._frame.decompress(packed)
+            if self._frame.eof:
+                self._left = self._frame.unused_data
+                self._frame = None
+            if unpacked:
+                return unpacked
+
+    def close(self) -> None:
+        """Do nothing; the raw file is closed by its owner."""
 
 
 def _expand(name: str) -> list[str]:

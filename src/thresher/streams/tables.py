@@ -6,6 +6,7 @@ column a feature, whose names become the feature names.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,13 @@ def batches(sources: list[Source], label: str, names: list[str] | None) -> Itera
 
 def _arrow() -> Any:
     try:
-        import pyarrow
+        for part in ("csv", "parquet", "ipc"):
+            importlib.import_module(f"pyarrow.{part}")
     except ImportError:
         raise DataError(
             "CSV, Parquet and Arrow files are read with pyarrow: install it with pip install 'thresher[arrow]'."
         ) from None
-    return pyarrow
+    return importlib.import_module("pyarrow")
 
 
 def _schema(source: Source) -> tuple[list[str], dict[str, Any]]:

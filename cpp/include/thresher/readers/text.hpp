@@ -152,7 +152,10 @@ inline const char* token_end(const char* p) {
 
 inline std::string quoted(const char* begin, const char* end) {
     const std::size_t n = std::min<std::size_t>(static_cast<std::size_t>(end - begin), 40);
-    return "'" + std::string(begin, n) + (begin + n < end ? "…'" : "'");
+    std::string text(begin, n);
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ') c = '?';
+    return "'" + text + (begin + n < end ? "…'" : "'");
 }
 
 // Reads a decimal number at p as Python's float() rounds it, and moves p behind it. The text must end in a byte that no

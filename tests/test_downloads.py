@@ -1,0 +1,167 @@
+"""Fetching data sets, from a real server that breaks off, stalls and lies."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import http.server
+import threading
+import time
+
+import numpy as np
+import pytest
+import real_data
+
+from thresher import datasets
+from thresher.datasets import download as download_module
+from thresher.datasets import registry
+from thresher.datasets.download import download
+
+CONTENT = b"".join(b"%d 1:%d 5:2\n" % (r % 2, r + 1) for r in range(30_000))
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves CONTENT; `mood` says how."""
+
+    mood = "well"
+    ranges: list[str | None]
+    tries = 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        server = self.server
+        server.tries += 1
+        wanted = self.headers.get("Range")
+        server.ranges.append(wanted)
+        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
+        if server.mood == "missing":
+            return self.send_error(404)
+        if server.mood == "no ranges":
+            start, wanted = 0, None
+        if start >= len(CONTENT):
+            return self.send_error(416)
+        body = CONTENT[start:]
+        if server.mood == "another file":
+            body = b"<html>" + body[6:]
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(body)))
+        if wanted:
+            shown = start + 7 if server.mood == "wrong range" else start
+            self.send_header("Content-Range", f"bytes {shown}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        self.end_headers()
+        broken = server.mood in ("breaks off", "wrong range") and server.tries == 1
+        if broken or server.mood == "always breaks off":
+            body = body[: len(body) // 2]
+        if server.mood == "stalls" and server.tries == 1:
+            self.wfile.write(body[:1000])
+            self.wfile.flush()
+            time.sleep(2)
+            return None
+        return self.wfile.write(body)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(download_module, "TIMEOUT", 0.5)
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.ranges = []
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        running.url = f"http://127.0.0.1:{running.server_port}/data.svm"
+        yield running
+        running.shutdown()
+
+
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.mark.parametrize("mood", ["well", "breaks off", "stalls", "no ranges", "wrong range"])
+def test_arrives_whole(server, tmp_path, mood):
+    server.mood = mood
+    download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert (tmp_path / "data.svm").read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["data.svm"]
+    if mood == "breaks off":
+        assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]  # it went on, it did not start again
+
+
+def test_goes_on_in_a_later_call(server, tmp_path):
+    server.mood = "always breaks off"
+    with pytest.raises(OSError, match=r"could not be fetched .*broke off.*try again to go on"):
+        download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert not (tmp_path / "data.svm").exists()
+    have = (tmp_path / "data.svm.part").stat().st_size
+    assert have > len(CONTENT) // 2
+    server.mood, server.ranges = "well", []
+    download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert server.ranges == [f"bytes={have}-"]
+    assert (tmp_path / "data.svm").read_bytes() == CONTENT
+
+
+def test_a_whole_part_needs_no_more(server, tmp_path):
+    (tmp_path / "data.svm.part").write_bytes(CONTENT)
+    download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert (tmp_path / "data.svm").read_bytes() == CONTENT
+
+
+def test_another_file_is_refused_and_removed(server, tmp_path):
+    server.mood = "another file"
+    with pytest.raises(ValueError, match="what came is not the data set: its checksum"):
+        download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_server_says_is_told(server, tmp_path):
+    server.mood = "missing"
+    with pytest.raises(OSError, match="the server answers 404"):
+        download(server.url, tmp_path / "data.svm")
+    with pytest.raises(OSError, match="could not be fetched"):
+        download("http://127.0.0.1:1/data.svm", tmp_path / "data.svm")
+
+
+class TestRegistry:
+    @pytest.fixture
+    def elsewhere(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(registry, "_folders", lambda: iter([tmp_path / "mine", registry.cache_folder()]))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        return tmp_path
+
+    @pytest.fixture
+    def known(self, monkeypatch, server):
+        entry = registry.Known("tiny", ("data.svm",), 30_000, 5, 60_000, 2, "for tests", server.url)
+        monkeypatch.setitem(registry.KNOWN, "tiny", entry)
+        return entry
+
+    def test_fetches_once_and_loads(self, server, elsewhere, known):
+        for _ in range(2):
+            X, y = datasets.load("tiny")
+            assert X.shape == (30_000, 5)
+            assert (X[4, 0], X[4, 4], y[4]) == (5.0, 2.0, 0.0)
+        assert server.tries == 1
+        assert registry.find("tiny") == elsewhere / "cache" / "thresher" / "data.svm"
+
+    def test_a_wrong_shape_is_refused(self, monkeypatch, elsewhere, known):
+        monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, n_rows=7))
+        with pytest.raises(ValueError, match=r"what came is not the data set: it has rows, columns and nonzeros"):
+            datasets.load("tiny")
+        assert registry.find("tiny") is None
+
+    def test_names(self, elsewhere):
+        with pytest.raises(ValueError, match="there is no data set 'nothing'; there are relathe"):
+            datasets.load("nothing")
+        with pytest.raises(FileNotFoundError, match=r"ccat: the data are not here.*put ccat.svm.xz into"):
+            datasets.load("ccat")
+
+
+@pytest.mark.parametrize("name", ["basehock", "ccat", "w8a", "news20.multiclass"])
+def test_real_data_load_as_scikit_learn_loads_them(name):
+    expected, labels = real_data.load(name)
+    X, y = datasets.load(name)
+    assert X.shape[0] == expected.shape[0]
+    np.testing.assert_array_equal(y, labels)
+    assert (X[:, : expected.shape[1]] != expected).nnz == 0
+    assert X.nnz == registry.KNOWN[name].n_nonzeros

@@ -1,0 +1,167 @@
+"""Model files: what is loaded is what was saved, and what is damaged is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
+from strategies import budgets, problems, random_problem
+
+from thresher import SOFS, load, save
+from thresher.model import Model
+from thresher.model_files import _serialized, load_model, save_model
+
+
+@given(problems(max_rows=30), budgets, st.integers(1, 29), st.booleans())
+def test_saved_loaded_and_trained_on_equals_never_saved(tmp_path_factory, problem, budget, cut, intercept):
+    X, y = problem
+    path = tmp_path_factory.getbasetemp() / "m.thresher"
+    model = SOFS(budget, fit_intercept=intercept).partial_fit(X[:cut], y[:cut], classes=[-1, 1])
+    save(model, path)
+    again = load(path)
+    assert again.get_params() == model.get_params()
+    model.partial_fit(X[cut:], y[cut:]) if cut < X.shape[0] else None
+    again.partial_fit(X[cut:], y[cut:]) if cut < X.shape[0] else None
+    assert pickle.dumps(again._model.state()) == pickle.dumps(model._model.state())
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.fixture
+def model():
+    X, y = random_problem(100, 30, 0.3, seed=0)
+    return Model("sofs", n_features_to_select=4, class_weight={-1: 2.0}).fit(X, y)
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    for name in "ab":
+        save_model(model, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with safe_open(tmp_path / "a", "np") as file:  # any safetensors reader can open it
+        assert set(file.keys()) == {"ids", "cells", "intercept", "counters"}
+        about = json.loads(file.metadata()["thresher"])
+    assert about["method"] == "sofs"
+    assert about["classes"] == [-1, 1]
+
+
+def test_every_flipped_bit_and_every_cut_is_refused(model, tmp_path):
+    save_model(model, tmp_path / "m.thresher", compact=True)
+    raw = (tmp_path / "m.thresher").read_bytes()
+    bad = tmp_path / "bad.thresher"
+    for at in range(len(raw)):
+        for bit in range(8):
+            broken = bytearray(raw)
+            broken[at] ^= 1 << bit
+            bad.write_bytes(broken)
+            with pytest.raises(ValueError, match=r"bad\.thresher: ") as error:
+                load_model(bad)
+            assert "\n" not in str(error.value)
+    for length in range(len(raw)):
+        bad.write_bytes(raw[:length])
+        with pytest.raises(ValueError, match=r"bad\.thresher: "):
+            load_model(bad)
+    bad.write_bytes(raw + b"\0")
+    with pytest.raises(ValueError, match=r"bad\.thresher: "):
+        load_model(bad)
+
+
+def forged(model, tmp_path, tensors=None, **metadata):
+    """Write a file whose digest is right and whose content is not."""
+    save_model(model, tmp_path / "m.thresher")
+    with safe_open(tmp_path / "m.thresher", "np") as file:
+        real = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 it has no iterator
+        about = json.loads(file.metadata()["thresher"])
+    (tmp_path / "m.thresher").write_bytes(_serialized({**real, **(tensors or {})}, {**about, **metadata}))
+    return tmp_path / "m.thresher"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"format_version": 2}, "model format 2 can't be read here"),
+        ({"method": "nonsense"}, "method must be one of"),
+        ({"parameters": {"gamma": -1.0}}, "gamma of sofs must be"),
+        ({"n_features": -1}, "n_features is out of range"),
+        ({"n_features": 3}, "an id is out of range"),
+        ({"n_features": 2**70}, "n_features is out of range"),
+        ({"id_base": 7}, "id_base is neither 0 nor 1"),
+        ({"classes": [1]}, "there are not two classes"),
+        ({"classes": "ab"}, "there are not two classes"),
+        ({"feature_names": ["a"]}, "there is not one name for each feature"),
+    ],
+)
+def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, message):
+    with pytest.raises(ValueError, match=message):
+        load_model(forged(model, tmp_path, **metadata))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: {"ids": t[0][::-1]}, "ids are not in order"),
+        (lambda t: {"ids": t[0][:-1]}, "ids and state differ in length"),
+        (lambda t: {"cells": np.full((len(t[0]), 2), np.nan)}, "cells has a value that is not finite"),
+        (lambda t: {"counters": -t[3]}, "a counter is out of range"),
+        (lambda t: {"counters": t[3][:2]}, "wrong size"),
+        (lambda t: {"cells": np.zeros((len(t[0]), 3))}, "wrong size"),
+    ],
+)
+def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        load_model(forged(model, tmp_path, change(model.state())))
+
+
+def test_compact(model, tmp_path):
+    X, y = random_problem(100, 30, 0.3, seed=0)
+    save_model(model, tmp_path / "full.thresher")
+    save_model(model, tmp_path / "compact.thresher", compact=True)
+    compact = load_model(tmp_path / "compact.thresher")
+    np.testing.assert_array_equal(compact.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(compact.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(compact.members()[0], model.members()[0])
+    with pytest.raises(ValueError, match=r"saved compact.*can't go on learning.*in full"):
+        compact.partial_fit(X, y)
+    with pytest.raises(ValueError, match="saved compact"):
+        load(tmp_path / "compact.thresher").partial_fit(X, y)
+    assert (tmp_path / "compact.thresher").stat().st_size < (tmp_path / "full.thresher").stat().st_size
+
+
+def test_whole_or_not_at_all(model, tmp_path, monkeypatch):
+    save_model(model, tmp_path / "m.thresher")
+    before = (tmp_path / "m.thresher").read_bytes()
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save_model(Model("sofs").fit(*random_problem(50, 20, 0.3, seed=1)), tmp_path / "m.thresher")
+    assert (tmp_path / "m.thresher").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]
+
+
+def test_places(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(IsADirectoryError, match="this is a folder"):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        save(model, tmp_path / "no" / "m.thresher")
+    with pytest.raises(ValueError, match="learned nothing yet"):
+        save_model(Model("sofs"), tmp_path / "m.thresher")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_from_two_threads(model, tmp_path):
+    threads = [threading.Thread(target=save_model, args=(model, tmp_path / "m.thresher")) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    load_model(tmp_path / "m.thresher")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]

@@ -1,0 +1,329 @@
+"""Streams: the same rows give the same model from every source, and every broken source is one clear error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+import lzma
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from thresher import SOFS, datasets, open_stream, train
+from thresher.model import Model
+from thresher.streams import DataError, cache, text
+from thresher.streams.pipeline import in_order
+from thresher.streams.writing import write_stream
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows of X1, as a matrix and as text with ids from 1."""
+    X, y = datasets.make_x1(600, n_features=2_000, n_informative=50, n_noise=60)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def folder(rows, tmp_path_factory):
+    """The rows in every form there is."""
+    X, y = rows
+    here = tmp_path_factory.mktemp("data")
+    stream = datasets.make_x2(600, n_features=2_000, n_informative=50, n_noise=60)
+    write_stream(stream.batches(), str(here / "x.svm"), shift=1)
+    raw = (here / "x.svm").read_bytes()
+    for ending, compress in (
+        ("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard.compress)
+    ):  # fmt: skip
+        (here / f"x.svm.{ending}").write_bytes(compress(raw))
+    (here / "no_ending").write_bytes(gzip.compress(raw))
+    (here / "two_frames.svm.zst").write_bytes(zstandard.compress(raw[:5000]) + zstandard.compress(raw[5000:]))
+    (here / "two_members.svm.gz").write_bytes(gzip.compress(raw[:5000]) + gzip.compress(raw[5000:]))
+    cut = raw.index(b"\n", len(raw) // 2) + 1
+    (here / "halves").mkdir()
+    (here / "halves" / "a.svm").write_bytes(raw[:cut])
+    (here / "halves" / "b.svm").write_bytes(raw[cut:])
+    write_stream(open_stream(here / "x.svm").batches(), str(here / "x.thc"))
+    vw = b"".join(line.replace(b" ", b" |f ", 1) + b"\n" for line in raw.splitlines())
+    (here / "x.vw").write_bytes(vw)
+    lists = {
+        "label": y,
+        "ids": [(X.indices[a:b] + 1).tolist() for a, b in itertools.pairwise(X.indptr)],
+        "values": [X.data[a:b].tolist() for a, b in itertools.pairwise(X.indptr)],
+    }
+    table = pa.table(lists, schema=pa.schema([("label", pa.int64()), ("ids", pa.list_(pa.int64())),
+                                              ("values", pa.list_(pa.float32()))]))  # fmt: skip
+    pa.parquet.write_table(table, here / "x.parquet", row_group_size=100)
+    pa.feather.write_feather(table, here / "x.arrow", compression="uncompressed")
+    with pa.ipc.new_stream(here / "x.arrows", table.schema) as sink:
+        sink.write_table(table, max_chunksize=97)
+    return here
+
+
+def same_bits(model: Model, other: Model) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(model.state(), other.state(), strict=True))
+
+
+SOURCES = [
+    "x.svm", "x.svm.gz", "x.svm.bz2", "x.svm.xz", "x.svm.zst", "no_ending", "two_frames.svm.zst", "two_members.svm.gz",
+    "halves", "halves/*.svm", "x.thc", "x.vw", "x.parquet", "x.arrow", "x.arrows",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    model = Model("sofs", n_features_to_select=40)
+    train(model, folder / "x.svm")
+    return model
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_source_gives_the_same_model(folder, reference, source, threads):
+    model = Model("sofs", n_features_to_select=40)
+    history = train(model, open_stream(str(folder / source), threads=threads))
+    assert same_bits(model, reference)
+    assert (model.n_features, model.id_base, model.classes.tolist()) == (2_000, 1, [-1, 1])
+    assert history.rows[-1] == 600
+
+
+def test_memory_gives_the_same_model(rows, reference):
+    X, y = rows
+    model = SOFS(40).fit(X, y)
+    np.testing.assert_array_equal(model.selected_, reference.members()[0])
+    np.testing.assert_array_equal(model._model.members()[1], reference.members()[1])
+    np.testing.assert_array_equal(model.decision_function(X), reference.decision_function(X))
+    assert model.n_mistakes_ == reference.counters["n_mistakes"]
+
+
+@pytest.mark.parametrize("size", [100, 3_000])
+def test_pieces_of_any_size_give_the_same_model(folder, reference, monkeypatch, size):
+    monkeypatch.setattr(text, "PIECE", size)
+    for source in ("x.svm", "x.svm.gz"):
+        model = Model("sofs", n_features_to_select=40)
+        train(model, folder / source)
+        assert same_bits(model, reference)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_standard_input(folder, reference, compress):
+    code = (
+        "import sys, pickle; from thresher.model import Model; from thresher import train, open_stream\n"
+        "model = Model('sofs', n_features_to_select=40); train(model, open_stream('-'))\n"
+        "sys.stdout.buffer.write(pickle.dumps(model))"
+    )
+    raw = compress((folder / "x.svm").read_bytes())
+    done = subprocess.run([sys.executable, "-c", code], input=raw, capture_output=True, check=True, timeout=60)
+    import pickle
+
+    assert same_bits(pickle.loads(done.stdout), reference)
+
+
+def test_standard_input_is_read_once(monkeypatch, folder):
+    with (folder / "x.svm").open("rb") as file:
+        monkeypatch.setattr("thresher.streams.sources.stdin", lambda: file)
+        stream = open_stream("-")
+        assert stream.n_bytes is None
+        assert sum(X.shape[0] for X, _ in stream) == 600
+        with pytest.raises(DataError, match="standard input can be read only once"):
+            next(iter(stream))
+        with pytest.raises(DataError, match=r"only once, but passes=2"):
+            train(Model("sofs"), stream, passes=2)
+        with pytest.raises(DataError, match="can't be shuffled"):
+            train(Model("sofs"), stream, shuffle=True)
+
+
+def test_a_stream_yields_matrices_and_knows_its_size(folder, rows):
+    stream = open_stream(folder / "x.svm")
+    assert stream.n_bytes == (folder / "x.svm").stat().st_size
+    assert open_stream(folder / "x.thc").n_rows == 600
+    for _ in range(2):
+        parts = list(stream)
+        assert sum(X.shape[0] for X, _ in parts) == 600
+        np.testing.assert_array_equal(np.concatenate([y for _, y in parts]), rows[1])
+    assert sum(batch.n_bytes for batch in stream.batches()) == stream.n_bytes
+
+
+class TestTables:
+    def test_columns_become_features(self, tmp_path):
+        table = pa.table(
+            {"x": [1.0, 0.0, 2.5], "kind": ["spam", "mail", "spam"], "n": [0, 3, 4], "b": [True, False, True]}
+        )
+        pa.parquet.write_table(table, tmp_path / "t.parquet")
+        pa.csv.write_csv(table, tmp_path / "t.csv")
+        pa.feather.write_feather(table, tmp_path / "t.feather", compression="uncompressed")
+        (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+        for name in ("t.parquet", "t.csv", "t.feather", "t.csv.gz"):
+            stream = open_stream(tmp_path / name, label="kind")
+            assert stream.feature_names == ["x", "n", "b"]
+            ((X, y),) = stream
+            assert X.toarray().tolist() == [[1, 0, 1], [0, 3, 0], [2.5, 4, 1]]
+            assert y.tolist() == ["spam", "mail", "spam"]
+        model = SOFS(2)
+        train(model, open_stream(tmp_path / "t.csv", label="kind"), passes=3)
+        assert set(model.get_feature_names_out()) <= {"x", "n", "b"}
+        assert model.classes_.tolist() == ["mail", "spam"]
+        frame = pandas.DataFrame([[2.5, 0, True]], columns=["x", "n", "b"])
+        assert model.predict(frame).tolist() == ["spam"]
+
+    @pytest.mark.parametrize(
+        ("table", "label", "message"),
+        [
+            ({"x": [1.0]}, None, "there is no column 'label'; there are x. Name the label's column"),
+            ({"x": [1.0], "label": [1]}, "y", "there is no column 'y'; there are x, label."),
+            ({"x": ["a"], "label": [1]}, None, "column 'x' has type string; features must be numbers"),
+            ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' is empty; fill it in"),
+            ({"x": [1.0, float("nan")], "label": [1, 2]}, None, "row 2: column 'x' is nan; values must be finite"),
+            ({"x": [1.0, 2.0], "label": [1, None]}, None, "row 2: the label is missing"),
+            ({"label": [1]}, None, "there is no column but the label"),
+            ({"ids": [[1], [1, 2]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: ids and values differ"),
+            ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must not be neg"),
+            ({"ids": [[1], [1]], "values": [[1.0], [float("inf")]], "label": [1, 2]}, None, "row 2: 1:inf; ids must"),
+        ],
+    )
+    def test_bad_tables(self, tmp_path, table, label, message):
+        pa.parquet.write_table(pa.table(table), tmp_path / "t.parquet")
+        with pytest.raises(DataError) as error:
+            list(open_stream(tmp_path / "t.parquet", label=label))
+        assert message in str(error.value)
+        assert str(error.value).startswith(str(tmp_path / "t.parquet"))
+
+    def test_unsorted_lists(self, tmp_path):
+        table = pa.table({"ids": [[9, 2, 2], [1]], "values": [[1.0, 2.0, 3.0], [4.0]], "label": [0, 1]})
+        pa.parquet.write_table(table, tmp_path / "t.parquet")
+        ((X, _),) = open_stream(tmp_path / "t.parquet")
+        assert X.indices.tolist() == [2, 9, 1]
+        assert X.data.tolist() == [5, 1, 4]
+
+    def test_a_column_missing_from_the_second_file(self, tmp_path):
+        pa.parquet.write_table(pa.table({"x": [1.0], "z": [1.0], "label": [1]}), tmp_path / "a.parquet")
+        pa.parquet.write_table(pa.table({"x": [1.0], "label": [1]}), tmp_path / "b.parquet")
+        with pytest.raises(DataError, match=r"b.parquet: there is no column 'z'"):
+            list(open_stream(tmp_path))
+
+
+class TestBroken:
+    @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+    def test_an_archive_cut_short(self, folder, tmp_path, ending):
+        raw = (folder / f"x.svm.{ending}").read_bytes()
+        path = tmp_path / f"x.svm.{ending}"
+        path.write_bytes(raw[: len(raw) // 2])
+        with pytest.raises(DataError, match=rf"x.svm.{ending}: the {ending} archive is broken or cut short"):
+            train(Model("sofs"), path)
+
+    def test_places(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"nowhere\.svm: there is no such file"):
+            open_stream(tmp_path / "nowhere.svm")
+        with pytest.raises(DataError, match="the folder has no files in it"):
+            open_stream(tmp_path)
+        with pytest.raises(DataError, match="no file matches"):
+            open_stream(str(tmp_path / "*.svm"))
+        with pytest.raises(ValueError, match="empty list"):
+            open_stream([])
+        with pytest.raises(ValueError, match="format must be one of"):
+            open_stream(tmp_path, "xml")
+
+    def test_an_empty_file(self, tmp_path):
+        (tmp_path / "empty.svm").write_bytes(b"")
+        with pytest.raises(DataError, match=r"empty.svm: there are no rows"):
+            train(Model("sofs"), tmp_path / "empty.svm")
+
+    def test_a_binary_file(self, tmp_path):
+        (tmp_path / "noise.svm").write_bytes(np.random.default_rng(0).bytes(10_000))
+        with pytest.raises(DataError, match=r"noise.svm, line \d+: "):
+            train(Model("sofs"), tmp_path / "noise.svm")
+
+    def test_different_formats(self, folder):
+        with pytest.raises(DataError, match="different formats"):
+            open_stream([folder / "x.svm", folder / "x.parquet"])
+
+
+class TestCache:
+    def test_every_flipped_bit_and_every_cut_is_found(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:0.5 7:2\n-1 3:1\n")
+        write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / "a.thc"))
+        raw = (tmp_path / "a.thc").read_bytes()
+        for at in range(len(raw)):
+            broken = bytearray(raw)
+            broken[at] ^= 1 << (at % 8)
+            (tmp_path / "b.thc").write_bytes(broken)
+            with pytest.raises(DataError):
+                list(open_stream(tmp_path / "b.thc", "cache"))
+        for length in range(0, len(raw), 7):
+            (tmp_path / "b.thc").write_bytes(raw[:length])
+            with pytest.raises(DataError, match=r"cut short|damaged"):
+                list(open_stream(tmp_path / "b.thc", "cache"))
+
+    def test_keeps_words_and_weights_and_wide_ids(self, tmp_path):
+        (tmp_path / "a.svm").write_text(f"spam {2**40}:0.5\nmail 3:1\n")
+        write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / "a.thc"))
+        (batch,) = open_stream(tmp_path / "a.thc").batches()
+        assert batch.labels.tolist() == ["spam", "mail"]
+        assert batch.indices.tolist() == [2**40, 3]
+        (tmp_path / "a.vw").write_text("1 2.5 |f 4\n-1 |f 2\n")
+        write_stream(open_stream(tmp_path / "a.vw").batches(), str(tmp_path / "a.thc"))
+        (batch,) = open_stream(tmp_path / "a.thc").batches()
+        assert batch.importances.tolist() == [2.5, 1.0]
+
+    def test_nothing_is_left_of_a_failed_write(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:0.5\n1 x\n")
+        for out in ("b.thc", "b.svm.gz"):
+            with pytest.raises(DataError):
+                write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / out))
+        assert [path.name for path in tmp_path.iterdir()] == ["a.svm"]
+        with pytest.raises(ValueError, match="must end in"):
+            write_stream(iter(()), str(tmp_path / "b.parquet"))
+
+    def test_a_later_version_is_refused(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(cache, "VERSION", 2)
+        write_stream(iter(()), str(tmp_path / "a.thc"))
+        monkeypatch.undo()
+        with pytest.raises(DataError, match="cache version 2 can't be read here"):
+            open_stream(tmp_path / "a.thc")
+
+
+class TestPipeline:
+    def test_order_and_bounds(self):
+        running, most = [0], [0]
+        lock = threading.Lock()
+
+        def task(k):
+            with lock:
+                running[0] += 1
+            return k
+
+        results = in_order((lambda k=k: task(k) for k in range(200)), 3)
+        for k, result in enumerate(results):
+            assert result == k
+            with lock:
+                most[0] = max(most[0], running[0] - k)
+        assert most[0] <= 2 * 3 + 3
+
+    @pytest.mark.parametrize("where", ["task", "source"])
+    def test_an_error_arrives_in_its_turn_and_nothing_hangs(self, where):
+        def tasks():
+            for k in range(50):
+                if k == 20 and where == "source":
+                    raise DataError("broken source")
+                yield (lambda: 1 // 0) if k == 20 and where == "task" else (lambda k=k: k)
+
+        got: list[int] = []
+        with pytest.raises(DataError if where == "source" else ZeroDivisionError):
+            got.extend(in_order(tasks(), 2))
+        assert got == list(range(20))
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("thresher")]
+
+    def test_stopping_early_stops_the_threads(self, folder):
+        batches = open_stream(folder / "x.svm").batches()
+        next(batches)
+        batches.close()
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("thresher")]

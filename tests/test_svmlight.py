@@ -1,0 +1,181 @@
+"""svmlight text: what scikit-learn reads we read alike, what the wild contains too, and what is wrong we name."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_svmlight_file
+
+from thresher import _core
+from thresher.streams import DataError, open_stream, text
+
+OPEN_FILES = Path("/proc/self/fd")
+
+
+def read(raw: bytes, tmp_path, **options):
+    path = tmp_path / "data.svm"
+    path.write_bytes(raw)
+    batches = list(open_stream(path, "svmlight", **options).batches())
+    labels = [label for batch in batches for label in batch.labels.tolist()]
+    rows = [
+        list(zip(batch.indices[a:b].tolist(), batch.data[a:b].tolist(), strict=True))
+        for batch in batches
+        for a, b in zip(batch.indptr[:-1], batch.indptr[1:], strict=True)
+    ]
+    return labels, rows
+
+
+numbers = st.one_of(
+    st.floats(-1e30, 1e30, allow_nan=False).map(repr),
+    st.floats(-(2.0**100), 2.0**100, allow_nan=False, width=32).map(lambda x: f"{x:.9g}"),
+    st.decimals(-1000, 1000, places=5).map(str),
+    st.integers(-(10**25), 10**25).map(str),
+    st.sampled_from(["+1", "0", "-0.0", ".5", "5.", "1e-45", "1E+2", "00012", "1e-400", "12345.678901", "2.5e0"]),
+)
+
+
+@st.composite
+def svmlight_lines(draw):
+    """Draw lines that scikit-learn accepts: sorted unique ids from 1, numeric labels, comments, blank lines, qid."""
+    lines = []
+    for _ in range(draw(st.integers(1, 8))):
+        ids = sorted(draw(st.sets(st.integers(1, 10**6), max_size=6)))
+        space = draw(st.sampled_from([" ", "  ", "\t", " \t"]))
+        tokens = [draw(numbers), *(f"{i}:{draw(numbers)}" for i in ids)]
+        end = draw(st.sampled_from(["", " ", " # comment 1:2", "#x"]))
+        lines.append(space.join(tokens) + end)
+        if draw(st.booleans()):
+            lines.append(draw(st.sampled_from(["", "# whole line", "   "])))
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    return (newline.join(lines) + draw(st.sampled_from(["", newline]))).encode()
+
+
+@given(svmlight_lines())
+def test_equals_scikit_learn(tmp_path_factory, raw):
+    X, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64, zero_based=True)
+    labels, rows = read(raw, tmp_path_factory.getbasetemp())
+    assert labels == y.tolist()
+    with np.errstate(over="ignore"):
+        expected = [
+            list(zip(X[r].indices.tolist(), X[r].data.astype(np.float32).tolist(), strict=True))
+            for r in range(X.shape[0])
+        ]
+    assert rows == expected
+
+
+@given(numbers)
+def test_values_round_as_python_floats(number):
+    values = _core.read_text("svmlight", f"1 1:{number}".encode(), False)[2]
+    assert values[0] == np.float32(float(number))
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_are_read_or_refused(raw, skip):
+    """Nothing crashes, and rows and bad lines never outnumber lines."""
+    for kind in ("svmlight", "vw"):
+        starts, ids, values, labels, _, lines, bad, n_lines, largest, _ = _core.read_text(kind, raw, skip)
+        assert len(ids) == len(values) == starts[-1]
+        assert len(labels) == len(starts) - 1 == len(lines)
+        assert len(labels) + len(bad) <= n_lines + 1
+        assert np.isfinite(values).all()
+        assert ids.max(initial=-1) <= largest
+
+
+class TestInTheWild:
+    """Each of these trips the authors' own code, or some other reader."""
+
+    @pytest.mark.parametrize(
+        ("line", "label", "row"),
+        [
+            ("+1 0:1 2:3", 1.0, [(0, 1.0), (2, 3.0)]),
+            ("1.0 1:12345.678901", 1.0, [(1, float(np.float32(12345.678901)))]),
+            ("0 3:1", 0.0, [(3, 1.0)]),
+            ("7 5:1 # 9:9", 7.0, [(5, 1.0)]),
+            ("-1", -1.0, []),
+            ("-1 ", -1.0, []),
+            ("1 qid:3 2:4", 1.0, [(2, 4.0)]),
+            ("1 9:1 2:5 4:1", 1.0, [(2, 5.0), (4, 1.0), (9, 1.0)]),
+            ("1 2:1 2:2.5 1:1", 1.0, [(1, 1.0), (2, 3.5)]),
+            ("1 9223372036854775806:1", 1.0, [(2**63 - 2, 1.0)]),
+            ("spam 1:1", "spam", [(1, 1.0)]),
+            ("1\t1:2\t\t3:4\r", 1.0, [(1, 2.0), (3, 4.0)]),
+            ("1 1:1e-300", 1.0, [(1, 0.0)]),
+        ],
+    )
+    def test_line(self, tmp_path, line, label, row):
+        assert read(f"\n# first\n{line}\n\n".encode(), tmp_path) == ([label], [row])
+        assert read(line.encode(), tmp_path) == ([label], [row])  # no newline at the end
+
+    def test_words_and_numbers_as_labels(self, tmp_path):
+        assert read(b"1 1:1\nspam 1:1\n2.5 1:1\n", tmp_path)[0] == ["1", "spam", "2.5"]
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
+    @pytest.mark.parametrize("threads", [1, 2, 5])
+    def test_pieces_of_any_size(self, tmp_path, monkeypatch, size, threads):
+        random = np.random.default_rng(size)
+        lines = [f"{r} " + " ".join(f"{i}:{r + i}" for i in range(1, random.integers(1, 40))) for r in range(60)]
+        raw = "\n".join(lines).encode()
+        whole = read(raw, tmp_path)
+        monkeypatch.setattr(text, "PIECE", size)
+        assert read(raw, tmp_path, threads=threads) == whole
+        assert len(whole[0]) == 60
+
+
+BAD = {
+    "1 3:x": "'3:x': the value must be a finite number",
+    "1 3:": "'3:': the value must be a finite number",
+    "1 3:nan": "'3:nan': the value must be a finite number",
+    "1 3:inf": "'3:inf': the value must be a finite number",
+    "1 3:1e39": "'3:1e39': the value must be a finite number",
+    "1 3:1e999": "'3:1e999': the value must be a finite number",
+    "1 3:1x 4:1": "'3:1x': the value must be a finite number",
+    "1 -1:2": "'-1:2': an id must be a whole number",
+    "1 1.5:2": "'1.5:2': an id must be a whole number",
+    "1 9223372036854775807:2": "an id must be a whole number from 0 to 2",
+    "1 99999999999999999999:2": "an id must be a whole number from 0 to 2",
+    "1 foo": "'foo' is not id:value",
+    "1 3:1 :": "':': an id must be a whole number",
+    "3:1 4:1": "the line starts with '3:1': a label must come first",
+    "1 3:1\0 4:1": "a zero byte",
+    "\0\1\2": "a zero byte",
+}
+
+
+class TestBadLines:
+    @pytest.mark.parametrize("line", BAD)
+    def test_is_named_by_its_number(self, tmp_path, line):
+        with pytest.raises(DataError) as error:
+            read(f"1 1:1\n\n# a comment\n-1 2:1\n{line}\n1 1:1\n".encode(), tmp_path)
+        assert str(error.value).startswith(f"{tmp_path / 'data.svm'}, line 5: ")
+        assert BAD[line] in str(error.value)
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("line", BAD)
+    def test_can_be_skipped(self, tmp_path, line):
+        path = tmp_path / "data.svm"
+        path.write_bytes(f"1 1:1\n{line}\n-1 2:1\n".encode())
+        batches = list(open_stream(path, "svmlight", on_bad_line="skip").batches())
+        assert [label for batch in batches for label in batch.labels] == [1.0, -1.0]
+        skipped = [why for batch in batches for why in batch.skipped]
+        assert len(skipped) == 1
+        assert f"line 2: {BAD[line][:5]}" in skipped[0] or BAD[line] in skipped[0]
+
+    def test_line_numbers_go_on_across_pieces(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(text, "PIECE", 50)
+        raw = b"".join(b"1 1:1 2:2 3:3\n" for _ in range(999)) + b"1 oops\n"
+        for threads in (1, 3):
+            with pytest.raises(DataError, match="line 1000: 'oops'"):
+                read(raw, tmp_path, threads=threads)
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="the system does not list open files")
+def test_files_are_closed(tmp_path):
+    before = len(list(OPEN_FILES.iterdir()))
+    for _ in range(5):
+        read(b"1 1:1\n-1 2:2\n", tmp_path)
+    assert len(list(OPEN_FILES.iterdir())) <= before

@@ -1,0 +1,237 @@
+"""Training from a stream: classes, ids, passes, order, interruption, history."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import problems
+
+from thresher import SOFS, datasets, open_stream, train
+from thresher.model import Model
+from thresher.streams import DataError
+
+
+def write(path, labels, rows, base=1):
+    lines = [
+        f"{label} " + " ".join(f"{i + base}:{v!r}" for i, v in row) for label, row in zip(labels, rows, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def trained(path, budget=5, **options):
+    model = Model("sofs", n_features_to_select=budget)
+    train(model, path, **options)
+    return model
+
+
+class TestClasses:
+    @pytest.mark.parametrize(
+        ("first", "second", "classes"),
+        [
+            ("1", "-1", [-1, 1]), ("-1", "1", [-1, 1]), ("0", "1", [0, 1]), ("2", "1", [1, 2]), ("1", "2", [1, 2]),
+            ("spam", "mail", ["mail", "spam"]), ("mail", "spam", ["mail", "spam"]), ("1.0", "+3", [1, 3]),
+        ],
+    )  # fmt: skip
+    @given(problem=problems(max_rows=20))
+    def test_whatever_comes_first(self, tmp_path_factory, first, second, classes, problem):
+        """The first label's sign is provisional; the result is as if the classes had been known."""
+        X, y = problem
+        rows = [list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in X]
+        labels = [first if label == y[0] else second for label in y]
+        path = write(tmp_path_factory.getbasetemp() / "c.svm", labels, rows)
+        model = trained(path)
+        assert model.classes.tolist() == classes
+        known = trained(path, classes=classes)
+        codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
+        direct = Model("sofs", n_features_to_select=5).fit(X, codes)
+        for a, b, c in zip(model.state(), known.state(), direct.state(), strict=True):
+            np.testing.assert_array_equal(a, b)
+            if len(a) == len(c) and a.dtype != np.int64:
+                np.testing.assert_array_equal(a, c)
+        np.testing.assert_array_equal(model.members()[1], direct.members()[1])
+        assert model.counters == known.counters == direct.counters
+
+    def test_a_third_class_names_the_line(self, tmp_path):
+        path = write(tmp_path / "c.svm", ["a", "b", "a", "c"], [[(0, 1.0)]] * 4)
+        with pytest.raises(DataError, match=r"c.svm, line 4: the label c is a third class beside a and b: .*--classes"):
+            trained(path)
+        with pytest.raises(DataError, match="line 2: the label b is a third class beside a and c"):
+            trained(path, classes=["a", "c"])
+
+    def test_one_class_or_none(self, tmp_path):
+        path = write(tmp_path / "c.svm", ["1", "1"], [[(0, 1.0)]] * 2)
+        model = SOFS(5)
+        with pytest.raises(DataError, match=r"c.svm: all rows have the label 1: two classes are needed"):
+            train(model, path)
+        assert not hasattr(model, "classes_")
+
+
+class TestIds:
+    def test_count_from_one_unless_zero_occurs(self, tmp_path):
+        rows = [[(0, 1.0), (2, 1.0)], [(1, 1.0)]] * 3
+        from_one = trained(write(tmp_path / "a.svm", [1, -1] * 3, rows))
+        from_zero = trained(write(tmp_path / "b.svm", [1, -1] * 3, rows, base=0))
+        assert (from_one.id_base, from_zero.id_base) == (1, 0)
+        assert from_one.n_features == from_zero.n_features == 3
+        assert from_one.members()[0].tolist() == from_zero.members()[0].tolist()
+        assert from_one.name_of(0) == "1"
+        assert from_zero.name_of(0) == "0"
+
+    def test_can_be_fixed_up_front(self, tmp_path):
+        path = write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]])
+        assert trained(open_stream(path, zero_based=True)).n_features == 3
+        path = write(tmp_path / "b.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]], base=0)
+        with pytest.raises(DataError, match="id 0 occurs, but zero_based=False"):
+            trained(open_stream(path, zero_based=False))
+
+    def test_unseen_ids_are_ignored_at_prediction(self, tmp_path):
+        model = trained(write(tmp_path / "a.svm", [1, -1] * 3, [[(0, 1.0)], [(1, 1.0)]] * 3))
+        seen = write(tmp_path / "b.svm", [1], [[(0, 3.0)]])
+        more = write(tmp_path / "c.svm", [1], [[(0, 3.0), (10**9, 0.0)]])
+        margins = [next(iter(map(model.predict_batch, open_stream(path).batches())))[1] for path in (seen, more)]
+        np.testing.assert_array_equal(*margins)
+
+    def test_ids_that_memory_can_not_hold(self, tmp_path):
+        path = tmp_path / "a.svm"
+        path.write_text("1 1:1\n-1 9223372036854775806:1\n")
+        with pytest.raises(ValueError, match=r"no room for 8 bytes of state for each of 9223372036854775807 ids"):
+            trained(path)
+
+    def test_the_model_grows_with_the_stream(self, tmp_path):
+        model = SOFS(3)
+        train(model, write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(4, 1.0)]]))
+        assert model.n_features_in_ == 5
+        train(model, write(tmp_path / "b.svm", [1, -1], [[(0, 1.0)], [(99, 1.0)]]))
+        assert model.n_features_in_ == 100
+        assert model.n_samples_seen_ == 4
+        assert model.predict(np.ones((1, 100))).shape == (1,)
+
+
+class TestRuns:
+    def test_history_and_validation(self, tmp_path):
+        stream = datasets.make_x2(5_000, n_features=2_000, n_informative=50, n_noise=50)
+        held_out = datasets.make_x2(500, n_features=2_000, n_informative=50, n_noise=50, start=5_000)
+        seen = []
+        model = SOFS(50)
+        history = train(model, stream, passes=2, validate=held_out, callback=lambda h: seen.append(h.rows[-1]))
+        assert history.rows[-1] == model.n_samples_seen_ == 10_000
+        assert history.rows == sorted(history.rows) == seen
+        assert history.seconds == sorted(history.seconds)
+        assert history.error[-1] == model.n_mistakes_ / 10_000
+        assert 0 < history.loss[-1] < history.loss[0]
+        validated = [value for value in history.validation if value is not None]
+        X, y = next(iter(held_out))
+        assert len(validated) == 2
+        assert validated[-1] == model.score(X, y) > 0.9
+        again = train(model, stream)
+        assert again.rows[-1] == 5_000  # the history of one run
+        assert model.n_samples_seen_ == 15_000
+
+    def test_passes_equal_reading_twice(self):
+        stream = datasets.make_x2(500, n_features=500, n_informative=20, n_noise=20)
+        twice, by_hand = SOFS(20, n_passes=2), SOFS(20)
+        train(twice, stream)
+        train(by_hand, stream)
+        train(by_hand, stream)
+        np.testing.assert_array_equal(twice.coef_.toarray(), by_hand.coef_.toarray())
+
+    @pytest.mark.parametrize("limit", [None, 0])
+    def test_shuffle(self, tmp_path, monkeypatch, limit):
+        """In memory or by way of the disk, the same seeded order; as good as if the rows had come that way."""
+        if limit is not None:
+            monkeypatch.setattr("thresher.streams.shuffling.MEMORY_LIMIT", limit)
+        X, y = datasets.make_x1(1_000, n_features=500, n_informative=20, n_noise=20)
+        order = np.argsort(y, kind="stable")
+        rows = [list(zip(X[r].indices.tolist(), X[r].data.tolist(), strict=True)) for r in order]
+        path = write(tmp_path / "sorted.svm", y[order], rows)
+        model = SOFS(20, shuffle=True, random_state=3)
+        train(model, path)
+        again = np.random.default_rng(3).permutation(1_000)
+        direct = SOFS(20).fit(X[order[again]], y[order[again]])
+        np.testing.assert_array_equal(model.selected_, direct.selected_)
+        np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
+
+    def test_sorted_labels_are_told_once(self, tmp_path):
+        path = write(tmp_path / "sorted.svm", [1] * 500 + [-1] * 500, [[(r % 7, 1.0)] for r in range(1_000)])
+        with pytest.warns(UserWarning, match=r"sorted.svm: the labels come in 2 long runs.*--shuffle") as caught:
+            train(Model("sofs"), path, passes=1)
+        assert len(caught) == 1
+
+    def test_a_share_of_unknown_columns_is_refused(self):
+        with pytest.raises(ValueError, match=r"n_features_to_select=0.1 is a share of the features"):
+            train(SOFS(0.1), datasets.make_x2(10))
+
+    def test_a_broken_stream_leaves_a_new_model_untrained(self, tmp_path):
+        path = tmp_path / "a.svm"
+        path.write_text("1 1:1\n-1 2:1\n1 oops\n")
+        model = Model("sofs")
+        with pytest.raises(DataError, match="line 3"):
+            train(model, path)
+        assert not model.is_trained
+
+    def test_class_weight(self):
+        stream = datasets.make_x2(300, n_features=200, n_informative=20, n_noise=20)
+        X, y = next(iter(stream))
+        model = SOFS(20, class_weight={1: 3.0})
+        train(model, stream, classes=[-1, 1])
+        np.testing.assert_array_equal(
+            model.decision_function(X), SOFS(20, class_weight={1: 3.0}).fit(X, y).decision_function(X)
+        )
+        with pytest.raises(ValueError, match="class_weight needs the classes up front"):
+            train(SOFS(20, class_weight={1: 3.0}), stream)
+        with pytest.raises(ValueError, match="balanced"):
+            train(SOFS(20, class_weight="balanced"), stream)
+
+    @given(st.integers(1, 400))
+    def test_ctrl_c_leaves_the_rows_learned_so_far(self, stop_after):
+        stream = datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20, batch_size=20)
+
+        model = SOFS(20)
+        original = datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20, batch_size=20)
+        batches = iter(original.batches())
+
+        def broken_off():
+            for n, batch in enumerate(batches):
+                if n * 20 >= stop_after and n:
+                    raise KeyboardInterrupt
+                yield batch
+
+        stream._make_batches = broken_off
+        history = train(model, stream)
+        n = model.n_samples_seen_
+        X, y = next(iter(datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20)))
+        assert history.interrupted == (n < 400)
+        np.testing.assert_array_equal(model.coef_.toarray(), SOFS(20).fit(X[:n], y[:n]).coef_.toarray())
+
+
+def test_a_signal_stops_the_command_and_the_model_is_written(tmp_path):
+    """Ctrl-C as a user types it: the process stops soon, with the rows learned so far in the file."""
+    thresher = str(Path(sys.executable).with_name("thresher"))
+    feeder = subprocess.Popen([thresher, "synth", "x1", "-o", "-", "--rows", "2000000"], stdout=subprocess.PIPE)
+    command = subprocess.Popen(
+        [thresher, "train", "-", "-k", "200", "-o", str(tmp_path / "m.thresher")],
+        stdin=feeder.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    feeder.stdout.close()
+    time.sleep(4)
+    started = time.monotonic()
+    command.send_signal(signal.SIGINT)
+    threading.Timer(20, command.kill).start()
+    out, err = command.communicate(timeout=30)
+    feeder.kill()
+    feeder.wait()
+    assert time.monotonic() - started < 15
+    assert command.returncode == 130, err
+    assert "stopped by Ctrl-C after" in err
+    assert (tmp_path / "m.thresher").exists()
+    assert "kept 200 features" in out
