@@ -37,7 +37,7 @@ format: $(VENV)/.lint  ## put everything into the house style
 	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
 bench: $(VENV)/.installed  ## speed beside peers; rewrites benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/in_memory.py
+	$(BIN)/python benchmarks/run.py
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

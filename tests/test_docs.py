@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_python_runs(block):
+def test_python_runs(block, tmp_path):
     """Run a block; a line's comment, where it starts with a value, is what the line must give."""
     program = ["def near(a, b):", "    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.01)"]
     for line in block.splitlines():
@@ -30,7 +31,23 @@ def test_python_runs(block):
                 f"assert near({'repr' if claim[2].startswith('array') else ''}({claim[1]}), {expected}), ({claim[1]})"
             )
         program.append(line)
-    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", "\n".join(program)], check=True, timeout=120, cwd=tmp_path)
+
+
+COMMANDS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"```sh\n(thresher .*?)```", page.read_text(), re.DOTALL))
+]
+
+
+def test_commands_run(tmp_path):
+    """Every command of the documents works as it is typed, in their order."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in COMMANDS:
+        script = "set -euo pipefail\n" + block.values[0]
+        subprocess.run(["bash", "-c", script], check=True, timeout=120, cwd=tmp_path, env={**os.environ, "PATH": path})
+    assert len((tmp_path / "labels.txt").read_text().split()) == 5_000
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -8,16 +8,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
+
+#include "thresher/readers/pool.hpp"
 
 namespace thresher {
 
 struct LineRange {
-    std::unique_ptr<char[]> bytes;
+    PooledBuffer buffer;
     std::size_t begin = 0, end = 0;
-    std::string_view text() const { return {bytes.get() + begin, end - begin}; }
+    char* bytes() const { return static_cast<char*>(buffer.data()); }
+    std::string_view text() const { return {bytes() + begin, end - begin}; }
 };
 
 // A line belongs to the range in which its first byte lies: what precedes the first newline is left to the range
@@ -26,10 +29,11 @@ inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end)
     // The byte before tells whether a line starts at `begin`.
     const std::int64_t from = begin > 0 ? begin - 1 : 0;
     std::size_t capacity = static_cast<std::size_t>(end - from) + 4096, size = 0;
-    auto bytes = std::make_unique_for_overwrite<char[]>(capacity + 1);
+    LineRange range;
+    range.buffer = PooledBuffer(capacity + 1);
     auto fill = [&](std::size_t wanted) {
         while (size < wanted) {
-            const ssize_t n = pread(file, bytes.get() + size, wanted - size, from + static_cast<std::int64_t>(size));
+            const ssize_t n = pread(file, range.bytes() + size, wanted - size, from + static_cast<std::int64_t>(size));
             if (n < 0 && errno == EINTR) continue;
             if (n < 0) throw std::system_error(errno, std::generic_category(), "read");
             if (n == 0) return false;
@@ -38,28 +42,26 @@ inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end)
         return true;
     };
     auto newline = [&](std::size_t start) {
-        const void* at = start < size ? std::memchr(bytes.get() + start, '\n', size - start) : nullptr;
-        return at != nullptr ? static_cast<std::size_t>(static_cast<const char*>(at) - bytes.get()) + 1 : size;
+        const void* at = start < size ? std::memchr(range.bytes() + start, '\n', size - start) : nullptr;
+        return at != nullptr ? static_cast<std::size_t>(static_cast<const char*>(at) - range.bytes()) + 1 : size;
     };
 
     bool more = fill(capacity);
-    LineRange range;
     range.begin = begin > 0 ? newline(0) : 0;
     const auto last = static_cast<std::size_t>(end - from);
     // A line that starts within the range may end anywhere behind it.
     std::size_t stop = range.begin >= last ? range.begin : last == 0 ? 0 : newline(last - 1);
-    while (more && stop == size && range.begin < last && (size == 0 || bytes[size - 1] != '\n')) {
+    while (more && stop == size && range.begin < last && (size == 0 || range.bytes()[size - 1] != '\n')) {
         capacity *= 2;
-        auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1);
-        std::memcpy(larger.get(), bytes.get(), size);
-        bytes = std::move(larger);
+        PooledBuffer larger(capacity + 1);
+        std::memcpy(larger.data(), range.bytes(), size);
+        range.buffer = std::move(larger);
         const std::size_t known = size;
         more = fill(capacity);
         stop = newline(known);
     }
     range.end = std::max(std::min(stop, size), range.begin);
-    bytes[range.end] = '\0';
-    range.bytes = std::move(bytes);
+    range.bytes()[range.end] = '\0';
     return range;
 }
 

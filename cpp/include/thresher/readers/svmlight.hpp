@@ -10,7 +10,7 @@ namespace thresher {
 
 template <class Id>
 TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
-    return read_lines<Id>(text, skip_bad, [](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 4, [&](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p) || *p == '#') return true;
         const char* const label = p;

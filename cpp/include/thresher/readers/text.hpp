@@ -8,31 +8,31 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "thresher/readers/pool.hpp"
 
 namespace thresher {
 
 // Ids run from 0 to 2^63 − 2.
 inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
 
-// A growing array that does not clear what it is about to overwrite.
+// An array with room for so many items, of which some are used.
 template <class T>
 class Column {
   public:
-    explicit Column(std::size_t capacity) : items_(std::make_unique_for_overwrite<T[]>(capacity)) {}
-    void push(T item) { items_[size_++] = item; }
+    explicit Column(std::size_t capacity) : buffer_(capacity * sizeof(T)) {}
+    void push(T item) { data()[size_++] = item; }
     void cut(std::size_t size) { size_ = size; }
     std::size_t size() const { return size_; }
-    T* data() { return items_.get(); }
-    const T* data() const { return items_.get(); }
-    T* release() { return items_.release(); }
+    T* data() const { return static_cast<T*>(buffer_.data()); }
+    PooledBuffer release() { return std::move(buffer_); }
 
   private:
-    std::unique_ptr<T[]> items_;
+    PooledBuffer buffer_;
     std::size_t size_ = 0;
 };
 
@@ -57,14 +57,15 @@ struct TextRows {
     bool zero_seen = false;
     bool ids_too_wide = false;  // an id does not fit Id: read again with a wider one
 
-    // No feature is shorter than two bytes and no row than one, so that nothing has to grow while reading.
-    explicit TextRows(std::size_t bytes)
-        : starts(bytes + 2),
-          ids(bytes / 2 + 2),
-          values(bytes / 2 + 2),
-          labels(bytes + 1),
-          importances(bytes + 1),
-          lines(bytes + 1) {
+    // Room for the most that the text can hold, so that nothing has to grow while reading; what is not used is never
+    // touched.
+    TextRows(std::size_t max_rows, std::size_t max_features)
+        : starts(max_rows + 1),
+          ids(max_features),
+          values(max_features),
+          labels(max_rows),
+          importances(max_rows),
+          lines(max_rows) {
         starts.push(0);
     }
 
@@ -230,10 +231,11 @@ inline bool read_id(const char*& p, std::uint64_t& id) {
 
 // Goes through `text`, which a byte '\0' must follow, and lets `read_line(p, rows, why)` read each line: it moves p to
 // the line's end and returns whether the line is good; a bad one says why. Stops at the first bad line unless told to
-// skip them.
+// skip them. No feature takes fewer than `feature_bytes`, with the space before it.
 template <class Id, class ReadLine>
-TextRows<Id> read_lines(std::string_view text, bool skip_bad, ReadLine read_line) {
-    TextRows<Id> rows(text.size());
+TextRows<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feature_bytes, ReadLine read_line) {
+    const auto n_newlines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    TextRows<Id> rows(n_newlines + 1, text.size() / feature_bytes + 1);
     const char* p = text.data();
     const char* const end = p + text.size();
     std::string why;

@@ -12,7 +12,7 @@ template <class Id>
 TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
     std::string_view only_namespace;
     bool named = false;
-    return read_lines<Id>(text, skip_bad, [&](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 2, [&](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
         double label, importance = 1.0, number;

@@ -1,0 +1,99 @@
+// numpy arrays in, core types out: what all bindings share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "thresher/row.hpp"
+
+namespace thresher::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+NewArray<T> new_array(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return NewArray<T>(owned->data(), {owned->size()}, owner);
+}
+
+// A CSR batch of either id width. Holds the arrays, so that the pointers stay valid while the interpreter is free.
+class Batch {
+  public:
+    template <class Visitor>
+    auto visit(Visitor visitor) const {
+        return is<std::int32_t>() ? visitor(csr<std::int32_t>()) : visitor(csr<std::int64_t>());
+    }
+
+    Batch(AnyArray starts, AnyArray ids, AnyArray values, std::int64_t n_features)
+        : starts_(std::move(starts)), ids_(std::move(ids)), values_(std::move(values)), n_features_(n_features) {
+        if (values_.dtype() == nb::dtype<float>())
+            pointers_.narrow = static_cast<const float*>(values_.data());
+        else if (values_.dtype() == nb::dtype<double>())
+            pointers_.wide = static_cast<const double*>(values_.data());
+        else
+            throw nb::type_error("values must be float32 or float64");
+        if (starts_.dtype() != ids_.dtype() || (!is<std::int32_t>() && !is<std::int64_t>()))
+            throw nb::type_error("indptr and indices must both be int32 or both int64");
+        if (starts_.size() == 0) throw nb::value_error("indptr must have at least one entry");
+        visit([&](const auto& batch) { check_starts(batch); });
+    }
+
+    std::size_t n_rows() const { return starts_.size() - 1; }
+    std::int64_t n_features() const { return n_features_; }
+
+    void check_rows(std::size_t begin, std::size_t end) const {
+        if (begin > end || end > n_rows()) throw nb::index_error("rows out of range");
+    }
+
+    // Ids index memory, so only rows that were looked at may be used: checked here, or made by our own readers.
+    void trust() { trusted_ = true; }
+    void demand_trust() const {
+        if (!trusted_) throw nb::value_error("the batch was not checked");
+    }
+
+  private:
+    template <class Id>
+    bool is() const {
+        return ids_.dtype() == nb::dtype<Id>();
+    }
+
+    template <class Id>
+    CsrBatch<Id> csr() const {
+        return {static_cast<const Id*>(starts_.data()), static_cast<const Id*>(ids_.data()), pointers_, n_rows()};
+    }
+
+    template <class Id>
+    void check_starts(const CsrBatch<Id>& batch) const {
+        bool bad = batch.starts[0] < 0;
+        for (std::size_t r = 0; r < batch.n_rows; ++r) bad |= batch.starts[r + 1] < batch.starts[r];
+        const auto nnz = std::min(ids_.size(), values_.size());
+        if (bad || static_cast<std::uint64_t>(batch.starts[batch.n_rows]) > nnz)
+            throw nb::value_error("indptr must rise from 0 to at most the number of stored values");
+    }
+
+    AnyArray starts_, ids_, values_;
+    Values pointers_;
+    std::int64_t n_features_;
+    bool trusted_ = false;
+};
+
+// Each defined in a file of its own.
+void bind_selectors(nb::module_& m);
+void bind_readers(nb::module_& m);
+void bind_data(nb::module_& m);
+
+}  // namespace thresher::python

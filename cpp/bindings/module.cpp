@@ -1,0 +1,57 @@
+// The Python module `thresher._core`. This folder is the only place that knows both languages.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "thresher/simd.hpp"
+
+namespace thresher::python {
+namespace {
+
+constexpr std::pair<const char*, Simd> kSimdNames[] = {
+    {"scalar", Simd::scalar}, {"avx2", Simd::avx2}, {"avx512", Simd::avx512}};
+
+void bind_simd(nb::module_& m) {
+    m.def("simd_paths", [] {
+        std::vector<std::string> names;
+        for (const auto& [name, simd] : kSimdNames)
+            if (simd <= best_simd()) names.emplace_back(name);
+        return names;
+    });
+    m.def("simd_in_use", [] {
+        for (const auto& [name, simd] : kSimdNames)
+            if (simd == simd_in_use()) return std::string(name);
+        return std::string();
+    });
+    m.def(
+        "use_simd",
+        [](const std::string& wanted) {
+            for (const auto& [name, simd] : kSimdNames)
+                if (wanted == name && simd <= best_simd()) {
+                    simd_choice() = simd;
+                    return;
+                }
+            throw nb::value_error(("this machine has no SIMD path '" + wanted + "'").c_str());
+        },
+        "name"_a);
+}
+
+}  // namespace
+}  // namespace thresher::python
+
+NB_MODULE(_core, m) {
+    using namespace thresher::python;
+    m.doc() = "The C++ core of thresher.";
+    nb::class_<Batch>(m, "Batch")
+        .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
+             "n_features"_a)
+        .def("trust", &Batch::trust);
+    bind_simd(m);
+    bind_selectors(m);
+    bind_readers(m);
+    bind_data(m);
+}

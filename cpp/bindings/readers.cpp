@@ -1,0 +1,97 @@
+// Text in and out.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "arrays.hpp"
+#include "thresher/readers/ranges.hpp"
+#include "thresher/readers/svmlight.hpp"
+#include "thresher/readers/vw.hpp"
+#include "thresher/writers/svmlight.hpp"
+
+namespace thresher::python {
+namespace {
+
+template <class T>
+NewArray<T> new_array(Column<T>& column) {
+    T* data = column.data();
+    const std::size_t n = column.size();
+    auto* buffer = new PooledBuffer(column.release());
+    nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
+    return NewArray<T>(data, {n}, owner);
+}
+
+// Text from a file need not be UTF-8; what is not shows as \\x….
+nb::object as_text(const std::string& bytes) {
+    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+}
+
+template <class Id>
+nb::object describe(TextRows<Id>& rows) {
+    nb::list bad, texts;
+    for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
+    for (const std::string& text : rows.texts) texts.append(as_text(text));
+    nb::object labels = texts;
+    if (rows.texts.empty()) labels = nb::cast(new_array(rows.labels));
+    nb::object importances = rows.weighted ? nb::cast(new_array(rows.importances)) : nb::none();
+    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), labels, importances,
+                          new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen);
+}
+
+// Reads text whose last byte is followed by '\0', with narrow ids if they do and wide ones if they must.
+nb::object read_text(const std::string& format, std::string_view text, bool skip_bad) {
+    auto read = [&]<class Id>(Id) {
+        return format == "vw" ? read_vw<Id>(text, skip_bad) : read_svmlight<Id>(text, skip_bad);
+    };
+    std::optional<TextRows<std::int32_t>> narrow;
+    std::optional<TextRows<std::int64_t>> wide;
+    {
+        nb::gil_scoped_release release;
+        narrow.emplace(read(std::int32_t{}));
+        if (narrow->ids_too_wide) wide.emplace(read(std::int64_t{}));
+    }
+    return wide ? describe(*wide) : describe(*narrow);
+}
+
+}  // namespace
+
+void bind_readers(nb::module_& m) {
+    m.def(
+        "read_text",
+        [](const std::string& format, nb::bytes text, bool skip_bad) {
+            return read_text(format, {text.c_str(), text.size()}, skip_bad);
+        },
+        "format"_a, "text"_a, "skip_bad"_a);
+    m.def(
+        "read_text_range",
+        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad) {
+            LineRange range;
+            {
+                nb::gil_scoped_release release;
+                range = read_line_range(file, begin, end);
+            }
+            return read_text(format, range.text(), skip_bad);
+        },
+        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a);
+    m.def(
+        "write_svmlight",
+        [](const Batch& batch, std::int64_t shift, const std::vector<std::string>& labels) {
+            if (labels.size() != batch.n_rows()) throw nb::value_error("labels must have one entry a row");
+            std::string text;
+            {
+                nb::gil_scoped_release release;
+                text = batch.visit([&](const auto& csr) {
+                    if (csr.values.narrow == nullptr) throw std::invalid_argument("values must be float32");
+                    return write_svmlight(csr, shift, [&](std::size_t r) { return std::string_view(labels[r]); });
+                });
+            }
+            return nb::bytes(text.data(), text.size());
+        },
+        "batch"_a, "shift"_a, "labels"_a);
+}
+
+}  // namespace thresher::python
