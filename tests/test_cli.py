@@ -32,14 +32,13 @@ def test_demo_prints_its_table_and_what_to_try_next():
     assert "Try next" in done.stdout
 
 
-def test_demo_shows_progress_on_a_terminal():
+def on_a_terminal(*arguments: object) -> bytes:
+    """Run a command whose stderr is a terminal, and return what that showed."""
     reader, terminal = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    process = subprocess.Popen(
-        [THRESHER, "demo", "--rows", "5000"], stdout=subprocess.PIPE, stderr=terminal, env=environment
-    )
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    command = [THRESHER, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment)
     os.close(terminal)
-    process.communicate(timeout=120)
     shown = b""
     try:
         while chunk := os.read(reader, 65536):
@@ -47,8 +46,12 @@ def test_demo_shows_progress_on_a_terminal():
     except OSError:  # the terminal's end, on Linux
         pass
     os.close(reader)
-    assert process.returncode == 0
-    assert b"training, B = 400" in shown
+    assert process.wait(timeout=120) == 0
+    return shown
+
+
+def test_demo_shows_progress_on_a_terminal():
+    assert b"training, B = 400" in on_a_terminal("demo", "--rows", 5_000)
 
 
 def test_what_the_demo_says_to_try_works():
@@ -171,19 +174,7 @@ class TestTrain:
         assert done.stderr == ""
 
     def test_progress_on_a_terminal(self, x1):
-        reader, terminal = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-        command = [THRESHER, "train", str(x1 / "train.svm"), "--passes", "30"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment)
-        os.close(terminal)
-        shown = b""
-        try:
-            while chunk := os.read(reader, 65536):
-                shown += chunk
-        except OSError:  # the terminal's end, on Linux
-            pass
-        process.communicate(timeout=120)
-        os.close(reader)
+        shown = on_a_terminal("train", x1 / "train.svm", "--passes", 30)
         for part in (b"training", b"rows", b"MB/s", b"error"):
             assert part in shown
 

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "check.hpp"
@@ -14,10 +17,14 @@
 #include "thresher/learners/sofs.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/pages.hpp"
+#include "thresher/readers/ranges.hpp"
+#include "thresher/readers/svmlight.hpp"
+#include "thresher/readers/vw.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector.hpp"
 #include "thresher/synth.hpp"
 #include "thresher/top_set.hpp"
+#include "thresher/writers/svmlight.hpp"
 
 using namespace thresher;
 
@@ -215,6 +222,71 @@ void picked_columns_are_those_asked_for() {
     CHECK((places == std::vector<std::int64_t>{1, 2, 4}));
 }
 
+// Text of every kind, mostly near what is right, in a buffer that ends where it ends.
+void readers_stay_within_their_bounds() {
+    std::mt19937 random(5);
+    const char* const parts[] = {"1",    "-1",      "+1.5e-3", " ",   " ",  " ", ":",   "12:3",
+                                 " 3:4", " 5:0.25", "\n",      "\n",  "\r", "#", "|",   "|f",
+                                 "x",    "9",       "qid:7",   "1e9", "'t", ".", "nan", "\t"};
+    for (int round = 0; round < 20000; ++round) {
+        std::string text;
+        const std::size_t n_parts = random() % 40;
+        for (std::size_t k = 0; k < n_parts; ++k) text += parts[random() % std::size(parts)];
+        for (std::size_t k = random() % 4; k == 1 && !text.empty(); k = 0)
+            text[random() % text.size()] = static_cast<char>(random());
+        const std::unique_ptr<char[]> exact(new char[text.size() + 1]);
+        std::memcpy(exact.get(), text.c_str(), text.size() + 1);
+        const std::string_view view(exact.get(), text.size());
+        for (const bool skip : {false, true}) {
+            const auto svmlight = read_svmlight<std::int32_t>(view, skip);
+            const auto vw = read_vw<std::int64_t>(view, skip);
+            CHECK(svmlight.ids.size() == svmlight.values.size() && vw.ids.size() == vw.values.size());
+            CHECK(static_cast<std::size_t>(svmlight.starts.data()[svmlight.n_rows()]) == svmlight.ids.size());
+            for (std::size_t r = 0; r < svmlight.n_rows() && !svmlight.ids_too_wide; ++r)
+                for (auto i = svmlight.starts.data()[r] + 1; i < svmlight.starts.data()[r + 1]; ++i)
+                    CHECK(svmlight.ids.data()[i - 1] < svmlight.ids.data()[i]);
+        }
+    }
+}
+
+// However a file is cut into ranges, each line is in exactly one of them.
+void ranges_share_out_the_lines() {
+    std::mt19937 random(6);
+    for (int round = 0; round < 300; ++round) {
+        std::string content;
+        const std::size_t n_lines = random() % 12;
+        for (std::size_t k = 0; k < n_lines; ++k)
+            content += std::string(random() % (round % 9 ? 30 : 9000), 'a') + "\n";
+        if (random() % 2) content += "last line";
+        std::FILE* file = std::tmpfile();
+        CHECK(file != nullptr && std::fwrite(content.data(), 1, content.size(), file) == content.size());
+        std::fflush(file);
+        const std::size_t step = 1 + random() % 50;
+        std::string together;
+        for (std::size_t begin = 0; begin < content.size(); begin += step) {
+            const auto end = std::min(begin + step, content.size());
+            const LineRange range =
+                read_line_range(fileno(file), static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+            CHECK(range.text().data()[range.text().size()] == '\0');
+            together += range.text();
+        }
+        CHECK(together == content);
+        std::fclose(file);
+    }
+}
+
+void text_reads_back() {
+    Rows rows;
+    rows.add({0, 3}, {0.1f, -1e-30f}, 0);
+    rows.add({}, {}, 1);
+    rows.add({2147483647}, {16777217.0f}, 1);
+    const std::string text = write_svmlight(rows.batch(), 1, [&](std::size_t r) { return r == 0 ? "-1" : "1"; });
+    const auto back = read_svmlight<std::int64_t>(text, false);
+    CHECK(back.n_rows() == 3 && back.bad.empty() && back.ids.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK(back.ids.data()[i] == rows.ids[i] + std::int64_t{1} && back.values.data()[i] == rows.values[i]);
+}
+
 }  // namespace
 
 int main() {
@@ -225,5 +297,8 @@ int main() {
     faults_are_named();
     every_path_gives_the_same_bits();
     picked_columns_are_those_asked_for();
-    std::puts("7 passed, 0 failed");
+    readers_stay_within_their_bounds();
+    ranges_share_out_the_lines();
+    text_reads_back();
+    std::puts("10 passed, 0 failed");
 }

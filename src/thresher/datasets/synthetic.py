@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,32 +39,6 @@ class SyntheticStream(Stream):
         self.informative: Ids = synth.informative
 
 
-@overload
-def make_x1(
-    n_samples: int = ...,
-    *,
-    n_features: int = ...,
-    n_informative: int = ...,
-    n_noise: int = ...,
-    random_state: int | None = ...,
-    permute: bool = ...,
-    dense_noise: int = ...,
-    start: int = ...,
-    return_informative: Literal[False] = ...,
-) -> Rows: ...
-@overload
-def make_x1(
-    n_samples: int = ...,
-    *,
-    n_features: int = ...,
-    n_informative: int = ...,
-    n_noise: int = ...,
-    random_state: int | None = ...,
-    permute: bool = ...,
-    dense_noise: int = ...,
-    start: int = ...,
-    return_informative: Literal[True],
-) -> tuple[Any, NDArray[np.int64], Ids]: ...
 def make_x1(
     n_samples: int = 110_000,
     *,
@@ -120,34 +94,6 @@ def make_x1(
     return (X, y, synth.informative) if return_informative else (X, y)
 
 
-@overload
-def make_x2(
-    n_samples: int = ...,
-    *,
-    n_features: int = ...,
-    n_informative: int = ...,
-    n_noise: int = ...,
-    random_state: int | None = ...,
-    permute: bool = ...,
-    dense_noise: int = ...,
-    start: int = ...,
-    batch_size: int = ...,
-    return_informative: Literal[False] = ...,
-) -> SyntheticStream: ...
-@overload
-def make_x2(
-    n_samples: int = ...,
-    *,
-    n_features: int = ...,
-    n_informative: int = ...,
-    n_noise: int = ...,
-    random_state: int | None = ...,
-    permute: bool = ...,
-    dense_noise: int = ...,
-    start: int = ...,
-    batch_size: int = ...,
-    return_informative: Literal[True],
-) -> tuple[SyntheticStream, Ids]: ...
 def make_x2(
     n_samples: int = 1_000_000,
     *,

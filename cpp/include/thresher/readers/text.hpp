@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -24,8 +25,14 @@ inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
 template <class T>
 class Column {
   public:
-    explicit Column(std::size_t capacity) : buffer_(capacity * sizeof(T)) {}
-    void push(T item) { data()[size_++] = item; }
+    explicit Column(std::size_t capacity) : buffer_(capacity * sizeof(T)), capacity_(capacity) {}
+    void push(T item) {
+#if defined(THRESHER_CHECKED)
+        // Buffers have slack, which would hide from the sanitizers that a reader's estimate was wrong.
+        if (size_ == capacity_) std::abort();
+#endif
+        data()[size_++] = item;
+    }
     void cut(std::size_t size) { size_ = size; }
     std::size_t size() const { return size_; }
     T* data() const { return static_cast<T*>(buffer_.data()); }
@@ -33,6 +40,7 @@ class Column {
 
   private:
     PooledBuffer buffer_;
+    std::size_t capacity_;
     std::size_t size_ = 0;
 };
 
