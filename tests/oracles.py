@@ -10,13 +10,17 @@ import scipy.sparse as sp
 
 @dataclass
 class SofsOracle:
-    """SOFS as docs/sofs.md states it, with state in `dtype` (float32 is what the product stores)."""
+    """SOFS as docs/sofs.md states it, with state in `dtype` (float32 is what the product stores).
+
+    With `shadow` it is ShadowSOFS: every feature has a mean, of which only the members' predict, and ranks are μ²P.
+    """
 
     budget: int
     gamma: float = 1.0
     norm: str | None = "l2"
     fit_intercept: bool = False
     dtype: type = np.float32
+    shadow: bool = False
     mean: dict[int, float] = field(default_factory=dict)
     excess: dict[int, float] = field(default_factory=dict)  # P − 1
     members: set[int] = field(default_factory=set)
@@ -60,7 +64,8 @@ class SofsOracle:
         mean = np.array([self.mean.get(j, zero) for j in ids], dtype=self.dtype)
         excess = np.array([self.excess.get(j, zero) for j in ids], dtype=self.dtype)
         gain = x / (one + excess)
-        margin = self.total(mean * x)
+        predicts = np.array([j in self.members or j == self.INTERCEPT for j in ids], dtype=bool)
+        margin = self.total(np.where(predicts, mean, zero) * x)
         self.n_mistakes += (margin > 0) != (y > 0)
         loss = 1.0 - y * margin
         if loss <= 0:
@@ -75,22 +80,28 @@ class SofsOracle:
         outsiders = [i for i in touched if ids[i] not in self.members and ids[i] != self.INTERCEPT]
         for i in touched:
             self.excess[ids[i]] = grown[i]
-            if i not in outsiders:
+            if i not in outsiders or self.shadow:
                 self.mean[ids[i]] = moved[i]
         # … then the outsiders of this row are offered, in ascending order of id.
         for i in outsiders:
             if len(self.members) >= self.budget:
-                lowest = min(self.members, key=lambda j: (self.excess[j], -j))
-                if not grown[i] > self.excess[lowest]:
+                lowest = min(self.members, key=lambda j: (self.rank(j), -j))
+                if not self.rank(ids[i]) > self.rank(lowest):
                     continue
                 self.members.remove(lowest)
-                del self.mean[lowest]
+                if not self.shadow:
+                    del self.mean[lowest]
             self.members.add(ids[i])
             self.mean[ids[i]] = moved[i]
 
+    def rank(self, j: int) -> float:
+        if not self.shadow:
+            return self.excess[j]
+        return self.mean[j] * self.mean[j] * (self.dtype(1) + self.excess[j])
+
     @property
     def selected(self) -> list[int]:
-        return sorted(self.members, key=lambda j: (-self.excess[j], j))
+        return sorted(self.members, key=lambda j: (-self.rank(j), j))
 
     @property
     def weights(self) -> np.ndarray:

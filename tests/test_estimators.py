@@ -23,9 +23,9 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import SOFS, parameters
+from thresher import SOFS, ShadowSOFS, parameters
 
-ESTIMATORS = [SOFS]
+ESTIMATORS = [SOFS, ShadowSOFS]
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (

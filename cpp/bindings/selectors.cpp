@@ -9,6 +9,7 @@
 #include <string>
 
 #include "arrays.hpp"
+#include "thresher/learners/shadow_sofs.hpp"
 #include "thresher/learners/sofs.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/readers/text.hpp"
@@ -192,17 +193,23 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
             "ids"_a, "cells"_a, "intercept"_a, "counters"_a);
 }
 
+template <class Learner>
+void bind_second_order(nb::module_& m, const char* name) {
+    using S = Selector<Learner, DenseMemory<Learner::kWidth>>;
+    bind_selector<Learner, DenseMemory<Learner::kWidth>>(
+        m, name, "__init__",
+        [](S* self, std::uint64_t budget, const std::string& norm, bool fit_intercept, double gamma) {
+            if (budget == 0) throw nb::value_error("budget must be at least 1");
+            new (self) S({budget, norm_by_name(norm), fit_intercept, {gamma}});
+        },
+        "budget"_a, "norm"_a, "fit_intercept"_a, "gamma"_a);
+}
+
 }  // namespace
 
 void bind_selectors(nb::module_& m) {
-    using SofsSelector = Selector<Sofs, DenseMemory<Sofs::kWidth>>;
-    bind_selector<Sofs, DenseMemory<Sofs::kWidth>>(
-        m, "Sofs", "__init__",
-        [](SofsSelector* self, std::uint64_t budget, const std::string& norm, bool fit_intercept, double gamma) {
-            if (budget == 0) throw nb::value_error("budget must be at least 1");
-            new (self) SofsSelector({budget, norm_by_name(norm), fit_intercept, {gamma}});
-        },
-        "budget"_a, "norm"_a, "fit_intercept"_a, "gamma"_a);
+    bind_second_order<Sofs>(m, "Sofs");
+    bind_second_order<ShadowSofs>(m, "ShadowSofs");
 }
 
 }  // namespace thresher::python

@@ -26,13 +26,15 @@ from thresher.rows import (
     trusted_batch,
 )
 
+_LEARNERS = {"sofs": _core.Sofs, "shadow_sofs": _core.ShadowSofs}
+
 
 class Model:
     """A linear classifier on at most B features, for two classes.
 
     Parameters
     ----------
-    method : {"sofs"}
+    method : {"sofs", "shadow_sofs"}
         The algorithm.
     **given
         Its parameters, as `thresher.parameters` lists them; the rest have their defaults.
@@ -59,7 +61,7 @@ class Model:
         self.id_base = 0
         self.feature_names: list[str] | None = None
         self.compact = False
-        self._learner: _core.Sofs | None = None
+        self._learner: _core.Selector | None = None
         self._stream: _OpenStream | None = None
 
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -250,7 +252,7 @@ class Model:
         self._learner = self._new_learner(self.n_features)
         self._learner.restore(*state)
 
-    def _trained(self) -> _core.Sofs:
+    def _trained(self) -> _core.Selector:
         if self._learner is None:
             raise ValueError("This model has learned nothing yet: call fit or partial_fit first.")
         return self._learner
@@ -259,9 +261,9 @@ class Model:
         assert self.classes is not None
         return self.classes[(margins > 0).astype(np.intp)]
 
-    def _new_learner(self, n_features: int | None) -> _core.Sofs:
+    def _new_learner(self, n_features: int | None) -> _core.Selector:
         chosen = self.parameters
-        learner = _core.Sofs(
+        learner = _LEARNERS[self.method](
             budget=parameters.budget(chosen["n_features_to_select"], n_features),
             norm=chosen["norm"] or "none",
             fit_intercept=chosen["fit_intercept"],
@@ -272,7 +274,7 @@ class Model:
         return learner
 
     @staticmethod
-    def _make_room(learner: _core.Sofs, n_ids: int) -> None:
+    def _make_room(learner: _core.Selector, n_ids: int) -> None:
         try:
             learner.reserve(n_ids)
         except MemoryError:
@@ -283,7 +285,9 @@ class Model:
     def _largest_id(self) -> int:
         return -1 if self.n_features is None else self.n_features + self.id_base - 1
 
-    def _run_passes(self, learner: _core.Sofs, X: Csr, codes: Codes, importances: NDArray[np.float64] | None) -> None:
+    def _run_passes(
+        self, learner: _core.Selector, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
+    ) -> None:
         batch = as_batch(X, 0)
         random = parameters.random_generator(self.parameters["random_state"])
         for turn in range(self.parameters["n_passes"]):

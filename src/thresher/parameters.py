@@ -94,9 +94,9 @@ SHARED: Mapping[str, Parameter] = {
     "random_state": Parameter(None, (OneOf((None,)), Whole(0), Instance(np.random.RandomState))),
 }
 
-OWN: Mapping[str, Mapping[str, Parameter]] = {
-    "sofs": {"gamma": Parameter(1.0, (Between(0.0, float("inf")),))},
-}
+_GAMMA = {"gamma": Parameter(1.0, (Between(0.0, float("inf")),))}
+
+OWN: Mapping[str, Mapping[str, Parameter]] = {"sofs": _GAMMA, "shadow_sofs": _GAMMA}
 
 
 def table(method: str) -> dict[str, Parameter]:

@@ -64,7 +64,7 @@ def as_batch(X: Csr, id_base: int) -> _core.Batch:
     )
 
 
-def checked_batch(learner: _core.Sofs, X: Csr, id_base: int) -> _core.Batch:
+def checked_batch(learner: _core.Selector, X: Csr, id_base: int) -> _core.Batch:
     """Return X as a batch in which every row was found fit to learn."""
     batch = as_batch(X, id_base)
     fault = learner.check(batch)

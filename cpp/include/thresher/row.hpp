@@ -36,7 +36,7 @@ inline constexpr float kLargestRawValue = 1e18f;
 // is padded with zeros to whole blocks of 16, which add nothing to a sum, so that no loop has a tail.
 class RowBuffer {
   public:
-    static constexpr std::size_t kMaxPlanes = 4;
+    static constexpr std::size_t kMaxPlanes = 5;
 
     std::size_t size() const { return size_; }
     std::size_t blocks() const { return padded(size_); }

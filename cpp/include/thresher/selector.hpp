@@ -14,7 +14,6 @@
 
 #include "thresher/row.hpp"
 #include "thresher/simd.hpp"
-#include "thresher/top_set.hpp"
 
 namespace thresher {
 
@@ -41,6 +40,7 @@ template <class Learner, class Memory>
 class Selector {
   public:
     using Cell = typename Learner::Cell;
+    using Members = typename Learner::Members;
 
     struct Options {
         std::uint64_t budget;
@@ -120,8 +120,9 @@ class Selector {
     // Swaps the two classes. The step is odd in y, so this is what learning with the other sign would have led to.
     void swap_classes() {
         std::lock_guard lock(mutex_);
-        for (const auto& member : members_.members())
-            memory_.store(member.id, Learner::negated(memory_.load(member.id)));
+        std::vector<std::int64_t> touched;
+        memory_.for_each_touched([&](std::int64_t id, const Cell&) { touched.push_back(id); });
+        for (const std::int64_t id : touched) memory_.store(id, Learner::negated(memory_.load(id)));
         intercept_ = Learner::negated(intercept_);
         // `predict` gives a margin of 0 to the first class, whichever that is.
         counters_.n_mistakes += counters_.n_undecided_first;
@@ -130,17 +131,17 @@ class Selector {
     }
 
     // The members, best first: highest rank, then lowest id.
-    struct Members {
+    struct Ranking {
         std::vector<std::int64_t> ids;
         std::vector<float> weights;
     };
-    Members members() const {
+    Ranking members() const {
         std::lock_guard lock(mutex_);
-        std::vector<TopSet::Member> ranked = members_.members();
+        std::vector<typename Members::Member> ranked = members_.members();
         for (auto& member : ranked) member.rank = Learner::rank(memory_.load(member.id));
         std::sort(ranked.begin(), ranked.end(),
                   [](const auto& a, const auto& b) { return a.rank > b.rank || (a.rank == b.rank && a.id < b.id); });
-        Members out;
+        Ranking out;
         for (const auto& member : ranked) {
             out.ids.push_back(member.id);
             out.weights.push_back(Learner::weight(memory_.load(member.id)));
@@ -196,7 +197,7 @@ class Selector {
     template <class Id>
     THRESHER_INLINE void learn_row(const Id* ids, std::size_t n, double y, double importance) {
         gather(ids, n, n);
-        const auto step = learner_.step(buffer_, n, y, importance, members_.threshold());
+        const auto step = learner_.step(buffer_, n, y, importance, members_);
         counters_.n_samples += 1;
         counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
@@ -208,6 +209,10 @@ class Selector {
         if (fit_intercept_) {
             const auto planes = Learner::planes(buffer_);
             for (std::size_t k = 0; k < planes.size(); ++k) intercept_[k] = planes[k][n];
+        }
+        if constexpr (requires { step.fallen; }) {
+            members_.lower(step.lowest_member);
+            if (step.fallen) note_fallen(ids, n);
         }
         if (step.candidates) offer_outsiders(ids, n);
     }
@@ -224,16 +229,23 @@ class Selector {
     }
 
     template <class Id>
+    [[gnu::noinline]] void note_fallen(const Id* ids, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (Learner::fell(buffer_, i, members_.watched())) members_.fell(static_cast<std::int64_t>(ids[i]));
+    }
+
+    template <class Id>
     [[gnu::noinline]] void offer_outsiders(const Id* ids, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
             if (!Learner::is_outsider(buffer_, i) || !(Learner::rank(buffer_, i) > members_.threshold())) continue;
             const auto id = static_cast<std::int64_t>(ids[i]);
             const auto answer = members_.offer(id, Learner::rank(buffer_, i), [&](std::int64_t member) {
-                return Learner::rank(memory_.load(member));
+                const Cell cell = memory_.load(member);
+                return Learner::is_member(cell) ? Learner::rank(cell) : -1.0f;
             });
             if (!answer.enters) continue;
             memory_.store(id, learner_.entrant(buffer_, i));
-            if (answer.leaver != TopSet::kNobody)
+            if (answer.leaver != Members::kNobody)
                 memory_.store(answer.leaver, Learner::as_leaver(memory_.load(answer.leaver)));
         }
     }
@@ -242,7 +254,7 @@ class Selector {
     const bool fit_intercept_;
     Learner learner_;
     Memory memory_;
-    TopSet members_;
+    Members members_;
     Cell intercept_{};
     Counters counters_;
     RowBuffer buffer_;

@@ -74,6 +74,7 @@ def train(
     features: Annotated[
         int, typer.Option("-k", "--features", min=1, help="The budget: how many features to keep.")
     ] = 100,
+    method: Annotated[str, typer.Option(help="shadow (better features) or sofs (the paper's).")] = "shadow",
     gamma: Annotated[float, typer.Option(help="Regularisation; larger is slower and steadier. Try 2^-5 … 2^5.")] = 1.0,
     norm: Annotated[str, typer.Option(help="l2 scales each row to unit length; none leaves it as it is.")] = "l2",
     intercept: Annotated[bool, typer.Option("--intercept", help="Learn an intercept, outside the budget.")] = False,
@@ -114,6 +115,7 @@ def train(
             source, format, label=label, on_bad_line=on_bad_line, zero_based=zero_based, threads=threads
         ),
         data,
+        method,
         {"n_features_to_select": features, "gamma": gamma, "norm": None if norm == "none" else norm,
          "fit_intercept": intercept, "n_passes": passes, "shuffle": shuffle, "random_state": seed},
         test=test, output=output, full=full, start_from=from_, classes=classes, as_json=json,

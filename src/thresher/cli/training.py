@@ -18,10 +18,13 @@ from thresher.model_files import load_model, save_model
 from thresher.streams import Stream
 from thresher.training import History, accuracy, train
 
+METHODS = {"shadow": "shadow_sofs", "sofs": "sofs"}
+
 
 def run(
     open_data: Callable[[Any], Stream],
     data: list[str],
+    method: str,
     parameters: dict[str, Any],
     *,
     test: str | None,
@@ -32,7 +35,9 @@ def run(
     as_json: bool,
 ) -> None:
     """Train, report, write the model."""
-    model = load_model(start_from) if start_from else Model("sofs", **parameters)
+    if method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    model = load_model(start_from) if start_from else Model(METHODS[method], **parameters)
     if start_from:
         _keep_parameters(model, parameters)
     if output is not None and not Path(output).parent.is_dir():

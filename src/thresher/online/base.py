@@ -269,12 +269,33 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return _as_csr(validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False))
 
 
-class SecondOrderMixin:
+class SecondOrderSelector(OnlineSelector):
     """For methods that know how sure they are of each weight."""
 
-    def predict_proba(self: Any, X: Any) -> NDArray[np.float64]:
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        gamma: float = 1.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ)."""
-        model: Model = self._fitted_model()
+        model = self._fitted_model()
         return model.predict_proba(self._validated_rows(X))
 
 

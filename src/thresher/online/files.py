@@ -7,9 +7,10 @@ import os
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
 from thresher.online.base import OnlineSelector
+from thresher.online.shadow_sofs import ShadowSOFS
 from thresher.online.sofs import SOFS
 
-ESTIMATORS: dict[str, type[OnlineSelector]] = {"sofs": SOFS}
+ESTIMATORS: dict[str, type[OnlineSelector]] = {estimator._method: estimator for estimator in (SOFS, ShadowSOFS)}
 
 
 def save(model: OnlineSelector | Model, path: str | os.PathLike[str]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from thresher.online.base import OnlineSelector, SecondOrderMixin
+from thresher.online.base import SecondOrderSelector
 
 
-class SOFS(SecondOrderMixin, OnlineSelector):
+class SOFS(SecondOrderSelector):
     """Second-order online feature selection.
 
     Keeps the `n_features_to_select` features whose weights it is most sure of, in one pass over the data, and a linear
@@ -61,24 +59,3 @@ class SOFS(SecondOrderMixin, OnlineSelector):
     """
 
     _method = "sofs"
-
-    def __init__(
-        self,
-        n_features_to_select: int | float = 100,
-        *,
-        gamma: float = 1.0,
-        norm: str | None = "l2",
-        fit_intercept: bool = False,
-        class_weight: dict[Any, float] | str | None = None,
-        n_passes: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.random_state = random_state

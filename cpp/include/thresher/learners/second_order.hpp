@@ -1,0 +1,138 @@
+// What the second-order learners share: a feature's state, and the AROW step's numbers (Crammer et al. 2009; eq. 6).
+//
+//   state  {μ, ±E}: the mean, and the precision P = 1 + E, E ≥ 0. The paper's Σ is 1/P.
+//   step   α = y·max(0, 1 − y·m)/(v + γ);   μ += α·x/P;   P += x²/γ
+//
+// E ("excess") keeps the digits of small first steps and makes zero pages the start state; its sign bit marks a member.
+// It is float32: it stops growing once x²/γ < 6e-8·E, and `saturated` reports a row in which that was so for every
+// feature. A weight that is far too large for its row must not overflow it either: γ counts as at least 1e-30.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "thresher/row.hpp"
+#include "thresher/simd.hpp"
+
+namespace thresher {
+
+class SecondOrder {
+  public:
+    static constexpr std::size_t kWidth = 2;
+    using Cell = std::array<float, kWidth>;
+    using Planes = std::array<float*, kWidth>;
+
+    struct Parameters {
+        double gamma;
+    };
+
+    static Planes planes(RowBuffer& row) { return {row.plane(kMean), row.plane(kExcess)}; }
+
+    static bool is_member(const Cell& cell) { return std::signbit(cell[1]); }
+    static float weight(const Cell& cell) { return cell[0]; }
+    static Cell as_member(const Cell& cell) { return {cell[0], -std::fabs(cell[1])}; }
+    static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
+
+    // Position i of a row: is it an outsider that the row touches?
+    static bool is_outsider(RowBuffer& row, std::size_t i) {
+        return !std::signbit(row.plane(kExcess)[i]) && row.x()[i] != 0.0f;
+    }
+
+    struct Score {
+        double margin;
+        double variance;
+    };
+
+    // The margin and its variance under w ~ N(μ, Σ), over members only: what `predict_proba` needs.
+    THRESHER_INLINE Score score(RowBuffer& row) const {
+        const float* __restrict mean = row.plane(kMean);
+        const float* __restrict excess = row.plane(kExcess);
+        const float* __restrict x = row.x();
+        LaneSum margin, variance;
+        const std::size_t blocks = row.blocks();
+        for (std::size_t i = 0; i < blocks; i += kLanes)
+#pragma omp simd
+            for (std::size_t k = 0; k < kLanes; ++k) {
+                const float seen = if_member(x[i + k], excess[i + k]);
+                margin.lane[k] += static_cast<double>(mean[i + k] * seen);
+                variance.lane[k] += static_cast<double>(seen * (seen / (1.0f + std::fabs(excess[i + k]))));
+            }
+        return {margin.total(), variance.total()};
+    }
+
+  protected:
+    enum Plane : std::size_t { kMean = 1, kExcess = 2, kGain = 3, kRank = 4 };
+    static constexpr std::int32_t kMagnitude = 0x7fffffff;
+    static constexpr float kLargest = std::numeric_limits<float>::max();
+
+    explicit SecondOrder(Parameters parameters) : gamma_(parameters.gamma) {}
+
+    // All ones for a member, all zeros for an outsider.
+    THRESHER_INLINE static std::int32_t member_mask(float excess) { return std::bit_cast<std::int32_t>(excess) >> 31; }
+
+    // The value for a member, 0 for an outsider; no branch.
+    THRESHER_INLINE static float if_member(float value, float excess) {
+        return std::bit_cast<float>(std::bit_cast<std::int32_t>(value) & member_mask(excess));
+    }
+
+    // `after` with the member's mark of `before`.
+    THRESHER_INLINE static float marked(float after, float before) {
+        const std::int32_t mark = std::bit_cast<std::int32_t>(before) & ~kMagnitude;
+        return std::bit_cast<float>(std::bit_cast<std::int32_t>(after) | mark);
+    }
+
+    THRESHER_INLINE static float grown(float excess, float x, float inverse_gamma) {
+        const float sum = std::fabs(excess) + x * x * inverse_gamma;
+        return sum < kLargest ? sum : kLargest;
+    }
+
+    // m and v over the whole row, an outsider's μ counted as 0 where `members_only`; leaves x/P, the direction of the
+    // step, in the gain plane.
+    template <bool members_only>
+    THRESHER_INLINE static Score margin_and_variance(RowBuffer& row) {
+        const float* __restrict x = row.x();
+        const float* __restrict mean = row.plane(kMean);
+        const float* __restrict excess = row.plane(kExcess);
+        float* __restrict gain = row.plane(kGain);
+        LaneSum margin, variance;
+        const std::size_t blocks = row.blocks();
+        for (std::size_t i = 0; i < blocks; i += kLanes)
+#pragma omp simd
+            for (std::size_t k = 0; k < kLanes; ++k) {
+                const float direction = x[i + k] / (1.0f + std::fabs(excess[i + k]));
+                gain[i + k] = direction;
+                const float known = members_only ? if_member(mean[i + k], excess[i + k]) : mean[i + k];
+                margin.lane[k] += static_cast<double>(known * x[i + k]);
+                variance.lane[k] += static_cast<double>(x[i + k] * direction);
+            }
+        return {margin.total(), variance.total()};
+    }
+
+    double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
+
+    // Whether not one of the n features of a row grew, though some were there to grow.
+    static bool is_saturated(RowBuffer& row, std::size_t n, std::int32_t n_grown, float intercept_before) {
+        if (n < row.size()) n_grown -= row.plane(kExcess)[n] != intercept_before;
+        return n_grown == 0 && any_nonzero(row.x(), n);
+    }
+
+    static float intercept_excess(RowBuffer& row, std::size_t n) {
+        return n < row.size() ? row.plane(kExcess)[n] : 0.0f;
+    }
+
+  private:
+    static constexpr double kSmallestGamma = 1e-30;
+
+    [[gnu::noinline]] static bool any_nonzero(const float* x, std::size_t n) {
+        return std::any_of(x, x + n, [](float value) { return value != 0.0f; });
+    }
+
+    double gamma_;
+};
+
+}  // namespace thresher

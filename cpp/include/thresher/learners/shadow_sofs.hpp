@@ -1,0 +1,105 @@
+// ShadowSOFS: SOFS that chooses by what a feature's weight is worth.
+//
+//   keeps    the precision P and the mean μ of every feature; only members predict
+//   members  the B features of highest μ²P: dropping a feature costs μ²/Σ = μ²P in the paper's own objective (eq. 4)
+//   on loss  the AROW step with m = Σ μx over the members of the row, v = Σ x²/P over all of it
+//   cost     O(m) for a row of m nonzeros, and what RankedSet says for each change of membership
+//
+// An outsider's mean is its shadow: updated, never used to predict, so that a feature can earn its way in.
+// μ²P falls as well as rises, so the members are kept by RankedSet.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "thresher/learners/second_order.hpp"
+#include "thresher/ranked_set.hpp"
+
+namespace thresher {
+
+class ShadowSofs : public SecondOrder {
+  public:
+    using Members = RankedSet;
+
+    struct Step {
+        double margin;        // before the step: what `predict` would have said
+        double loss;          // the squared hinge of that
+        bool updated;         // the row had a loss
+        bool candidates;      // some outsider's rank is above the lowest member's, as far as is known
+        bool saturated;       // there was a loss, and yet float32 let no precision grow
+        bool fallen;          // the rank of some member fell below what the set watches
+        float lowest_member;  // the lowest rank of the row's members now
+    };
+
+    explicit ShadowSofs(Parameters parameters) : SecondOrder(parameters) {}
+
+    static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
+    static Cell as_leaver(const Cell& cell) { return {cell[0], std::fabs(cell[1])}; }
+
+    THRESHER_INLINE Step step(RowBuffer& row, std::size_t n, double y, double importance, const Members& members) {
+        const Score score = margin_and_variance<true>(row);
+        Step done{score.margin, 0.0, false, false, false, false, kLargest};
+        const double loss = 1.0 - y * score.margin;
+        if (!(loss > 0.0)) return done;
+        done.loss = loss * loss;
+        done.updated = true;
+        const double gamma = gamma_for(importance);
+        const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
+        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+
+        const float watched = members.watched(), intercept_before = intercept_excess(row, n);
+        const float* __restrict x = row.x();
+        const float* __restrict gain = row.plane(kGain);
+        float* __restrict mean = row.plane(kMean);
+        float* __restrict excess = row.plane(kExcess);
+        float* __restrict rank_before = row.plane(kRank);
+        std::int32_t fallen = 0, n_grown = 0;
+        float lowest_member = kLargest, highest_outsider = -1.0f;
+        const std::size_t blocks = row.blocks();
+#pragma omp simd reduction(| : fallen) reduction(+ : n_grown) reduction(min : lowest_member) \
+    reduction(max : highest_outsider)
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float before = excess[i], old_rank = worth(mean[i], before);
+            const float after = grown(before, x[i], inverse_gamma);
+            const float moved = mean[i] + alpha * gain[i];
+            const float new_rank = worth(moved, after);
+            const bool member = member_mask(before) != 0, touched = x[i] != 0.0f;
+            mean[i] = moved;
+            excess[i] = marked(after, before);
+            rank_before[i] = old_rank;
+            fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
+            n_grown += static_cast<std::int32_t>(after != std::fabs(before));
+            const float as_member = member & touched ? new_rank : kLargest;
+            const float as_outsider = !member & touched ? new_rank : -1.0f;
+            lowest_member = lowest_member < as_member ? lowest_member : as_member;
+            highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
+        }
+        done.fallen = fallen != 0;
+        // The intercept carries a member's mark, and is none: at worst the bound is lower than it need be.
+        done.lowest_member = lowest_member;
+        done.candidates = highest_outsider > std::min(members.threshold(), lowest_member);
+        done.saturated = is_saturated(row, n, n_grown, intercept_before);
+        return done;
+    }
+
+    static float rank(RowBuffer& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
+    static Cell entrant(RowBuffer& row, std::size_t i) {
+        return as_member({row.plane(kMean)[i], row.plane(kExcess)[i]});
+    }
+
+    // Position i of the row: is it a member whose rank fell below `watched` in this step?
+    static bool fell(RowBuffer& row, std::size_t i, float watched) {
+        return std::signbit(row.plane(kExcess)[i]) && row.plane(kRank)[i] >= watched && rank(row, i) < watched;
+    }
+
+  private:
+    THRESHER_INLINE static float worth(float mean, float excess) {
+        const float value = mean * mean * (1.0f + std::fabs(excess));
+        return value < kLargest ? value : kLargest;
+    }
+};
+
+}  // namespace thresher
