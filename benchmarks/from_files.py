@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def section(rows: int = 100_000) -> list[str]:
     lines = [
         f"## From files: X1, {rows:,} rows, {megabytes:.0f} MB of text",
         "",
-        "Seconds leave out the start of the interpreter and the imports; two cores.",
+        f"Seconds leave out the start of the interpreter and the imports; {os.cpu_count()} cores.",
         "",
         "| | seconds | MB of text a second | peak memory, MB | accuracy, held out | features |",
         "|---|---|---|---|---|---|",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import threading
 
@@ -92,6 +93,14 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"id_base": 7}, "id_base is neither 0 nor 1"),
         ({"classes": [1]}, "there are not two classes"),
         ({"classes": "ab"}, "there are not two classes"),
+        ({"classes": [1, 1]}, "there are not two classes"),
+        ({"classes": [2, 1]}, "there are not two classes"),
+        ({"classes": ["a", 1]}, "there are not two classes"),
+        ({"classes": []}, "there are not two classes"),
+        ({"compact": "yes"}, "compact is neither"),
+        ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
+        ({"parameters": {"method": 1}}, "not valid"),
+        ({"parameters": {"class_weight": [1, 2]}}, "not valid"),
         ({"feature_names": ["a"]}, "there is not one name for each feature"),
     ],
 )
@@ -139,10 +148,33 @@ def test_whole_or_not_at_all(model, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"m\.thresher: there is no space left"):
         save_model(Model("sofs").fit(*random_problem(50, 20, 0.3, seed=1)), tmp_path / "m.thresher")
     assert (tmp_path / "m.thresher").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]
+
+
+def test_links_devices_and_rights(model, tmp_path):
+    (tmp_path / "real.thresher").write_bytes(b"")
+    (tmp_path / "real.thresher").chmod(0o640)
+    (tmp_path / "link.thresher").symlink_to(tmp_path / "real.thresher")
+    save_model(model, tmp_path / "link.thresher")
+    assert (tmp_path / "link.thresher").is_symlink()
+    assert (tmp_path / "real.thresher").stat().st_mode & 0o777 == 0o640
+    load_model(tmp_path / "real.thresher")
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    save_model(model, tmp_path / "pipe")
+    reader.join()
+    assert got[0] == (tmp_path / "real.thresher").read_bytes()
+
+
+def test_class_weights_with_numpy_labels(tmp_path):
+    X, y = random_problem(50, 20, 0.3, seed=1)
+    save(SOFS(3, class_weight=dict(zip(np.unique(y), [1.0, 2.0], strict=True))).fit(X, y), tmp_path / "m.thresher")
+    assert load(tmp_path / "m.thresher").class_weight == {-1: 1.0, 1: 2.0}
 
 
 def test_places(model, tmp_path):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import bz2
 import gzip
 import itertools
+import json
 import lzma
+import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -130,7 +133,7 @@ def test_standard_input(folder, reference, compress):
 
 def test_standard_input_is_read_once(monkeypatch, folder):
     with (folder / "x.svm").open("rb") as file:
-        monkeypatch.setattr("thresher.streams.sources.stdin", lambda: file)
+        monkeypatch.setattr(sys, "stdin", file)
         stream = open_stream("-")
         assert stream.n_bytes is None
         assert sum(X.shape[0] for X, _ in stream) == 600
@@ -186,7 +189,7 @@ class TestTables:
             ({"x": [1.0, 2.0], "label": [1, None]}, None, "row 2: the label is missing"),
             ({"label": [1]}, None, "there is no column but the label"),
             ({"ids": [[1], [1, 2]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: ids and values differ"),
-            ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must not be neg"),
+            ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must be from 0"),
             ({"ids": [[1], [1]], "values": [[1.0], [float("inf")]], "label": [1, 2]}, None, "row 2: 1:inf; ids must"),
         ],
     )
@@ -327,3 +330,103 @@ class TestPipeline:
         next(batches)
         batches.close()
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("thresher")]
+
+
+class TestOddSources:
+    def test_a_named_pipe_and_process_substitution(self, folder, reference, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes((folder / "x.svm").read_bytes()))
+        writer.start()
+        model = Model("sofs", n_features_to_select=40)
+        train(model, tmp_path / "pipe")
+        writer.join()
+        assert same_bits(model, reference)
+        done = subprocess.run(
+            ["bash", "-c", f"{Path(sys.executable).with_name('thresher')} train <(cat {folder / 'x.svm'}) --json"],
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert '"rows": 600' in done.stdout
+
+    def test_compressed_vw_on_a_pipe(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        raw = gzip.compress(b"1 |f 1\n-1 |f 2\n")
+        writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(raw))
+        writer.start()
+        assert [X.nnz for X, _ in open_stream(tmp_path / "pipe")] == [2]
+        writer.join()
+
+    def test_two_namespaces_in_two_files(self, tmp_path):
+        (tmp_path / "a.vw").write_text("1 |a 1\n")
+        (tmp_path / "b.vw").write_text("-1 |b 1\n")
+        with pytest.raises(DataError, match=r"b.vw, line 1 or later: a second namespace, 'b' beside 'a'"):
+            train(Model("sofs"), tmp_path)
+
+    def test_words_that_come_late(self, tmp_path, monkeypatch):
+        """A number is written alike wherever the pieces are cut, shuffled or not, cached or not."""
+        path = tmp_path / "a.svm"
+        path.write_text("100000 1:1\n" * 40 + "spam 2:1\n" * 40)
+        monkeypatch.setattr(text, "PIECE", 64)
+        write_stream(open_stream(path).batches(), str(tmp_path / "a.thc"))
+        for source, shuffle in ((path, False), (path, True), (tmp_path / "a.thc", False)):
+            model = Model("sofs", random_state=0)
+            train(model, source, shuffle=shuffle)
+            assert model.classes.tolist() == ["100000", "spam"]
+
+    def test_repeated_ids_must_not_add_up_to_infinity(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:1\n1 1:3e38 1:3e38\n")
+        with pytest.raises(DataError, match=r"line 2: a repeated id adds up to more than a float32"):
+            list(open_stream(tmp_path / "a.svm"))
+
+    def test_a_skipped_line_leaves_no_trace(self, tmp_path):
+        (tmp_path / "a.svm").write_bytes(b"1 1:1\n1 0:1 99999:1 \0\n-1 2:1\n")
+        model = Model("sofs")
+        train(model, open_stream(tmp_path / "a.svm", on_bad_line="skip"))
+        assert (model.n_features, model.id_base) == (2, 1)
+
+    def test_what_text_can_not_hold_is_refused(self, tmp_path):
+        (tmp_path / "a.vw").write_text("1 2.5 |f 4\n-1 |f 2\n")
+        with pytest.raises(DataError, match=r"rows have weights, which svmlight text can't hold"):
+            write_stream(open_stream(tmp_path / "a.vw").batches(), str(tmp_path / "b.svm"))
+        (tmp_path / "a.csv").write_text("x,label\n1,New York\n2,Rome\n")
+        with pytest.raises(DataError, match=r"a.csv, row 1: the label 'New York' can't be written"):
+            write_stream(open_stream(tmp_path / "a.csv").batches(), str(tmp_path / "b.svm"))
+        stream = open_stream(tmp_path / "a.csv")
+        write_stream(stream.batches(), str(tmp_path / "b.thc"), feature_names=stream.feature_names)
+        again = open_stream(tmp_path / "b.thc")
+        assert again.feature_names == ["x"]
+        assert next(iter(again))[1].tolist() == ["New York", "Rome"]
+
+
+def forged_cache(path, change):
+    """Rewrite a cache with other content and right checksums."""
+    raw = bytearray(path.read_bytes())
+    length, _, magic = cache._TAIL.unpack(raw[-cache._TAIL.size :])
+    footer = json.loads(raw[-cache._TAIL.size - length : -cache._TAIL.size])
+    body = raw[: -cache._TAIL.size - length]
+    change(body, footer)
+    for block in footer["blocks"]:
+        block["crc"] = cache.crc32(bytes(body[block["at"] : block["at"] + block["n_bytes"]]))
+    text_ = json.dumps(footer).encode()
+    path.write_bytes(bytes(body) + text_ + cache._TAIL.pack(len(text_), cache.crc32(text_), magic))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body, footer: body.__setitem__(slice(128, 132), (-100_000_000).to_bytes(4, "little", signed=True)),
+        lambda body, footer: body.__setitem__(slice(128, 132), (99).to_bytes(4, "little")),
+        lambda body, footer: body.__setitem__(slice(192, 196), np.float32("nan").tobytes()),
+        lambda body, footer: body.__setitem__(slice(256, 260), (7).to_bytes(4, "little")),
+        lambda body, footer: body.__setitem__(slice(68, 72), (77).to_bytes(4, "little")),
+        lambda body, footer: footer["blocks"][0].update(n_values=10**6),
+        lambda body, footer: footer["blocks"][0].pop("id_bytes"),
+        lambda body, footer: footer["blocks"][0].update(n_rows="x"),
+    ],
+)
+def test_a_forged_cache_is_refused(tmp_path, change):
+    """A right checksum does not make ids safe to index memory with."""
+    (tmp_path / "a.svm").write_text("1 1:0.5 7:2\n-1 3:1\n")
+    write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / "a.thc"))
+    forged_cache(tmp_path / "a.thc", change)
+    with pytest.raises(DataError, match="the cache is damaged"):
+        train(Model("sofs"), tmp_path / "a.thc")

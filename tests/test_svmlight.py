@@ -78,7 +78,8 @@ def test_values_round_as_python_floats(number):
 def test_any_bytes_are_read_or_refused(raw, skip):
     """Nothing crashes, and rows and bad lines never outnumber lines."""
     for kind in ("svmlight", "vw"):
-        starts, ids, values, labels, _, lines, bad, n_lines, largest, _ = _core.read_text(kind, raw, skip)
+        starts, ids, values, labels, words, _, lines, bad, n_lines, largest, *_ = _core.read_text(kind, raw, skip)
+        assert all(row < len(labels) for row, _ in words)
         assert len(ids) == len(values) == starts[-1]
         assert len(labels) == len(starts) - 1 == len(lines)
         assert len(labels) + len(bad) <= n_lines + 1

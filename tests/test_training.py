@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,14 +11,19 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import problems
 
-from thresher import SOFS, datasets, open_stream, train
+from thresher import SOFS, datasets, load, open_stream, save, train
 from thresher.model import Model
+from thresher.model_files import load_model, save_model
 from thresher.streams import DataError
+from thresher.training import accuracy
 
 
 def write(path, labels, rows, base=1):
@@ -235,3 +241,100 @@ def test_a_signal_stops_the_command_and_the_model_is_written(tmp_path):
     assert "stopped by Ctrl-C after" in err
     assert (tmp_path / "m.thresher").exists()
     assert "kept 200 features" in out
+
+
+class TestGoingOn:
+    """A trained model meets other data."""
+
+    def test_an_error_midway_leaves_a_trained_estimator_whole(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("thresher.streams.text.PIECE", 64)
+        model = SOFS(3)
+        train(model, write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]]))
+        bad = tmp_path / "b.svm"
+        bad.write_text("1 50:1\n-1 1000:1\n" * 50 + "oops oops\n")
+        with pytest.raises(DataError, match="line 101"):
+            train(model, bad)
+        assert model.n_features_in_ == model.coef_.shape[1] == 1_000
+        assert model.get_support().sum() == 3
+        save(model, tmp_path / "m.thresher")
+        assert load(tmp_path / "m.thresher").selected_.tolist() == model.selected_.tolist()
+
+    def test_labels_of_another_type(self, tmp_path):
+        rows = [[(0, 1.0)], [(1, 1.0)]] * 20
+        model = SOFS(2)
+        train(model, write(tmp_path / "a.svm", [2, 10] * 20, rows))
+        table = pa.table({"label": ["2", "10"] * 20, "ids": [[1], [2]] * 20, "values": [[1.0], [1.0]] * 20})
+        pyarrow.parquet.write_table(table, tmp_path / "b.parquet")
+        train(model, tmp_path / "b.parquet")
+        assert model.classes_.tolist() == [2, 10]
+        assert model.score([[1, 0], [0, 1]], [2, 10]) == 1.0
+        assert accuracy(model._model, open_stream(tmp_path / "b.parquet")) == 1.0
+
+    def test_columns_in_another_order_are_refused(self, tmp_path):
+        (tmp_path / "abc.csv").write_text("a,b,label\n" + "1,0,x\n0,1,y\n" * 20)
+        (tmp_path / "bca.csv").write_text("b,a,label\n" + "0,1,x\n1,0,y\n" * 20)
+        model = SOFS(2)
+        train(model, tmp_path / "abc.csv")
+        message = r"bca.csv: column 1 must be 'a', as the model learned it; it is 'b' there"
+        with pytest.raises(DataError, match=message):
+            train(model, tmp_path / "bca.csv")
+        save_model(model._model, tmp_path / "m.thresher", compact=True)
+        compact = load_model(tmp_path / "m.thresher")
+        with pytest.raises(DataError, match=message):
+            accuracy(compact, open_stream(tmp_path / "bca.csv"))
+        assert accuracy(compact, open_stream(tmp_path / "abc.csv")) == 1.0
+
+    def test_a_model_from_a_matrix_reads_a_file_that_counts_from_one(self, tmp_path):
+        X, y = datasets.make_x1(500, n_features=200, n_informative=20, n_noise=20)
+        rows = [list(zip(X[r].indices.tolist(), X[r].data.tolist(), strict=True)) for r in range(500)]
+        path = write(tmp_path / "a.svm", y, rows)
+        model = Model("sofs", n_features_to_select=20).fit(X, y)
+        on_the_matrix = float(np.mean(model.predict(X) == y))
+        assert accuracy(model, open_stream(path, zero_based=False)) == on_the_matrix
+        with pytest.warns(
+            UserWarning, match=r"a.svm: the model counts ids from 0, but id 0 does not occur.*--one-based"
+        ):
+            accuracy(model, open_stream(path))
+
+    def test_id_zero_is_refused_by_a_model_that_counts_from_one(self, tmp_path):
+        model = SOFS(3)
+        train(model, write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]]))
+        with pytest.raises(DataError, match="id 0 occurs, but the model has learned that ids count from 1"):
+            train(model, write(tmp_path / "b.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]], base=0))
+
+    def test_names_of_a_frame_survive_a_file(self, tmp_path):
+        frame = pandas.DataFrame({"a": [1.0, 0, 1, 0], "b": [0.0, 1, 0, 1], "c": [0.0, 0, 0, 0]})
+        model = SOFS(2).fit(frame, [0, 1, 0, 1])
+        save(model, tmp_path / "m.thresher")
+        assert load(tmp_path / "m.thresher").get_feature_names_out().tolist() == ["a", "b"]
+        save_model(model._model, tmp_path / "m.thresher", compact=True)
+        again = load(tmp_path / "m.thresher")
+        assert again.get_feature_names_out().tolist() == ["a", "b"]
+        save(again, tmp_path / "again.thresher")
+        assert load(tmp_path / "again.thresher").predict(frame.to_numpy()).tolist() == [0, 1, 0, 1]
+
+
+def test_ctrl_c_while_a_pipe_is_idle(tmp_path):
+    """The reader waits for bytes that do not come; we stop all the same, with what has been learned."""
+    thresher = str(Path(sys.executable).with_name("thresher"))
+    feeder = subprocess.Popen(
+        ["bash", "-c", f"{thresher} synth x1 -o - --rows 3000; sleep 60"],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    command = subprocess.Popen(
+        [thresher, "train", "-", "-k", "50", "-o", str(tmp_path / "m.thresher")],
+        stdin=feeder.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    feeder.stdout.close()
+    time.sleep(3)
+    command.send_signal(signal.SIGINT)
+    try:
+        _, err = command.communicate(timeout=15)
+    finally:
+        command.kill()
+        os.killpg(feeder.pid, signal.SIGKILL)
+        feeder.wait()
+    assert command.returncode == 130, err
+    assert "stopped by Ctrl-C after" in err
+    assert (tmp_path / "m.thresher").exists()

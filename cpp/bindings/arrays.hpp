@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,36 @@ class Batch {
     std::int64_t n_features_;
     bool trusted_ = false;
 };
+
+inline const char* name(Fault::Kind kind) {
+    switch (kind) {
+        case Fault::Kind::none:
+            return "none";
+        case Fault::Kind::not_finite:
+            return "not_finite";
+        case Fault::Kind::too_large:
+            return "too_large";
+        case Fault::Kind::negative_id:
+            return "negative_id";
+        case Fault::Kind::id_too_large:
+            return "id_too_large";
+        case Fault::Kind::unsorted:
+            return "unsorted";
+    }
+    return "none";
+}
+
+// None, or (kind, row, id, value).
+inline nb::object describe(const Fault& fault) {
+    if (fault.kind == Fault::Kind::none) return nb::none();
+    return nb::make_tuple(name(fault.kind), fault.row, fault.id, fault.value);
+}
+
+inline Norm norm_by_name(const std::string& name) {
+    if (name == "l2") return Norm::l2;
+    if (name == "none") return Norm::none;
+    throw nb::value_error("norm must be 'l2' or 'none'");
+}
 
 // Each defined in a file of its own.
 void bind_selectors(nb::module_& m);

@@ -44,11 +44,25 @@ void bind_simd(nb::module_& m) {
 }  // namespace thresher::python
 
 NB_MODULE(_core, m) {
+    using namespace thresher;
     using namespace thresher::python;
     m.doc() = "The C++ core of thresher.";
     nb::class_<Batch>(m, "Batch")
         .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
              "n_features"_a)
+        .def(
+            "check",
+            [](Batch& batch, const std::string& norm) {
+                const Norm by = norm_by_name(norm);
+                Fault fault;
+                {
+                    nb::gil_scoped_release release;
+                    fault = batch.visit([&](const auto& csr) { return batch_fault(csr, batch.n_features(), by); });
+                }
+                if (fault.kind == Fault::Kind::none) batch.trust();
+                return describe(fault);
+            },
+            "norm"_a)
         .def("trust", &Batch::trust);
     bind_simd(m);
     bind_selectors(m);

@@ -32,18 +32,20 @@ nb::object as_text(const std::string& bytes) {
 
 template <class Id>
 nb::object describe(TextRows<Id>& rows) {
-    nb::list bad, texts;
+    nb::list bad, words;
     for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
-    for (const std::string& text : rows.texts) texts.append(as_text(text));
-    nb::object labels = texts;
-    if (rows.texts.empty()) labels = nb::cast(new_array(rows.labels));
-    nb::object importances = rows.weighted ? nb::cast(new_array(rows.importances)) : nb::none();
-    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), labels, importances,
-                          new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen);
+    for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
+    nb::object importances = nb::none(), name_space = nb::none();
+    if (rows.weighted) importances = nb::cast(new_array(rows.importances));
+    if (rows.named) name_space = as_text(rows.name_space);
+    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), new_array(rows.labels),
+                          words, importances, new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen,
+                          name_space);
 }
 
 // Reads text whose last byte is followed by '\0', with narrow ids if they do and wide ones if they must.
 nb::object read_text(const std::string& format, std::string_view text, bool skip_bad) {
+    if (format != "vw" && format != "svmlight") throw nb::value_error("format must be svmlight or vw");
     auto read = [&]<class Id>(Id) {
         return format == "vw" ? read_vw<Id>(text, skip_bad) : read_svmlight<Id>(text, skip_bad);
     };

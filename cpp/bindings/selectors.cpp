@@ -18,36 +18,6 @@
 namespace thresher::python {
 namespace {
 
-const char* name(Fault::Kind kind) {
-    switch (kind) {
-        case Fault::Kind::none:
-            return "none";
-        case Fault::Kind::not_finite:
-            return "not_finite";
-        case Fault::Kind::too_large:
-            return "too_large";
-        case Fault::Kind::negative_id:
-            return "negative_id";
-        case Fault::Kind::id_too_large:
-            return "id_too_large";
-        case Fault::Kind::unsorted:
-            return "unsorted";
-    }
-    return "none";
-}
-
-// None, or (kind, row, id, value).
-nb::object describe(const Fault& fault) {
-    if (fault.kind == Fault::Kind::none) return nb::none();
-    return nb::make_tuple(name(fault.kind), fault.row, fault.id, fault.value);
-}
-
-Norm norm_by_name(const std::string& name) {
-    if (name == "l2") return Norm::l2;
-    if (name == "none") return Norm::none;
-    throw nb::value_error("norm must be 'l2' or 'none'");
-}
-
 template <class T>
 void check_size(const char* what, const std::optional<Array<const T>>& array, std::size_t n) {
     if (array && array->size() != n) throw nb::value_error((std::string(what) + " must have one entry a row").c_str());
@@ -86,18 +56,6 @@ void bind_selector(nb::module_& m, const char* name, Make&&... make) {
     nb::class_<S>(m, name)
         .def(std::forward<Make>(make)...)
         .def("reserve", &S::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
-        .def(
-            "check",
-            [](const S& self, Batch& batch) {
-                Fault fault;
-                {
-                    nb::gil_scoped_release release;
-                    fault = batch.visit([&](const auto& csr) { return self.check(csr, batch.n_features()); });
-                }
-                if (fault.kind == Fault::Kind::none) batch.trust();
-                return describe(fault);
-            },
-            "batch"_a)
         .def(
             "learn",
             [](S& self, const Batch& batch, Array<const std::int32_t> classes,

@@ -7,28 +7,30 @@ from numpy.typing import NDArray
 
 Fault = tuple[str, int, int, float]
 State = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float64]]
-# row starts, ids, values, labels, importances, each row's line from 0, bad lines (number, why), how many lines,
-# largest id, whether id 0 occurred
+# row starts, ids, values, labels, (row, label) where that is no number, importances, each row's line from 0,
+# bad lines (number, why), how many lines, largest id, whether id 0 occurred, VW's namespace
 TextRows = tuple[
     NDArray[Any],
     NDArray[Any],
     NDArray[np.float32],
-    NDArray[np.float64] | list[str],
+    NDArray[np.float64],
+    list[tuple[int, str]],
     NDArray[np.float64] | None,
     NDArray[np.int32],
     list[tuple[int, str]],
     int,
     int,
     bool,
+    str | None,
 ]
 
 class Batch:
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], values: NDArray[Any], n_features: int) -> None: ...
+    def check(self, norm: str) -> Fault | None: ...
     def trust(self) -> None: ...
 
 class Selector:  # in this stub only: what all learners have
     def reserve(self, n_features: int) -> None: ...
-    def check(self, batch: Batch) -> Fault | None: ...
     def learn(
         self,
         batch: Batch,

@@ -104,16 +104,16 @@ class ClassesOfAStream:
 
     def __init__(self, classes: Labels | None = None) -> None:
         self._known: list[Any] = [] if classes is None else classes.tolist()
+        self._seen_as = list(self._known)
         self._given = classes is not None
         self._first_code = 0
 
     def encode(self, labels: Labels) -> Codes:
         """Return the codes of a batch's labels; a third class is an error that names the row."""
-        if any(isinstance(label, str) for label in self._known) != (labels.dtype.kind == "U") and self._known:
-            labels = self._same_type(labels)
+        labels = self._comparable(labels)
         codes = np.full(len(labels), -1, dtype=np.int32)
-        for label in self._known:
-            codes[labels == label] = self._code(label)
+        for place, label in enumerate(self._seen_as):
+            codes[labels == label] = self._code(place)
         while (strange := np.flatnonzero(codes < 0)).size:
             label = labels[strange[0]].item()
             if len(self._known) == 2:
@@ -121,13 +121,14 @@ class ClassesOfAStream:
             if not self._known:
                 self._first_code = int(not isinstance(label, str) and label > 0)
             self._known.append(label)
-            codes[labels == label] = self._code(label)
+            self._seen_as.append(label)
+            codes[labels == label] = self._code(len(self._known) - 1)
         return codes
 
     @property
     def in_order(self) -> bool:
         """Whether the lesser label has code 0."""
-        return self._code(min(self._known)) == 0
+        return self._code(self._known.index(min(self._known))) == 0
 
     def classes(self) -> Labels:
         """Return the classes, sorted; fewer than two are an error."""
@@ -137,16 +138,22 @@ class ClassesOfAStream:
             raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
         return np.array(sorted(self._known))
 
-    def _code(self, label: Any) -> int:
-        place = self._known.index(label)
+    def _code(self, place: int) -> int:
         return place if self._given else self._first_code ^ place
 
-    def _same_type(self, labels: Labels) -> Labels:
-        """Turn numbers into words, if words have turned up among them."""
-        if labels.dtype.kind == "U":
-            self._known = [shown(label) for label in self._known]
-            return labels
-        return np.array([shown(label) for label in labels.tolist()])
+    def _comparable(self, labels: Labels) -> Labels:
+        """Bring labels and classes to one type: numbers among words are words, written as a file would write them.
+
+        Classes that were given keep their type; it is their look in these data that changes.
+        """
+        words = labels.dtype.kind == "U"
+        if words and self._seen_as and not isinstance(self._seen_as[0], str):
+            self._seen_as = [shown(label) for label in self._seen_as]
+            if not self._given:
+                self._known = list(self._seen_as)
+        if not words and self._seen_as and isinstance(self._seen_as[0], str):
+            return as_words(labels)
+        return labels
 
     def _refuse(self, row: int, label: Any) -> None:
         known = " and ".join(shown(known) for known in self._known)
@@ -155,6 +162,18 @@ class ClassesOfAStream:
             else "only two can be learned; --classes A,B (classes=) names them"
         )  # fmt: skip
         raise StrangeLabelError(row, f"the label {shown(label)} is a third class beside {known}: {fix}.")
+
+
+def as_words(labels: Labels) -> Labels:
+    """Return labels as text."""
+    return labels if labels.dtype.kind == "U" else np.array([shown(label) for label in labels.tolist()], dtype=np.str_)
+
+
+def together(parts: list[Labels]) -> Labels:
+    """Return all labels in one array: as text if any are."""
+    if any(part.dtype.kind == "U" for part in parts):
+        parts = [as_words(part) for part in parts]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def shown(label: Any) -> str:

@@ -21,7 +21,7 @@ from thresher.rows import (
     as_batch,
     blocks,
     canonical,
-    checked_batch,
+    checked,
     raise_fault,
     trusted_batch,
 )
@@ -47,8 +47,8 @@ class Model:
         The number of columns, once known.
     id_base : int
         The id of column 0.
-    feature_names : list of str or None
-        The names of the columns, where the data had names.
+    feature_names : list of str, dict or None
+        The names of the columns, where the data had names; of a compact model, those of its members, by column.
     compact : bool
         Whether only the members are left of what was learned, so that learning can't go on.
     """
@@ -59,7 +59,7 @@ class Model:
         self.classes: Labels | None = None
         self.n_features: int | None = None
         self.id_base = 0
-        self.feature_names: list[str] | None = None
+        self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
         self._learner: _core.Selector | None = None
         self._stream: _OpenStream | None = None
@@ -98,7 +98,7 @@ class Model:
         self._check_width(X)
         importances = self._importances(codes, known, sample_weight)
         learner = self._learner or self._new_learner(n_features)
-        batch = checked_batch(learner, X, self.id_base)
+        _, batch = checked(X, self._norm, self.id_base)
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C can stop us, and the rows learned by then count.
         self._learner, self.classes, self.n_features = learner, known, n_features
@@ -152,19 +152,24 @@ class Model:
         assert learner is not None
         self._stream = None
         first_time = self.classes is None
-        self.classes = stream.classes.classes()
+        if first_time:
+            self.classes = stream.classes.classes()
         if first_time and not stream.classes.in_order:
             learner.swap_classes()
         if first_time:
             self.id_base = id_base if id_base is not None else 0 if stream.zero_seen else 1
         self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
+        if isinstance(self.feature_names, list) and len(self.feature_names) != self.n_features:
+            self.feature_names = None  # they no longer name all columns
         self._warn_if_saturated(before=0)
 
     def abandon_stream(self) -> None:
-        """Forget a stream that broke off; a model that had learned nothing before it has learned nothing."""
-        self._stream = None
+        """Leave a stream that broke off. A model that was new is so again; another keeps what it has learned."""
+        stream, self._stream = self._stream, None
         if self.classes is None:
             self._learner = None
+        elif stream is not None:
+            self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins; above 0 means the second class."""
@@ -212,13 +217,7 @@ class Model:
 
     def check_rows(self, X: Csr) -> Csr:
         """Return X, or a sorted copy of it, if all its ids and values are such as could be learned; else raise."""
-        fault = self._trained().check(as_batch(X, self.id_base))
-        if fault is None:
-            return X
-        try:
-            raise_fault(fault, X, self.id_base)
-        except NotCanonicalError:
-            return self.check_rows(canonical(X))
+        return checked(X, self._norm, self.id_base)[0]
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -252,6 +251,10 @@ class Model:
         self._learner = self._new_learner(self.n_features)
         self._learner.restore(*state)
 
+    @property
+    def _norm(self) -> str:
+        return self.parameters["norm"] or "none"
+
     def _trained(self) -> _core.Selector:
         if self._learner is None:
             raise ValueError("This model has learned nothing yet: call fit or partial_fit first.")
@@ -265,7 +268,7 @@ class Model:
         chosen = self.parameters
         learner = _LEARNERS[self.method](
             budget=parameters.budget(chosen["n_features_to_select"], n_features),
-            norm=chosen["norm"] or "none",
+            norm=self._norm,
             fit_intercept=chosen["fit_intercept"],
             gamma=chosen["gamma"],
         )
@@ -302,7 +305,7 @@ class Model:
     def _score(self, X: Csr, with_variance: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         learner = self._trained()
         self._check_width(X)
-        return learner.score(checked_batch(learner, X, self.id_base), 0, X.shape[0], with_variance)
+        return learner.score(checked(X, self._norm, self.id_base)[1], 0, X.shape[0], with_variance)
 
     def _check_width(self, X: Csr) -> None:
         if self.n_features is not None and X.shape[1] != self.n_features:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import parameters
 from thresher.files import written_whole
 from thresher.model import Model
 
@@ -36,8 +37,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         columns, _ = model.members()
         kept = np.isin(ids, columns + model.id_base, assume_unique=True)
         ids, cells = ids[kept], cells[kept]
-    names = model.feature_names
-    if names is not None and compact:
+    names: Any = model.feature_names
+    if names is not None and (compact or model.compact):
         names = [names[column] for column in (ids - model.id_base).tolist()]
     from thresher import __version__
 
@@ -67,6 +68,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise IsADirectoryError(f"{path}: this is a folder, not a model.") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    except (KeyError, TypeError, AttributeError, OverflowError, IndexError, MemoryError):
+        raise ValueError(f"{path}: the model is not valid: something in it is missing or of another kind.") from None
 
 
 def _serialized(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> bytes:
@@ -107,9 +110,12 @@ def _model(raw: bytes) -> Model:
             "n_features is out of range")  # fmt: skip
     _demand(model.id_base in (0, 1), "id_base is neither 0 nor 1")
     classes = metadata["classes"]
-    _demand(isinstance(classes, list) and len(classes) in (0, 2), "there are not two classes")
-    model.classes = np.array(classes) if classes else None
-    model.compact = bool(metadata["compact"])
+    kinds = {isinstance(label, str) for label in classes} if isinstance(classes, list) else set()
+    plain = all(isinstance(label, str | int | float) for label in classes)
+    _demand(len(classes) == 2 and len(kinds) == 1 and plain and classes[0] < classes[1], "there are not two classes")
+    model.classes = np.array(classes)
+    _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
+    model.compact = metadata["compact"]
     _check_state(tensors, model)
     names = metadata["feature_names"]
     if names is not None:
@@ -117,16 +123,12 @@ def _model(raw: bytes) -> Model:
         columns = tensors["ids"] - model.id_base
         if model.compact:
             _demand(len(names) == len(columns), "there is not one name for each feature")
-            names = _SomeNames(zip(columns.tolist(), names, strict=True))
+            names = dict(zip(columns.tolist(), names, strict=True))
         else:
             _demand(len(names) == model.n_features, "there is not one name for each feature")
         model.feature_names = names
     model.restore((tensors["ids"], tensors["cells"].reshape(-1), tensors["intercept"], tensors["counters"]))
     return model
-
-
-class _SomeNames(dict[int, str]):
-    """The names of the members of a compact model, by column."""
 
 
 def _verified(raw: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -156,6 +158,9 @@ def _check_state(tensors: dict[str, NDArray[Any]], model: Model) -> None:
     _demand(len(ids) == 0 or int(ids[-1]) < limit, "an id is out of range")
     for name in ("cells", "intercept", "counters"):
         _demand(bool(np.isfinite(tensors[name]).all()), f"{name} has a value that is not finite")
+    n_members = int(np.count_nonzero(np.signbit(cells[:, 1])))
+    budget = parameters.budget(model.parameters["n_features_to_select"], model.n_features)
+    _demand(n_members <= budget, f"it has {n_members} members, more than its budget of {budget}")
     counters = tensors["counters"]
     _demand(bool((counters >= 0).all() and (counters < 2**63).all()), "a counter is out of range")
 
@@ -172,7 +177,10 @@ def _portable(given: dict[str, Any]) -> dict[str, Any]:
         out["random_state"] = None
     weights = out["class_weight"]
     if isinstance(weights, dict):
-        out["class_weight"] = [[label, float(weight)] for label, weight in weights.items()]
+        out["class_weight"] = [
+            [label.item() if isinstance(label, np.generic) else label, float(weight)]
+            for label, weight in weights.items()
+        ]
     return out
 
 

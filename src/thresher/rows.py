@@ -64,16 +64,16 @@ def as_batch(X: Csr, id_base: int) -> _core.Batch:
     )
 
 
-def checked_batch(learner: _core.Selector, X: Csr, id_base: int) -> _core.Batch:
-    """Return X as a batch in which every row was found fit to learn."""
+def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.Batch]:
+    """Return X, or a sorted copy of it, and it as a batch in which every row was found fit to learn."""
     batch = as_batch(X, id_base)
-    fault = learner.check(batch)
+    fault = batch.check(norm)
     if fault is None:
-        return batch
+        return X, batch
     try:
         raise_fault(fault, X, id_base)
     except NotCanonicalError:
-        return checked_batch(learner, canonical(X), id_base)
+        return checked(canonical(X), norm, id_base)
 
 
 def trusted_batch(batch: Rows) -> _core.Batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
-from thresher.labels import LabelRuns, Labels, StrangeLabelError, shown
+from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, warn
 from thresher.model import Model
 from thresher.progress import Bar, progress_bar
-from thresher.streams import DataError, Stream, open_stream
+from thresher.streams import Batch, DataError, Stream, open_stream
 from thresher.streams.shuffling import shuffled
 
 
@@ -60,7 +60,7 @@ class Streamable(Protocol):
 
 def train(
     model: Model | Streamable,
-    stream: Stream | str | os.PathLike[str] | Iterable[Any],
+    stream: Stream | str | os.PathLike[str],
     passes: int | None = None,
     validate: Stream | str | os.PathLike[str] | None = None,
     *,
@@ -115,7 +115,7 @@ def train(
 def accuracy(model: Model, stream: Stream) -> float:
     """Return the share of rows whose label the model predicts."""
     n_rows = n_right = 0
-    for batch in stream.batches():
+    for batch in batches_for(model, stream):
         predicted, _ = model.predict_batch(batch)
         n_right += int(np.count_nonzero(_same(predicted, batch.labels)))
         n_rows += batch.n_rows
@@ -124,10 +124,44 @@ def accuracy(model: Model, stream: Stream) -> float:
     return n_right / n_rows
 
 
+def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
+    """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
+    _check_names(model, stream)
+    shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
+    n_rows, zero_seen = 0, False
+    for batch in stream.batches():
+        if shift < 0 and batch.zero_seen:
+            raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
+        if shift:
+            batch.indices = batch.indices.astype(np.int64) + shift
+            batch.indptr = batch.indptr.astype(np.int64)
+            batch.largest_id += shift
+        n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
+        yield batch
+    if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
+        warn(
+            f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
+            "If they count from 1, say so with zero_based=False (--one-based).",
+            UserWarning,
+        )
+
+
+def _check_names(model: Model, stream: Stream) -> None:
+    names, known = stream.feature_names, model.feature_names
+    if names is None or known is None:
+        return
+    expected = known if isinstance(known, dict) else dict(enumerate(known))
+    for column, name in expected.items():
+        found = names[column] if column < len(names) else None
+        if found != name:
+            place = "there is no such column" if found is None else f"it is {found!r} there"
+            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
+
+
 def _same(predicted: Labels, labels: Labels) -> Any:
     if (predicted.dtype.kind == "U") == (labels.dtype.kind == "U"):
         return predicted == labels
-    return np.array([shown(label) for label in predicted.tolist()]) == [shown(label) for label in labels.tolist()]
+    return as_words(predicted) == as_words(labels)
 
 
 def _run(
@@ -143,8 +177,7 @@ def _run(
     stream = data if isinstance(data, Stream) else open_stream(data)
     held_out = validate if validate is None or isinstance(validate, Stream) else open_stream(validate)
     n_passes = model.parameters["n_passes"] if passes is None else passes
-    if n_passes < 1:
-        raise ValueError(f"passes must be a whole number from 1 on. Got {n_passes!r} instead.")
+    parameters.check("passes", n_passes, parameters.Whole(1))
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
     if model.parameters["shuffle"] if shuffle is None else shuffle:
@@ -164,6 +197,8 @@ def _run(
                 model.end_stream(stream.id_base)
             except ValueError as error:
                 model.abandon_stream()
+                if run.history.interrupted:  # before there was anything to keep
+                    raise KeyboardInterrupt from None
                 raise DataError(f"{stream.name}: {error}") from None
             run.note()
             if held_out is not None and not run.history.interrupted:
@@ -171,7 +206,8 @@ def _run(
             run.tell()
             if run.history.interrupted:
                 break
-    model.feature_names = stream.feature_names or model.feature_names
+    if stream.feature_names is not None and not run.goes_on:
+        model.feature_names = stream.feature_names
     run.runs.warn_if_sorted(stream.name)
     return run.history
 
@@ -187,14 +223,16 @@ class _Training:
         self.started = time.perf_counter()
         self.before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self.next_note = 1_000
+        self.goes_on = model.classes is not None
         self.runs = LabelRuns()
 
     def one_pass(self, bar: Bar) -> None:
-        for batch in self.stream.batches():
+        for batch in batches_for(self.model, self.stream):
             self.history.n_skipped += len(batch.skipped)
             self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
-            if batch.zero_seen and self.stream.id_base == 1:
-                raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
+            if batch.zero_seen and (self.stream.id_base == 1 or (self.goes_on and self.model.id_base == 1)):
+                says = "zero_based=False says" if self.stream.id_base == 1 else "the model has learned"
+                raise DataError(f"{batch.file}: id 0 occurs, but {says} that ids count from 1.")
             try:
                 codes = self.model.learn_batch(batch)
             except StrangeLabelError as error:

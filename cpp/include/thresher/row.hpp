@@ -156,4 +156,15 @@ THRESHER_INLINE Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::i
     return name_fault(batch, r, n_features, norm);
 }
 
+// The first fault of a batch, or none.
+template <class Id>
+Fault batch_fault(const CsrBatch<Id>& batch, std::int64_t n_features, Norm norm) {
+    Fault fault;
+    run(simd_in_use(), [&]() __attribute__((always_inline)) {
+        for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
+            fault = row_fault(batch, r, n_features, norm);
+    });
+    return fault;
+}
+
 }  // namespace thresher

@@ -63,17 +63,6 @@ class Selector {
         memory_.reserve(n);
     }
 
-    // The first fault of the batch, or none. Changes nothing.
-    template <class Id>
-    Fault check(const CsrBatch<Id>& batch, std::int64_t n_features) const {
-        Fault fault;
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
-                fault = row_fault(batch, r, n_features, norm_);
-        });
-        return fault;
-    }
-
     // Learns the lesson's rows in their order, up to the first fault.
     template <class Id>
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any, NoReturn
 
 
 def main() -> None:
     """Run the command line; whatever the user can mend is one line on stderr and exit code 2."""
+    try:
+        # A file half written must not be left behind when someone ends us.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        _run()
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this.")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run() -> None:
     import typer
 
     from thresher.cli.app import app
@@ -16,13 +30,13 @@ def main() -> None:
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
     try:
         sys.exit(app(standalone_mode=False))
+    except BrokenPipeError:
+        # Whoever read our output has left; that is no mistake of theirs or ours.
+        sys.stdout = None
+        sys.exit(0)
     except usage_error as error:
         _fail(error.format_message())
-    except (ValueError, OSError) as error:
-        _fail(str(error))
-    except MemoryError:
-        _fail("there is not enough memory for this.")
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         sys.exit(130)
 
 

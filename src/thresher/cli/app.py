@@ -13,7 +13,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-data_app = typer.Typer(help="Public data sets: what there is, and fetching it.", no_args_is_help=True)
+data_app = typer.Typer(help="Public data sets: what there is, and fetching it.")
 app.add_typer(data_app, name="data")
 
 DATA_HELP = (
@@ -70,6 +70,7 @@ def demo(
 
 @app.command()
 def train(
+    context: typer.Context,
     data: Data,
     features: Annotated[
         int, typer.Option("-k", "--features", min=1, help="The budget: how many features to keep.")
@@ -110,6 +111,8 @@ def train(
     from thresher.cli.training import run
     from thresher.streams import open_stream
 
+    if from_:
+        _refuse_beside_from(context, "features", "method", "gamma", "norm", "intercept")
     run(
         lambda source: open_stream(
             source, format, label=label, on_bad_line=on_bad_line, zero_based=zero_based, threads=threads
@@ -122,6 +125,15 @@ def train(
     )  # fmt: skip
 
 
+def _refuse_beside_from(context: typer.Context, *names: str) -> None:
+    """Refuse parameters beside --from: the model keeps its own, and whoever asks for others should hear that."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "-k" if name == "features" else f"--{name}"
+            raise ValueError(f"{option} can't be used with --from: the model keeps what it was trained with.")
+
+
 @app.command()
 def predict(
     model: ModelFile,
@@ -131,6 +143,7 @@ def predict(
     accuracy: Annotated[bool, typer.Option("--accuracy", help="Print the accuracy instead of the labels.")] = False,
     label: Label = None,
     format: Format = "auto",
+    zero_based: ZeroBased = None,
     on_bad_line: OnBadLine = "error",
     threads: Threads = None,
 ) -> None:
@@ -141,7 +154,9 @@ def predict(
     from thresher.cli.using import predict as run
     from thresher.streams import open_stream
 
-    stream = open_stream(data, format, label=label, on_bad_line=on_bad_line, threads=threads)
+    stream = open_stream(
+        data, format, label=label, on_bad_line=on_bad_line, zero_based=zero_based, labelled=accuracy, threads=threads
+    )
     run(model, stream, output, margins=margins, accuracy=accuracy)
 
 
@@ -155,6 +170,7 @@ def transform(
     keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Keep the ids; else 1 … B in column order.")] = False,
     label: Label = None,
     format: Format = "auto",
+    zero_based: ZeroBased = None,
     on_bad_line: OnBadLine = "error",
     threads: Threads = None,
 ) -> None:
@@ -165,7 +181,8 @@ def transform(
     from thresher.cli.using import transform as run
     from thresher.streams import open_stream
 
-    run(model, open_stream(data, format, label=label, on_bad_line=on_bad_line, threads=threads), output, keep_ids)
+    stream = open_stream(data, format, label=label, on_bad_line=on_bad_line, zero_based=zero_based, threads=threads)
+    run(model, stream, output, keep_ids)
 
 
 @app.command()
@@ -218,6 +235,13 @@ def synth(
     from thresher.cli.using import synth as run
 
     run(which, output, rows=rows, start=start, seed=seed, permute=permute, dense_noise=dense_noise)
+
+
+@data_app.callback(invoke_without_command=True)
+def data(context: typer.Context) -> None:
+    """Public data sets: what there is, and fetching it."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @data_app.command("list")

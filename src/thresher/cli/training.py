@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -40,23 +41,33 @@ def run(
     model = load_model(start_from) if start_from else Model(METHODS[method], **parameters)
     if start_from:
         _keep_parameters(model, parameters)
-    if output is not None and not Path(output).parent.is_dir():
-        raise FileNotFoundError(f"{output}: there is no folder {Path(output).parent}.")
+    if output is not None:
+        _check_place(output)
     stream, held_out = open_data(data), open_data(test) if test else None
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         warnings.simplefilter("always")
         history = train(model, stream, classes=_classes(classes), progress=not as_json)
+        skipped_lines(history.skipped, history.n_skipped)
+        # What was learned is safe before anything else can go wrong.
+        if output is not None:
+            save_model(model, output, compact=not full)
         tested = accuracy(model, held_out) if held_out is not None and not history.interrupted else None
-    for warning in caught:
-        say(f"warning: {warning.message}")
-    skipped_lines(history.skipped, history.n_skipped)
-    if output is not None:
-        save_model(model, output, compact=not full)
     report = _report(model, history, tested, output)
     print(json.dumps(report) if as_json else _told(report, stream.name, test))
     if history.interrupted:
         say(f"stopped by Ctrl-C after {report['rows']:,} rows; the model has learned those.")
         sys.exit(130)
+
+
+def _check_place(output: str) -> None:
+    """Find out before the training whether a model can be written there."""
+    if Path(output).is_dir():
+        raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
+    if not Path(output).parent.is_dir():
+        raise FileNotFoundError(f"{output}: there is no folder {Path(output).parent}.")
+    if not os.access(Path(output).parent, os.W_OK):
+        raise PermissionError(f"{output}: may not be written.")
 
 
 def _keep_parameters(model: Model, given: dict[str, Any]) -> None:

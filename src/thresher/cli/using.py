@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from thresher import _core
 from thresher.cli.console import say, skipped_lines
@@ -24,6 +25,7 @@ from thresher.rows import trusted_batch
 from thresher.streams import Batch, Stream
 from thresher.streams.writing import write_stream
 from thresher.training import accuracy as accuracy_on
+from thresher.training import batches_for
 
 
 def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accuracy: bool) -> None:
@@ -33,7 +35,7 @@ def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accu
         print(f"{accuracy_on(model, stream):.4f}")
         return
     with _writable(output) as file:
-        for batch in _watched(stream, "predicting"):
+        for batch in _watched(stream, "predicting", model):
             labels, scores = model.predict_batch(batch)
             lines = [shown(label) for label in labels.tolist()]
             if margins:
@@ -45,7 +47,7 @@ def transform(model_file: str, stream: Stream, output: str, keep_ids: bool) -> N
     """Write the data with only the selected columns."""
     model = load_model(model_file)
     columns = np.sort(model.members()[0])
-    n = write_stream(_picked(model, columns, _watched(stream, "transforming"), keep_ids), output)
+    n = write_stream(_picked(model, columns, _watched(stream, "transforming", model), keep_ids), output)
     say(f"wrote {n:,} rows with at most {len(columns):,} features each to {_named(output)}")
 
 
@@ -75,13 +77,13 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
     console = Console()
     for name, value in about.items():
         told = " and ".join(value) if isinstance(value, list) else value
-        console.print(f"{name.replace('_', ' '):24} {told}", highlight=False)
+        console.print(f"{name.replace('_', ' '):24} {told}", highlight=False, markup=False)
     table = Table()
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
     for rank, (name, weight) in enumerate(best[:n_features], start=1):
-        table.add_row(str(rank), name, f"{weight:+.5f}")
+        table.add_row(str(rank), Text(name), f"{weight:+.5f}")
     if n_features:
         console.print(table)
     if len(best) > n_features > 0:
@@ -90,7 +92,7 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
 
 def convert(stream: Stream, output: str) -> None:
     """Write a stream in another format."""
-    n = write_stream(_watched(stream, "converting"), output)
+    n = write_stream(_watched(stream, "converting"), output, feature_names=stream.feature_names)
     size = "" if output == "-" else f", {Path(output).stat().st_size:,} bytes"
     say(f"wrote {n:,} rows to {_named(output)}{size}")
 
@@ -147,12 +149,12 @@ def _picked(model: Model, columns: Any, batches: Iterator[Batch], keep_ids: bool
         yield batch
 
 
-def _watched(stream: Stream, what: str) -> Iterator[Batch]:
+def _watched(stream: Stream, what: str, model: Model | None = None) -> Iterator[Batch]:
     """Yield the batches with a progress bar, and report skipped lines at the end."""
     first: list[str] = []
     n_skipped = 0
     with progress_bar(what, stream, 1, wanted=True) as bar:
-        for batch in stream.batches():
+        for batch in stream.batches() if model is None else batches_for(model, stream):
             n_skipped += len(batch.skipped)
             first += batch.skipped[: 1 - len(first)]
             bar.advance(batch.n_bytes, batch.n_rows, None)

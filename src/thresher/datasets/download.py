@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import time
 import urllib.error
@@ -38,9 +39,9 @@ def download(
         try:
             _fetch_rest(url, part, progress)
             break
-        except urllib.error.HTTPError as error:
-            raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
-        except OSError as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, urllib.error.HTTPError) and error.code < 500:
+                raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
             if turn == TRIES - 1:
                 raise OSError(
                     f"{url}: could not be fetched ({_reason(error)}); what has come is kept, try again to go on."

@@ -75,6 +75,7 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         with self._unchanged_on_error():
             rows, labels = self._validated(X, y, reset=True)
             self._model = self._new_model().fit(rows, labels, sample_weight)
+            self._model.feature_names = self._names_in()
             self.classes_ = self._model.classes
         return self
 
@@ -105,6 +106,7 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
             model = self._new_model() if first else self._model
             model.adopt_parameters(self.get_params(deep=False))
             model.partial_fit(rows, labels, classes, sample_weight)
+            model.feature_names = self._names_in()
             self._model = model
             self.classes_ = model.classes
         return self
@@ -179,7 +181,11 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         seen: NDArray[np.object_] | None = getattr(self, "feature_names_in_", None)
         if input_features is None:
             if seen is None:
-                return np.array([f"x{column}" for column in columns], dtype=object)
+                known = self._fitted_model().feature_names
+                names_of_members = known if isinstance(known, dict) else {}
+                return np.array(
+                    [names_of_members.get(column, f"x{column}") for column in columns.tolist()], dtype=object
+                )
             return seen[columns]
         names: NDArray[np.object_] = np.asarray(input_features, dtype=object)
         if seen is not None and not np.array_equal(names, seen):
@@ -247,8 +253,12 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self._model = model
         self.classes_ = model.classes
         self.n_features_in_ = model.n_features or 0
-        if model.feature_names is not None:
+        if isinstance(model.feature_names, list):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+
+    def _names_in(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
 
     def _columns(self) -> NDArray[np.int64]:
         return np.sort(self._fitted_model().members()[0])

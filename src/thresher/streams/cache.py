@@ -25,7 +25,9 @@ import numpy as np
 from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
+from thresher import _core
 from thresher.files import written_whole
+from thresher.labels import shown
 from thresher.streams.pipeline import in_order
 from thresher.streams.sources import Source
 from thresher.streams.stream import Batch, DataError
@@ -37,9 +39,9 @@ _PAD = 64
 _HEAD = MAGIC + bytes(_PAD - len(MAGIC))
 
 
-def write(batches: Iterator[Batch], path: str) -> int:
+def write(batches: Iterator[Batch], path: str, feature_names: list[str] | None = None) -> int:
     """Write batches to a cache; return the number of rows. Nothing appears at `path` before all is written."""
-    footer: dict[str, Any] = {"version": VERSION, "n_rows": 0, "n_values": 0, "blocks": []}
+    footer: dict[str, Any] = {"version": VERSION, "n_rows": 0, "n_values": 0, "names": feature_names, "blocks": []}
     labels: dict[Any, int] = {}
     with written_whole(path) as file:
         file.write(_HEAD)
@@ -80,11 +82,16 @@ def read_footer(source: Source) -> dict[str, Any]:
         file.seek(size - _TAIL.size - length)
         text = file.read(length)
     if crc32(text) != crc:
-        raise DataError(f"{source.name}: the cache is damaged; make it anew with thresher convert.")
+        raise _damaged(source)
     footer: dict[str, Any] = json.loads(text)
-    if footer["version"] != VERSION:
-        raise DataError(f"{source.name}: cache version {footer['version']} can't be read here; {VERSION} can.")
+    if footer.get("version") != VERSION:
+        raise DataError(f"{source.name}: cache version {footer.get('version')} can't be read here; {VERSION} can.")
     return footer
+
+
+def _damaged(source: Source, block: int | None = None) -> DataError:
+    place = source.name if block is None else f"{source.name}, block {block}"
+    return DataError(f"{place}: the cache is damaged; make it anew with thresher convert.")
 
 
 def batches(sources: list[Source], n_threads: int) -> Iterator[Batch]:
@@ -95,7 +102,8 @@ def batches(sources: list[Source], n_threads: int) -> Iterator[Batch]:
 def _tasks(sources: list[Source]) -> Iterator[Callable[[], Batch]]:
     for source in sources:
         footer = read_footer(source)
-        labels = np.array(footer["labels"])
+        words = any(isinstance(label, str) for label in footer["labels"])
+        labels = np.array([shown(label) for label in footer["labels"]] if words else footer["labels"])
         row = 1
         for number, block in enumerate(footer["blocks"], start=1):
             yield partial(_read, source, number, block, labels, row)
@@ -106,7 +114,15 @@ def _read(source: Source, number: int, block: dict[str, Any], labels: NDArray[An
     with Path(source.path).open("rb") as file:
         payload = os.pread(file.fileno(), block["n_bytes"], block["at"])
     if len(payload) != block["n_bytes"] or crc32(payload) != block["crc"]:
-        raise DataError(f"{source.name}, block {number}: the cache is damaged; make it anew with thresher convert.")
+        raise _damaged(source, number)
+    try:
+        return _batch(source, block, payload, labels, first_row)
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise _damaged(source, number) from None
+
+
+def _batch(source: Source, block: dict[str, Any], payload: bytes, labels: NDArray[Any], first_row: int) -> Batch:
+    """Build a batch from a block whose checksum is right; that alone does not make its content so."""
     at = 0
 
     def take(dtype: Any, count: int) -> NDArray[Any]:
@@ -116,13 +132,19 @@ def _read(source: Source, number: int, block: dict[str, Any], labels: NDArray[An
         return array
 
     ids_type = np.int32 if block["id_bytes"] == 4 else np.int64
-    starts = take(np.int32, block["n_rows"] + 1)
+    starts = take(np.int32, block["n_rows"] + 1).astype(ids_type, copy=False)
     ids = take(ids_type, block["n_values"])
     values = take(np.float32, block["n_values"])
     codes = take(np.int32, block["n_rows"])
     importances = take(np.float64, block["n_rows"]) if block["weighted"] else None
+    if _core.Batch(starts, ids, values, block["largest_id"] + 1).check("l2") is not None or int(starts[-1]) != len(ids):
+        raise ValueError
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(labels):
+        raise ValueError
+    if importances is not None and not (np.isfinite(importances) & (importances >= 0)).all():
+        raise ValueError
     return Batch(
-        starts.astype(ids_type, copy=False), ids, values, labels[codes], block["largest_id"], block["zero_seen"],
+        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"],
         importances, block["n_bytes"], source.name, first_number=first_row, counted_in="row",
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from thresher.parameters import OneOf, Whole, check
 from thresher.streams import cache, tables, text
 from thresher.streams.pipeline import default_threads
 from thresher.streams.sources import Path_, find
@@ -19,6 +20,7 @@ def open_stream(
     label: str | None = None,
     on_bad_line: str = "error",
     zero_based: bool | None = None,
+    labelled: bool = True,
     threads: int | None = None,
 ) -> Stream:
     r"""Open data as a stream of batches.
@@ -37,6 +39,8 @@ def open_stream(
     zero_based : bool, optional
         Whether ids count from 0 or from 1. By default they count from 0 if id 0 occurs, else from 1. A model that was
         trained before keeps its own count.
+    labelled : bool, default=True
+        Whether rows must have labels. False lets a table have no label column, for prediction; labels are then NaN.
     threads : int, optional
         How many threads parse; by default one a core. The result does not depend on it.
 
@@ -56,8 +60,7 @@ def open_stream(
     """
     if on_bad_line not in ON_BAD_LINE:
         raise ValueError(f"on_bad_line must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead.")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1. Got {threads} instead.")
+    check("threads", threads, Whole(1), OneOf((None,)))
     sources = find(source, format)
     kinds = {item.format for item in sources}
     if len(kinds) > 1 and not kinds <= {"svmlight", "vw"}:
@@ -68,7 +71,7 @@ def open_stream(
     sizes = [item.n_bytes for item in sources]
     n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
     name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
-    only_once = "standard input" if any(item.path == "-" for item in sources) else None
+    only_once = next((item.name for item in sources if item.flow is not None), None)
     n_threads = threads or default_threads()
     id_base = None if zero_based is None else 0 if zero_based else 1
     if kind in ("svmlight", "vw"):
@@ -77,11 +80,19 @@ def open_stream(
             name, lambda: text.batches(sources, skip, n_threads), n_bytes=n_bytes, id_base=id_base, only_once=only_once
         )
     if kind == "cache":
-        n_rows = sum(cache.read_footer(item)["n_rows"] for item in sources)
-        return Stream(name, lambda: cache.batches(sources, n_threads), n_bytes=n_bytes, n_rows=n_rows, id_base=id_base)
+        footers = [cache.read_footer(item) for item in sources]
+        names = footers[0]["names"]
+        return Stream(
+            name,
+            lambda: cache.batches(sources, n_threads),
+            n_bytes=n_bytes,
+            n_rows=sum(footer["n_rows"] for footer in footers),
+            feature_names=names,
+            id_base=0 if names else id_base,
+        )
     if only_once:
-        raise DataError("standard input can't be a CSV: its header must be read twice. Write it to a file first.")
-    label_column, names = tables.columns(sources[0], label)
+        raise DataError(f"{only_once} can't be a CSV: its header must be read twice. Write it to a file first.")
+    label_column, names = tables.columns(sources[0], label, labelled)
     return Stream(
         name,
         lambda: tables.batches(sources, label_column, names),

@@ -56,5 +56,5 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
                 yield item.result()
         finally:
             stop.set()
-            feeder.join()
+            feeder.join(timeout=1.0)  # longer only if it waits for an idle pipe; it is left there
             pool.shutdown(cancel_futures=True)

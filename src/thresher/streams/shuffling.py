@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.labels import together
 from thresher.streams.stream import Batch, DataError, Stream
 
-MEMORY_LIMIT = 1 << 30  # bytes of values and ids that are kept in memory
+# Bytes of values and ids that are kept in memory; while they are put together it takes twice as much.
+MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
 
 
@@ -71,9 +73,10 @@ class _Rows:
                     skipped=batch.skipped,
                 )  # fmt: skip
         self._ids, self._values = ids.array(), values.array()
-        self._starts = np.concatenate([[0], *map(np.cumsum, [np.concatenate(lengths)])]) if lengths else np.zeros(1)
-        self._starts = self._starts.astype(np.int64)
-        self._labels = np.concatenate(labels) if labels else np.zeros(0)
+        self._starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(
+            np.int64
+        )
+        self._labels = together(labels)
         weights = np.concatenate(importances) if importances else np.zeros(0)
         self._importances = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen

@@ -28,12 +28,13 @@ FORMATS = ("svmlight", "vw", "csv", "parquet", "arrow", "cache")
 
 @dataclass(frozen=True)
 class Source:
-    """One file, or standard input."""
+    """One file, or something that can only be read once: standard input, a pipe."""
 
     path: str  # "-" is standard input
     format: str
     compression: str | None
     n_bytes: int | None
+    flow: Flow | None = None  # of what can be read only once: opened when we looked at it
 
     @property
     def name(self) -> str:
@@ -53,12 +54,11 @@ def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
 
 
 class Flow:
-    """The decompressed bytes of a source, read forwards."""
+    """The decompressed bytes of a file, read forwards."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._raw = stdin() if source.path == "-" else Path(source.path).open("rb")  # noqa: SIM115 closed by __exit__
-        self._file = _decompressed(self._raw, source.compression)
+    def __init__(self, raw: Any, name: str, compression: str | None) -> None:
+        self._raw, self._name, self._compression = raw, name, compression
+        self._file = _decompressed(raw, compression)
         self._n_read = 0
         self._ahead = b""
 
@@ -66,33 +66,85 @@ class Flow:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._source.path != "-":
-            self._file.close()
-            self._raw.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._file.close()
+        self._raw.close()
 
     @property
     def position(self) -> int:
         """How far we are, in bytes as they lie on the disk."""
-        return self._raw.tell() if self._source.path != "-" else self._n_read
+        return self._raw.tell() if self._raw.seekable() else self._n_read
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes without moving on."""
+        self._ahead = self._take(size)
+        return self._ahead[:size]
 
     def read(self, size: int) -> bytes:
         """Read `size` bytes, fewer only at the end; a broken archive is an error that names the file."""
+        whole = self._take(size)
+        self._ahead = whole[size:]  # a zstd frame comes in steps of its own
+        self._n_read += min(len(whole), size)
+        return whole[:size]
+
+    def _take(self, size: int) -> bytes:
         parts, n = [self._ahead], len(self._ahead)
         try:
             while n < size and (part := self._file.read(size - n)):
                 parts.append(part)
                 n += len(part)
         except Exception as error:
-            if self._source.compression is None:
+            if self._compression is None:
                 raise
             # Each library has its own idea of what a broken archive raises.
             raise DataError(
-                f"{self._source.name}: the {self._source.compression} archive is broken or cut short ({error})."
+                f"{self._name}: the {self._compression} archive is broken or cut short ({error})."
             ) from None
-        whole = b"".join(parts)
-        self._ahead = whole[size:]  # a zstd frame comes in steps of its own
-        self._n_read += min(n, size)
-        return whole[:size]
+        return b"".join(parts)
+
+
+def opened(source: Source) -> Flow:
+    """Return the source's bytes; of what can be read only once, the flow that is open already."""
+    if source.flow is not None:
+        return source.flow
+    return Flow(Path(source.path).open("rb"), source.name, source.compression)
+
+
+class _Pipe(io.RawIOBase):
+    """Standard input or a pipe, with the bytes that were looked at put back in front.
+
+    Read without a buffer of Python's: a thread that waits in such a buffer can't be left behind when we stop.
+    """
+
+    def __init__(self, path: str) -> None:
+        if path == "-":
+            if sys.stdin is None:
+                raise DataError("standard input is closed.")
+            self._raw = io.FileIO(sys.stdin.fileno(), closefd=False)
+        else:
+            self._raw = io.FileIO(path)
+        self._head = b""
+
+    def peek(self, size: int) -> bytes:
+        while len(self._head) < size and (part := self._raw.read(size - len(self._head))):
+            self._head += part
+        return self._head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        part = self._head[: len(room)] or self._raw.read(len(room)) or b""
+        self._head = self._head[len(part) :] if self._head else b""
+        room[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
@@ -161,43 +213,37 @@ def _expand(name: str) -> list[str]:
     raise FileNotFoundError(f"{name}: there is no such file.")
 
 
-def stdin() -> IO[bytes]:
-    """Return standard input, with room to look ahead."""
-    return sys.stdin.buffer
-
-
 def _look(path: str, format: str) -> Source:
-    if path == "-":
-        head, n_bytes = stdin().peek(1)[:4096], None  # type: ignore[attr-defined]
-    else:
-        try:
-            with Path(path).open("rb") as file:
-                head = file.read(4096)
-                n_bytes = os.fstat(file.fileno()).st_size
-        except PermissionError:
-            raise DataError(f"{path}: may not be read.") from None
-    compression = next((kind for magic, kind in _COMPRESSIONS.items() if head.startswith(magic)), None)
-    source = Source(path, "svmlight", compression, n_bytes)
-    if compression is not None and path != "-":
-        with Flow(source) as flow:
-            head = flow.read(4096)
-    elif compression is not None:
-        head = b""
-    if format == "auto":
-        format = _format(path, head, source)
-    if format in ("parquet", "arrow", "cache") and (compression is not None or path == "-"):
-        raise DataError(f"{source.name}: {format} files are read from the disk, uncompressed.")
-    return Source(path, format, compression, n_bytes)
+    name = "standard input" if path == "-" else path
+    regular = path != "-" and Path(path).is_file()
+    try:
+        raw: Any = Path(path).open("rb") if regular else _Pipe(path)  # noqa: SIM115 closed by the flow
+    except PermissionError:
+        raise DataError(f"{path}: may not be read.") from None
+    magic = raw.peek(8)[:8]
+    compression = next((kind for mark, kind in _COMPRESSIONS.items() if magic.startswith(mark)), None)
+    flow = Flow(raw, name, compression)
+    n_bytes = os.fstat(raw.fileno()).st_size if regular else None
+    try:
+        if format == "auto":
+            format = _format(path, flow.peek(4096), name, compression)
+        if format in ("parquet", "arrow", "cache") and (compression is not None or not regular):
+            raise DataError(f"{name}: {format} files are read from the disk, uncompressed.")
+    except BaseException:
+        flow.close()
+        raise
+    if regular:
+        flow.close()
+    return Source(path, format, compression, n_bytes, None if regular else flow)
 
 
-def _format(path: str, head: bytes, source: Source) -> str:
+def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
     for magic, kind in _CONTAINERS.items():
         if head.startswith(magic):
             return kind
     if head[8:9] == b"{" and b'"__metadata__"' in head:
-        raise DataError(f"{source.name}: this is a model, not data.")
-    name = path.removesuffix(f".{source.compression}") if source.compression else path
-    ending = Path(name).suffix.lower()
+        raise DataError(f"{name}: this is a model, not data.")
+    ending = Path(path.removesuffix(f".{compression}")).suffix.lower()
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     line = next((line for line in io.BytesIO(head) if line.strip() and not line.startswith(b"#")), b"")

@@ -14,19 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.streams.sources import Flow, Source
+from thresher.streams.sources import Flow, Source, opened
 from thresher.streams.stream import Batch, DataError
 
 DEFAULT_LABEL = "label"
+# A batch of one column a feature is made dense for a moment: so many cells at a time.
+_BATCH_CELLS = 1 << 20
 
 
-def columns(source: Source, label: str | None) -> tuple[str, list[str] | None]:
-    """Return the label's column and the names of the features; None for a pair of ids and values."""
+def columns(source: Source, label: str | None, labelled: bool) -> tuple[str | None, list[str] | None]:
+    """Return the label's column, if there is one, and the names of the features; None for a pair of ids and values."""
     names, types = _schema(source)
-    wanted = label or DEFAULT_LABEL
+    wanted: str | None = label or DEFAULT_LABEL
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise DataError(f"{source.name}: there are two columns {twice!r}.")
     if wanted not in names:
-        hint = "" if label else " Name the label's column with label= (--label)."
-        raise DataError(f"{source.name}: there is no column {wanted!r}; there are {_some(names)}.{hint}")
+        if labelled or label:
+            hint = "" if label else " Name the label's column with label= (--label)."
+            raise DataError(f"{source.name}: there is no column {wanted!r}; there are {_some(names)}.{hint}")
+        wanted = None
     rest = [name for name in names if name != wanted]
     if set(rest) == {"ids", "values"}:
         return wanted, None
@@ -38,19 +45,24 @@ def columns(source: Source, label: str | None) -> tuple[str, list[str] | None]:
     return wanted, rest
 
 
-def batches(sources: list[Source], label: str, names: list[str] | None) -> Iterator[Batch]:
+def batches(sources: list[Source], label: str | None, names: list[str] | None) -> Iterator[Batch]:
     """Yield the rows of tables in order."""
     for source in sources:
         row, done = 1, 0
         for table, n_bytes in _record_batches(source):
-            missing = [name for name in (label, *(names or ("ids", "values"))) if name not in table.schema.names]
+            wanted = (*(names or ("ids", "values")), *([] if label is None else [label]))
+            missing = [name for name in wanted if name not in table.schema.names]
             if missing:
                 raise DataError(
                     f"{source.name}: there is no column {missing[0]!r}; there are {_some(table.schema.names)}."
                 )
             make = _from_columns if names else _from_lists
             batch = make(table, names or [], f"{source.name}, row", row)
-            batch.labels = _labels(table.column(label), f"{source.name}, row", row)
+            batch.labels = (
+                np.full(batch.n_rows, np.nan)
+                if label is None
+                else _labels(table.column(label), f"{source.name}, row", row)
+            )
             batch.file, batch.first_number, batch.counted_in, batch.n_bytes = source.name, row, "row", n_bytes - done
             done = n_bytes
             row += batch.n_rows
@@ -77,24 +89,42 @@ def _schema(source: Source) -> tuple[list[str], dict[str, Any]]:
 def _record_batches(source: Source) -> Iterator[tuple[Any, int]]:
     """Yield record batches, and how far into the file each one is."""
     pa = _arrow()
-
     try:
         if source.format == "parquet":
             with pa.parquet.ParquetFile(source.path) as file:
                 n_rows = max(1, file.metadata.num_rows)
                 done = 0
-                for batch in file.iter_batches(batch_size=16_384):
+                size = max(64, _BATCH_CELLS // max(1, len(file.schema_arrow.names)))
+                for batch in file.iter_batches(batch_size=min(size, 16_384)):
                     done += batch.num_rows
                     yield batch, (source.n_bytes or 0) * done // n_rows
         elif source.format == "arrow":
             yield from _arrow_batches(source, pa)
         else:
-            with Flow(source) as flow:
-                options = pa.csv.ReadOptions(block_size=1 << 20)
-                for batch in pa.csv.open_csv(_Readable(flow), read_options=options):
-                    yield batch, flow.position
-    except pa.ArrowInvalid as error:
+            yield from _csv_batches(source, pa)
+    except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source.name}: {' '.join(str(error).split())}.") from None
+
+
+def _csv_batches(source: Source, pa: Any) -> Iterator[tuple[Any, int]]:
+    """Read a CSV; what looks like whole numbers, or is empty, in the first rows may turn out to be any number."""
+    with opened(source) as flow:
+        head = flow.peek(1 << 20)
+        first_rows = head[: head.rfind(b"\n") + 1] or head
+        schema = pa.csv.read_csv(pa.BufferReader(first_rows)).schema
+        numbers = [name for name, kind in zip(schema.names, schema.types, strict=True) if _may_be_number(kind)]
+        reader = pa.csv.open_csv(
+            _Readable(flow),
+            read_options=pa.csv.ReadOptions(block_size=1 << 20),
+            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(numbers, pa.float64())),
+        )
+        for batch in reader:
+            yield batch, flow.position
+
+
+def _may_be_number(kind: Any) -> bool:
+    types = _arrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
 
 
 def _arrow_batches(source: Source, pa: Any) -> Iterator[tuple[Any, int]]:
@@ -133,8 +163,15 @@ class _Readable:
 def _labels(column: Any, where: str, first_row: int) -> NDArray[Any]:
     if column.null_count:
         raise DataError(f"{where} {first_row + _first_null(column)}: the label is missing.")
+    if not (_is_numeric(column.type) or _is_text(column.type)):
+        raise DataError(f"{where} {first_row}: the label has type {column.type}; it must be a number or text.")
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return values.astype(np.float64) if values.dtype.kind in "fiub" else values.astype(str)
+    if not _is_numeric(column.type):
+        return values.astype(np.str_)
+    labels = values.astype(np.float64)
+    if np.isnan(labels).any():
+        raise DataError(f"{where} {first_row + int(np.flatnonzero(np.isnan(labels))[0])}: the label is NaN.")
+    return labels
 
 
 def _from_columns(table: Any, names: list[str], where: str, first_row: int) -> Batch:
@@ -163,8 +200,10 @@ def _from_lists(table: Any, _names: list[str], where: str, first_row: int) -> Ba
     for name, column in (("ids", ids), ("values", values)):
         if not _arrow().types.is_list(column.type) and not _arrow().types.is_large_list(column.type):
             raise DataError(f"{where} {first_row}: column {name!r} has type {column.type}; it must hold lists.")
-        if column.null_count:
-            raise DataError(f"{where} {first_row + _first_null(column)}: {name} is missing.")
+        if column.null_count or column.flatten().null_count:
+            raise DataError(f"{where} {first_row} or later: {name} has a null in it.")
+    if not _arrow().types.is_integer(ids.type.value_type) or not _is_numeric(values.type.value_type):
+        raise DataError(f"{where} {first_row}: ids must be lists of whole numbers, and values lists of numbers.")
     starts = ids.offsets.to_numpy() - ids.offsets[0].as_py()
     lengths = np.diff(values.offsets.to_numpy())
     unequal = np.flatnonzero(np.diff(starts) != lengths)
@@ -172,14 +211,16 @@ def _from_lists(table: Any, _names: list[str], where: str, first_row: int) -> Ba
         raise DataError(f"{where} {first_row + unequal[0]}: ids and values differ in length.")
     flat_ids = ids.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
     flat_values = values.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(flat_values) | (flat_ids < 0))
+    bad = np.flatnonzero(~np.isfinite(flat_values) | (flat_ids < 0) | (flat_ids >= 2**63 - 1))
     if len(bad):
         row = first_row + int(np.searchsorted(starts, bad[0], side="right")) - 1
         raise DataError(
             f"{where} {row}: {flat_ids[bad[0]]}:{flat_values[bad[0]]:g}; "
-            "ids must not be negative, and values must be finite."
+            "ids must be from 0 to 2^63 - 2, and values must be finite."
         )
     starts, flat_ids, flat_values = _sorted(starts.astype(np.int64), flat_ids, flat_values)
+    if not np.isfinite(flat_values).all():
+        raise DataError(f"{where} {first_row} or later: a repeated id adds up to more than a float32 can hold.")
     largest = int(flat_ids.max(initial=-1))
     return Batch(starts, flat_ids, flat_values, np.empty(0), largest, bool(np.any(flat_ids == 0)))
 
@@ -197,6 +238,11 @@ def _sorted(
     sums = np.add.reduceat(values.astype(np.float64), np.flatnonzero(first)).astype(np.float32)
     counts = np.bincount(rows[first], minlength=len(starts) - 1)
     return np.concatenate([[0], np.cumsum(counts)]), ids[first], sums
+
+
+def _is_text(type_: Any) -> bool:
+    types = _arrow().types
+    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_dictionary(type_))
 
 
 def _is_numeric(type_: Any) -> bool:

@@ -13,18 +13,18 @@ from thresher.files import written_whole
 from thresher.labels import shown
 from thresher.rows import trusted_batch
 from thresher.streams import cache
-from thresher.streams.stream import Batch
+from thresher.streams.stream import Batch, DataError
 
 Write = Callable[[bytes], Any]
 
 
-def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0) -> int:
+def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature_names: list[str] | None = None) -> int:
     """Write batches to `path` ("-" is standard output) in the format of its ending; return the number of rows.
 
     A file is there whole or not at all. `shift` is added to every id in text.
     """
     if path.endswith(".thc"):
-        return cache.write(batches, path)
+        return cache.write(batches, path, feature_names)
     if path != "-" and not _is_text(path):
         raise ValueError(
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."
@@ -32,10 +32,22 @@ def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0) -> int:
     n_rows = 0
     with _opened(path) as write:
         for batch in batches:
-            labels = [shown(label) for label in batch.labels.tolist()]
+            labels = _writable_labels(batch)
             write(_core.write_svmlight(trusted_batch(batch), shift, labels))
             n_rows += batch.n_rows
     return n_rows
+
+
+def _writable_labels(batch: Batch) -> list[str]:
+    if batch.importances is not None:
+        raise DataError(
+            f"{batch.file}: its rows have weights, which svmlight text can't hold; write a .thc cache instead."
+        )
+    labels = [shown(label) for label in batch.labels.tolist()]
+    for row, label in enumerate(labels):
+        if not label or any(c in ":#" or c.isspace() for c in label):
+            raise DataError(f"{batch.place(row)}: the label {label!r} can't be written as svmlight text.")
+    return labels
 
 
 def _is_text(path: str) -> bool:

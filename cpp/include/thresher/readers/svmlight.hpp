@@ -10,7 +10,7 @@ namespace thresher {
 
 template <class Id>
 TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
-    return read_lines<Id>(text, skip_bad, 4, [&](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 4, [](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p) || *p == '#') return true;
         const char* const label = p;
@@ -48,7 +48,8 @@ TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
                 return why = quoted(token, token_end(token)) + ": the value must be a finite number", false;
             rows.add_feature(id, value);
         }
-        rows.end_row(number, 1.0, {label, static_cast<std::size_t>(label_end - label)}, is_number);
+        const std::string_view word(label, is_number ? 0 : static_cast<std::size_t>(label_end - label));
+        if (!rows.end_row(number, 1.0, word)) return why = kSumTooLarge, false;
         return true;
     });
 }

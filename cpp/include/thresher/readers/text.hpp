@@ -56,9 +56,11 @@ struct TextRows {
     Column<float> values;
     Column<double> labels;
     Column<double> importances;
-    Column<std::int32_t> lines;      // the line of each row, from 0
-    bool weighted = false;           // some row has an importance other than 1
-    std::vector<std::string> texts;  // the labels as written, once one of them is not a number
+    Column<std::int32_t> lines;                              // the line of each row, from 0
+    bool weighted = false;                                   // some row has an importance other than 1
+    std::vector<std::pair<std::size_t, std::string>> words;  // rows whose label is not a number, and that label
+    std::string name_space;                                  // of VW text: the only one
+    bool named = false;                                      // whether there was one
     std::vector<BadLine> bad;
     std::int64_t n_lines = 0;
     std::int64_t largest_id = -1;
@@ -85,20 +87,22 @@ struct TextRows {
         values.push(static_cast<float>(value));
     }
 
-    void end_row(double label, double importance, std::string_view text, bool is_number) {
-        sort_row();
+    // Returns whether the row can be: repeated ids may add up to more than a float32 holds.
+    bool end_row(double label, double importance, std::string_view word) {
+        if (!sort_row()) return false;
+        before_ = {largest_id, zero_seen};
         const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
         if (ids.size() > begin) {
             zero_seen |= ids.data()[begin] == 0;
             largest_id = std::max(largest_id, static_cast<std::int64_t>(ids.data()[ids.size() - 1]));
         }
-        if (!is_number && texts.empty()) keep_texts();
-        if (!is_number || !texts.empty()) texts.push_back(is_number ? number_text(label) : std::string(text));
+        if (!word.empty()) words.emplace_back(n_rows(), word);
         starts.push(static_cast<Id>(ids.size()));
         labels.push(label);
         importances.push(importance);
         lines.push(static_cast<std::int32_t>(n_lines));
         weighted |= importance != 1.0;
+        return true;
     }
 
     // Takes back the last row.
@@ -107,7 +111,9 @@ struct TextRows {
         labels.cut(labels.size() - 1);
         importances.cut(labels.size());
         lines.cut(labels.size());
-        if (!texts.empty()) texts.pop_back();
+        if (!words.empty() && words.back().first == n_rows()) words.pop_back();
+        largest_id = before_.largest_id;
+        zero_seen = before_.zero_seen;
         drop_row();
     }
 
@@ -119,37 +125,37 @@ struct TextRows {
 
   private:
     // Files in the wild have unsorted and repeated ids; a repeated one counts as the sum.
-    void sort_row() {
+    bool sort_row() {
         const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
         Id* first = ids.data() + begin;
         const std::size_t n = ids.size() - begin;
         bool ascending = true;
         for (std::size_t i = 1; i < n; ++i) ascending &= first[i - 1] < first[i];
-        if (ascending) return;
+        if (ascending) return true;
         std::vector<std::pair<Id, float>> row(n);
         for (std::size_t i = 0; i < n; ++i) row[i] = {first[i], values.data()[begin + i]};
         std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         drop_row();
+        bool finite = true;
         for (std::size_t i = 0; i < n;) {
             double sum = 0.0;
             const Id id = row[i].first;
             for (; i < n && row[i].first == id; ++i) sum += static_cast<double>(row[i].second);
             ids.push(id);
             values.push(static_cast<float>(sum));
+            finite &= std::isfinite(static_cast<float>(sum));
         }
+        return finite;
     }
 
-    // Labels were numbers so far; from now on all are kept as text.
-    void keep_texts() {
-        for (std::size_t r = 0; r < n_rows(); ++r) texts.push_back(number_text(labels.data()[r]));
-    }
-
-    static std::string number_text(double number) {
-        char text[32];
-        const auto end = std::to_chars(text, text + sizeof(text), number).ptr;
-        return std::string(text, end);
-    }
+    // As they were before the last row.
+    struct {
+        std::int64_t largest_id;
+        bool zero_seen;
+    } before_{-1, false};
 };
+
+inline constexpr const char* kSumTooLarge = "a repeated id adds up to more than a float32 can hold";
 
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 inline bool ends_line(char c) { return c == '\n' || c == '\0'; }
@@ -210,9 +216,9 @@ inline bool read_number(const char*& p, double& value) {
     }
     const auto [end, error] = std::from_chars(digits, q, value);
     if (error == std::errc::result_out_of_range) {
-        // Python's float gives 0 or infinity here, and infinity is not for us.
-        if (mantissa != 0 && exponent + n_digits > 0) return false;
-        value = 0.0;
+        // Too large, which is not for us, or too small, which is 0 or nearly so: strtod tells which.
+        value = std::strtod(std::string(digits, q).c_str(), nullptr);
+        if (!std::isfinite(value)) return false;
     } else if (error != std::errc() || end != q) {
         return false;
     }

@@ -10,9 +10,7 @@ namespace thresher {
 
 template <class Id>
 TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
-    std::string_view only_namespace;
-    bool named = false;
-    return read_lines<Id>(text, skip_bad, 2, [&](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 2, [](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
         double label, importance = 1.0, number;
@@ -38,9 +36,9 @@ TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
                 const char* const name = ++p;
                 while (!is_space(*p) && !ends_line(*p) && *p != ':' && *p != '|') ++p;
                 const std::string_view space(name, static_cast<std::size_t>(p - name));
-                if (named && space != only_namespace)
+                if (rows.named && space != rows.name_space)
                     return why = "a second namespace, " + quoted(name, p) + ": only one can be read", false;
-                only_namespace = space, named = true;
+                rows.name_space = space, rows.named = true;
                 weight = 1.0;
                 if (*p == ':' && (++p, !read_number(p, weight)))
                     return why = quoted(name, token_end(name)) + ": the namespace's weight must be a number", false;
@@ -62,7 +60,7 @@ TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
                 return why = quoted(token, token_end(token)) + ": the value must be a finite number", false;
             rows.add_feature(id, value);
         }
-        rows.end_row(label, importance, {}, true);
+        if (!rows.end_row(label, importance, {})) return why = kSumTooLarge, false;
         return true;
     });
 }
