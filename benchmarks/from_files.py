@@ -48,10 +48,11 @@ def section(rows: int = 100_000) -> list[str]:
         process(THRESHER, "synth", "x1", "-o", text, "--rows", str(rows))
         process(THRESHER, "synth", "x1", "-o", test, "--rows", "10000", "--start", str(rows))
         process(THRESHER, "convert", text, cache)
-        train = (THRESHER, "train", "-k", "200", "--test", test, "--json")
+        train = (THRESHER, "train", "-k", "200", "--method", "sofs", "--test", test, "--json")
         commands = {
             "read + count newlines (floor)": (PYTHON, "-c", FLOOR, text),
             "`thresher train` from text": (*train, text),
+            "`thresher train --method shadow` from text": (*train, text, "--method", "shadow"),
             "`thresher train` from text, ten times as long": (*train, *[text] * 10),
             "`thresher train` from .thc cache": (*train, cache),
             "`load_svmlight_file` + SGD hinge l1": (PYTHON, "-c", PEER, text, test),
@@ -79,7 +80,7 @@ def section(rows: int = 100_000) -> list[str]:
         kept = reports[0].get("n_selected", reports[0].get("kept"))
         told = f"{accuracy:.4f} | {kept}" if accuracy is not None else "– | –"
         lines.append(f"| {name} | {seconds:.2f} | {read / seconds:,.0f} | {peak:.0f} | {told} |")
-    floor, ours, longer, cached, peer = least
+    floor, ours, _, longer, cached, peer = least
     return [
         *lines,
         "",

@@ -23,7 +23,8 @@ Try next, in Python:
     model = SOFS(n_features_to_select=200).fit(X, y)
     model.selected_, model.score(X, y)
 
-On your own data X is any CSR matrix, array or data frame with two classes in y. README.md goes on from here."""
+On your own data X is any CSR matrix, array or data frame with two classes in y. ShadowSOFS, in the place of SOFS, finds
+better features where the budget is small. For files there is thresher train; README.md goes on from here."""
 
 
 def run(rows: int, seed: int) -> None:
