@@ -13,4 +13,5 @@ def say(line: str) -> None:
 def skipped_lines(first: list[str], n: int) -> None:
     """Report lines of data that were passed over."""
     if n:
-        say(f"{n:,} lines were skipped; the first is {first[0]}")
+        told = "1 line was skipped: " if n == 1 else f"{n:,} lines were skipped; the first is "
+        say(told + first[0])
