@@ -151,6 +151,9 @@ class TestRegistry:
         assert registry.find("tiny") is None
 
     def test_names(self, elsewhere):
+        assert registry._known("news20.binary") is registry.KNOWN["news20"]
+        assert registry._known("news20.multiclass.svm.xz") is registry.KNOWN["news20.multiclass"]
+        assert registry._known("news20") is registry.KNOWN["news20"]
         with pytest.raises(ValueError, match="there is no data set 'nothing'; there are relathe"):
             datasets.load("nothing")
         with pytest.raises(FileNotFoundError, match=r"ccat: the data are not here.*put ccat.svm.xz into"):

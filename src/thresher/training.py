@@ -112,10 +112,10 @@ def train(
             model._take_back(lent)
 
 
-def accuracy(model: Model, stream: Stream) -> float:
-    """Return the share of rows whose label the model predicts."""
+def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = None) -> float:
+    """Return the share of rows whose label the model predicts; `batches` may be the stream's, watched on their way."""
     n_rows = n_right = 0
-    for batch in batches_for(model, stream):
+    for batch in batches_for(model, stream) if batches is None else batches:
         predicted, _ = model.predict_batch(batch)
         n_right += int(np.count_nonzero(_same(predicted, batch.labels)))
         n_rows += batch.n_rows

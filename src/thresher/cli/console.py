@@ -1,8 +1,14 @@
-"""What the commands say on stderr."""
+"""What the commands say and show on stderr."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+
+from thresher.model import Model
+from thresher.progress import progress_bar
+from thresher.streams import Batch, Stream
+from thresher.training import batches_for
 
 
 def say(line: str) -> None:
@@ -15,3 +21,16 @@ def skipped_lines(first: list[str], n: int) -> None:
     if n:
         told = "1 line was skipped: " if n == 1 else f"{n:,} lines were skipped; the first is "
         say(told + first[0])
+
+
+def watched(stream: Stream, what: str, model: Model | None = None) -> Iterator[Batch]:
+    """Yield the batches with a progress bar, and report skipped lines at the end."""
+    first: list[str] = []
+    n_skipped = 0
+    with progress_bar(what, stream, 1, wanted=True) as bar:
+        for batch in stream.batches() if model is None else batches_for(model, stream):
+            n_skipped += len(batch.skipped)
+            first += batch.skipped[: 1 - len(first)]
+            bar.advance(batch.n_bytes, batch.n_rows, None)
+            yield batch
+    skipped_lines(first, n_skipped)

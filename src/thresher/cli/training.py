@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.cli.console import say, skipped_lines
+from thresher.cli.console import say, skipped_lines, watched
 from thresher.labels import shown
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
@@ -52,7 +52,9 @@ def run(
         # What was learned is safe before anything else can go wrong.
         if output is not None:
             save_model(model, output, compact=not full)
-        tested = accuracy(model, held_out) if held_out is not None and not history.interrupted else None
+        tested = None
+        if held_out is not None and not history.interrupted:
+            tested = accuracy(model, held_out, watched(held_out, "testing", model))
     report = _report(model, history, tested, output)
     print(json.dumps(report) if as_json else _told(report, stream.name, test))
     if history.interrupted:

@@ -15,27 +15,25 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher import _core
-from thresher.cli.console import say, skipped_lines
+from thresher.cli.console import say, watched
 from thresher.files import written_whole
 from thresher.labels import shown
 from thresher.model import Model
 from thresher.model_files import load_model
-from thresher.progress import progress_bar
 from thresher.rows import trusted_batch
 from thresher.streams import Batch, Stream
 from thresher.streams.writing import write_stream
 from thresher.training import accuracy as accuracy_on
-from thresher.training import batches_for
 
 
 def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accuracy: bool) -> None:
     """Write a label a line."""
     model = load_model(model_file)
     if accuracy:
-        print(f"{accuracy_on(model, stream):.4f}")
+        print(f"{accuracy_on(model, stream, watched(stream, 'testing', model)):.4f}")
         return
     with _writable(output) as file:
-        for batch in _watched(stream, "predicting", model):
+        for batch in watched(stream, "predicting", model):
             labels, scores = model.predict_batch(batch)
             lines = [shown(label) for label in labels.tolist()]
             if margins:
@@ -47,7 +45,7 @@ def transform(model_file: str, stream: Stream, output: str, keep_ids: bool) -> N
     """Write the data with only the selected columns."""
     model = load_model(model_file)
     columns = np.sort(model.members()[0])
-    n = write_stream(_picked(model, columns, _watched(stream, "transforming", model), keep_ids), output)
+    n = write_stream(_picked(model, columns, watched(stream, "transforming", model), keep_ids), output)
     say(f"wrote {n:,} rows with at most {len(columns):,} features each to {_named(output)}")
 
 
@@ -92,7 +90,7 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
 
 def convert(stream: Stream, output: str) -> None:
     """Write a stream in another format."""
-    n = write_stream(_watched(stream, "converting"), output, feature_names=stream.feature_names)
+    n = write_stream(watched(stream, "converting"), output, feature_names=stream.feature_names)
     size = "" if output == "-" else f", {Path(output).stat().st_size:,} bytes"
     say(f"wrote {n:,} rows to {_named(output)}{size}")
 
@@ -110,7 +108,7 @@ def synth(which: str, output: str, *, rows: int | None, start: int, seed: int, p
     shape = shapes[which] | ({} if rows is None else {"n_samples": rows})
     stream: Stream = make_x2(start=start, random_state=seed, permute=permute, dense_noise=dense_noise, **shape)
     # Files of this kind count from 1.
-    n = write_stream(_watched(stream, f"making {which}"), output, shift=0 if output.endswith(".thc") else 1)
+    n = write_stream(watched(stream, f"making {which}"), output, shift=0 if output.endswith(".thc") else 1)
     if output != "-":
         say(f"wrote {n:,} rows to {output}, {Path(output).stat().st_size:,} bytes")
 
@@ -147,19 +145,6 @@ def _picked(model: Model, columns: Any, batches: Iterator[Batch], keep_ids: bool
         batch.largest_id = int(kept.max(initial=-1))
         batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
         yield batch
-
-
-def _watched(stream: Stream, what: str, model: Model | None = None) -> Iterator[Batch]:
-    """Yield the batches with a progress bar, and report skipped lines at the end."""
-    first: list[str] = []
-    n_skipped = 0
-    with progress_bar(what, stream, 1, wanted=True) as bar:
-        for batch in stream.batches() if model is None else batches_for(model, stream):
-            n_skipped += len(batch.skipped)
-            first += batch.skipped[: 1 - len(first)]
-            bar.advance(batch.n_bytes, batch.n_rows, None)
-            yield batch
-    skipped_lines(first, n_skipped)
 
 
 @contextmanager

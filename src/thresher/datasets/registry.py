@@ -149,9 +149,13 @@ def _folders() -> Iterator[Path]:
 
 
 def _known(name: str) -> Known:
-    if name not in KNOWN:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(KNOWN)}.")
-    return KNOWN[name]
+    if name in KNOWN:
+        return KNOWN[name]
+    for known in KNOWN.values():
+        # A file's name, with or without its endings, will do too.
+        if any(name in (file, file.removesuffix(".bz2"), file.split(".svm")[0]) for file in known.files):
+            return known
+    raise ValueError(f"there is no data set {name!r}; there are {', '.join(KNOWN)}.")
 
 
 def _check_shape(path: Path, known: Known) -> None:
