@@ -190,6 +190,23 @@ class TestCopies:
         with pytest.raises(ValueError, match="n_features_to_select can't be changed from 7 to 3"):
             model.set_params(n_features_to_select=3).partial_fit(X, y)
 
+    def test_ctrl_c_in_the_first_batch_keeps_the_rows_learned(self, estimator, problem, monkeypatch):
+        X, y = problem
+        blocks = [(0, 80), (80, 200)]
+
+        def broken_off(*_):
+            yield blocks[0]
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("thresher.model.blocks", broken_off)
+        model = estimator(7)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X, y, classes=[-1, 1])
+        monkeypatch.undo()
+        same = estimator(7).partial_fit(X[:80], y[:80], classes=[-1, 1])
+        assert model.n_samples_seen_ == 80
+        np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))
+
     def test_numpy_scalars_are_parameters_too(self, estimator, problem):
         X, y = problem
         given = {"n_features_to_select": np.float64(0.5), "shuffle": np.True_, "norm": np.str_("l2")}

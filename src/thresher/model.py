@@ -114,9 +114,10 @@ class Model:
         known = None if classes is None and self.classes is None else self._agreed_classes(classes)
         if known is not None:
             encode(known, known)  # two of them
-        self._stream = _OpenStream(ClassesOfAStream(known), known, self._largest_id())
         if self._learner is None:
             self._learner = self._new_learner(None)
+        n_saturated = self._learner.counters["n_saturated"]
+        self._stream = _OpenStream(ClassesOfAStream(known), known, self._largest_id(), n_saturated)
 
     def learn_batch(self, batch: Any) -> Codes:
         """Learn a batch of a stream, between `begin_stream` and `end_stream`; its reader has checked its rows.
@@ -151,17 +152,15 @@ class Model:
         assert stream is not None
         assert learner is not None
         self._stream = None
-        first_time = self.classes is None
-        if first_time:
+        if self.classes is None:
             self.classes = stream.classes.classes()
-        if first_time and not stream.classes.in_order:
-            learner.swap_classes()
-        if first_time:
+            if not stream.classes.in_order:
+                learner.swap_classes()
             self.id_base = id_base if id_base is not None else 0 if stream.zero_seen else 1
         self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
         if isinstance(self.feature_names, list) and len(self.feature_names) != self.n_features:
             self.feature_names = None  # they no longer name all columns
-        self._warn_if_saturated(before=0)
+        self._warn_if_saturated(stream.n_saturated_before)
 
     def abandon_stream(self) -> None:
         """Leave a stream that broke off. A model that was new is so again; another keeps what it has learned."""
@@ -373,10 +372,13 @@ class Model:
 class _OpenStream:
     """What is known of a stream that is being learned."""
 
-    def __init__(self, classes: ClassesOfAStream, given: Labels | None, largest_id: int) -> None:
+    def __init__(
+        self, classes: ClassesOfAStream, given: Labels | None, largest_id: int, n_saturated_before: int
+    ) -> None:
         self.classes = classes
         self.given = given
         self.largest_id = largest_id
+        self.n_saturated_before = n_saturated_before
         self.zero_seen = False
 
 

@@ -22,15 +22,18 @@ class Rows(Protocol):
     data: NDArray[Any]
 
     @property
-    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
 
 
 class Csr(Rows, Protocol):
     """What a model needs of a sparse matrix; scipy's csr_matrix and csr_array have it."""
 
-    def copy(self) -> Csr: ...  # noqa: D102
+    def copy(self) -> Csr:
+        """Return a copy."""
 
-    def sum_duplicates(self) -> None: ...  # noqa: D102
+    def sum_duplicates(self) -> None:
+        """Sort the ids of each row and sum repeated ones, in place."""
 
 
 class NotCanonicalError(Exception):

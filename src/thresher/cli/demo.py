@@ -15,7 +15,7 @@ from thresher.model import Model
 BUDGETS = (50, 100, 150, 200, 300, 400)
 
 NEXT = """\
-The data have 200 informative columns: from B = 200 on the budget has room for all of them.
+The data have 200 informative columns: from B = 200 on there is room for all.
 
 Try next, in Python:
     from thresher import SOFS, datasets
@@ -23,8 +23,9 @@ Try next, in Python:
     model = SOFS(n_features_to_select=200).fit(X, y)
     model.selected_, model.score(X, y)
 
-On your own data X is any CSR matrix, array or data frame with two classes in y. ShadowSOFS, in the place of SOFS, finds
-better features where the budget is small. For files there is thresher train; README.md goes on from here."""
+On your own data X is any CSR matrix, array or data frame, with two classes in
+y. ShadowSOFS, in the place of SOFS, finds better features where the budget is
+small. For files there is thresher train. README.md goes on from here."""
 
 
 def run(rows: int, seed: int) -> None:

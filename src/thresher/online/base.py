@@ -105,10 +105,13 @@ class OnlineSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ig
             rows, labels = self._validated(X, y, reset=first)
             model = self._new_model() if first else self._model
             model.adopt_parameters(self.get_params(deep=False))
-            model.partial_fit(rows, labels, classes, sample_weight)
-            model.feature_names = self._names_in()
-            self._model = model
-            self.classes_ = model.classes
+            try:
+                model.partial_fit(rows, labels, classes, sample_weight)
+            finally:
+                if model.is_trained:  # after Ctrl-C too: the rows learned by then count
+                    model.feature_names = self._names_in()
+                    self._model = model
+                    self.classes_ = model.classes
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
