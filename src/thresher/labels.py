@@ -157,11 +157,9 @@ class ClassesOfAStream:
 
     def _refuse(self, row: int, label: Any) -> None:
         known = " and ".join(shown(known) for known in self._known)
-        fix = (
-            "drop the row, or give other classes" if self._given
-            else "only two can be learned; --classes A,B (classes=) names them"
-        )  # fmt: skip
-        raise StrangeLabelError(row, f"the label {shown(label)} is a third class beside {known}: {fix}.")
+        raise StrangeLabelError(
+            row, f"the label {shown(label)} is a third class beside {known}: keep the rows of two classes."
+        )
 
 
 def as_words(labels: Labels) -> Labels:
