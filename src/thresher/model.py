@@ -98,7 +98,7 @@ class Model:
         self._check_width(X)
         importances = self._importances(codes, known, sample_weight)
         learner = self._learner or self._new_learner(n_features)
-        _, batch = checked(X, self._norm, self.id_base)
+        _, batch = checked(X, self.norm, self.id_base)
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C can stop us, and the rows learned by then count.
         self._learner, self.classes, self.n_features = learner, known, n_features
@@ -214,10 +214,6 @@ class Model:
         """Return a feature's name, or else its id as a file would write it."""
         return self.feature_names[column] if self.feature_names else str(column + self.id_base)
 
-    def check_rows(self, X: Csr) -> Csr:
-        """Return X, or a sorted copy of it, if all its ids and values are such as could be learned; else raise."""
-        return checked(X, self._norm, self.id_base)[0]
-
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_learner"] = None if self._learner is None else self._learner.state()
@@ -251,7 +247,8 @@ class Model:
         self._learner.restore(*state)
 
     @property
-    def _norm(self) -> str:
+    def norm(self) -> str:
+        """How rows are scaled, as the core calls it: "l2" or "none"."""
         return self.parameters["norm"] or "none"
 
     def _trained(self) -> _core.Selector:
@@ -267,7 +264,7 @@ class Model:
         chosen = self.parameters
         learner = _LEARNERS[self.method](
             budget=parameters.budget(chosen["n_features_to_select"], n_features),
-            norm=self._norm,
+            norm=self.norm,
             fit_intercept=chosen["fit_intercept"],
             gamma=chosen["gamma"],
         )
@@ -304,7 +301,7 @@ class Model:
     def _score(self, X: Csr, with_variance: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         learner = self._trained()
         self._check_width(X)
-        return learner.score(checked(X, self._norm, self.id_base)[1], 0, X.shape[0], with_variance)
+        return learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0], with_variance)
 
     def _check_width(self, X: Csr) -> None:
         if self.n_features is not None and X.shape[1] != self.n_features:

@@ -1,0 +1,192 @@
+"""What all estimators share: the scikit-learn face of a classifier that selects columns.
+
+Nothing here costs time or memory in proportion to the number of columns, unless the caller asks for an answer of that
+size (a boolean mask, a dense `inverse_transform`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from thresher import _core, parameters
+from thresher.labels import Labels, warn
+from thresher.rows import as_batch, checked
+
+# What the core reads without a copy. Whether values are finite is checked there too, while they are in cache.
+_DTYPES = [np.float32, np.float64]
+
+
+class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn classifier and feature selector in one.
+
+    A subclass names its method, whose parameters `thresher.parameters` lists, and provides `selected_`.
+    """
+
+    _method: ClassVar[str]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    n_features_in_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_method" in vars(cls):
+            cls._parameter_constraints = _constraints(cls._method)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def selected_(self) -> NDArray[np.int64]:
+        """Columns of the selected features, best first."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X, in column order as scikit-learn's selectors do."""
+        columns = self._columns()
+        if len(columns) == 0:
+            warn("No features were selected: either the data hold none, or no row had a loss.", UserWarning)
+        if _get_output_config("transform", self)["dense"] != "default" and hasattr(X, "columns"):
+            # A frame goes out as it came in, each column with its own type.
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return _safe_indexing(X, columns, axis=1)
+        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
+        if not sp.issparse(X):
+            return X[:, columns]
+        X = checked(X, self._norm_of_rows, 0)[0]
+        starts, picked, places = _core.pick_columns(as_batch(X, 0), columns)
+        return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put the selected columns back to where they were; all other columns are zero."""
+        check_is_fitted(self)
+        X = check_array(X, accept_sparse="csr", dtype=None, ensure_min_features=0)
+        columns = self._columns()
+        if X.shape[1] != len(columns):
+            raise ValueError(f"X has {X.shape[1]} columns, but {len(columns)} features are selected.")
+        shape = (X.shape[0], self.n_features_in_)
+        if sp.issparse(X):
+            if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < len(columns):
+                raise ValueError(f"X has a column id outside 0 … {len(columns) - 1}.")
+            return type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape)
+        whole = np.zeros(shape, dtype=X.dtype)
+        whole[:, columns] = X
+        return whole
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """Return the selected columns: a mask over all columns or, with `indices=True`, their ids, ascending."""
+        columns = self._columns()
+        if indices:
+            return columns
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[columns] = True
+        return mask
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        return self.get_support()
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the selected features, in column order.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of all columns; by default those seen in `fit`, or else x0, x1, …
+        """
+        columns = self._columns()
+        seen: NDArray[np.object_] | None = getattr(self, "feature_names_in_", None)
+        if input_features is None:
+            if seen is None:
+                known = self._known_names()
+                return np.array([known.get(column, f"x{column}") for column in columns.tolist()], dtype=object)
+            return seen[columns]
+        names: NDArray[np.object_] = np.asarray(input_features, dtype=object)
+        if seen is not None and not np.array_equal(names, seen):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                f"got {len(names)}"
+            )
+        return names[columns]
+
+    def _known_names(self) -> dict[int, str]:
+        """Names of selected columns that are known though `feature_names_in_` is not."""
+        return {}
+
+    @property
+    def _norm_of_rows(self) -> str:
+        """How rows are scaled: what a value may be depends on it."""
+        return "l2"
+
+    def _columns(self) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        return np.sort(self.selected_)
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Undo what scikit-learn's validation notes about X, if the rows then turn out to be bad."""
+        noted = {name: vars(self).get(name) for name in ("n_features_in_", "feature_names_in_")}
+        try:
+            yield
+        except Exception:
+            for name, value in noted.items():
+                if value is None:
+                    self.__dict__.pop(name, None)
+                else:
+                    self.__dict__[name] = value
+            raise
+
+    def _names_in(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
+        X, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False)
+        check_classification_targets(labels)
+        return _as_csr(X), labels
+
+    def _validated_rows(self, X: Any) -> Any:
+        return _as_csr(validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False))
+
+
+def _as_csr(X: Any) -> Any:
+    return X if sp.issparse(X) else sp.csr_matrix(X)
+
+
+def _constraints(method: str) -> dict[str, list[Any]]:
+    """Return scikit-learn's form of the method's parameter table."""
+    return {
+        name: [constraint for kind in parameter.allowed for constraint in _constraint(kind, parameter.allowed)]
+        for name, parameter in parameters.table(method).items()
+    }
+
+
+def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]) -> list[Any]:
+    match kind:
+        case parameters.Whole(low=low):
+            return [Interval(Integral, low, None, closed="left")]
+        case parameters.Between(low=low, high=high):
+            # Beside whole numbers, scikit-learn wants to hear that the reals are meant without them.
+            numbers = RealNotInt if any(isinstance(other, parameters.Whole) for other in beside) else Real
+            return [Interval(numbers, low, high, closed="neither")]
+        case parameters.OneOf(values=(True, False)):
+            return ["boolean"]
+        case parameters.OneOf(values=values):
+            return [None if value is None else StrOptions({str(value)}) for value in values]
+        case parameters.Instance(type=type_):
+            return [type_]
