@@ -1,103 +1,98 @@
-"""Naive implementations that are obviously right: one feature at a time, every member looked at for every offer."""
+"""Naive implementations that are obviously right: one feature at a time, every member looked at for every offer.
+
+Two classes have one weight vector, on which a row of the second class pulls by +1 and one of the first by −1. More have
+one each: the true class pulls by +1, the best wrong one by −1. A feature's rank is summed over the vectors.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import defaultdict
 
 import numpy as np
 import scipy.sparse as sp
 
+INTERCEPT = -1
 
-@dataclass
-class SofsOracle:
-    """SOFS as docs/sofs.md states it, with state in `dtype` (float32 is what the product stores).
 
-    With `shadow` it is ShadowSOFS: every feature has a mean, of which only the members' predict, and ranks are μ²P.
-    """
+class Oracle:
+    """What all methods share: scores, the loss, and the offer rule. State is in `dtype`."""
 
-    budget: int
-    gamma: float = 1.0
-    norm: str | None = "l2"
-    fit_intercept: bool = False
-    dtype: type = np.float32
-    shadow: bool = False
-    mean: dict[int, float] = field(default_factory=dict)
-    excess: dict[int, float] = field(default_factory=dict)  # P − 1
-    members: set[int] = field(default_factory=set)
-    n_updates: int = 0
-    n_mistakes: int = 0
+    def __init__(self, n_classes=2, n_features_to_select=None, norm="l2", fit_intercept=False, dtype=np.float32):
+        self.vectors = range(1 if n_classes == 2 else n_classes)
+        self.budget = n_features_to_select
+        self.norm, self.fit_intercept, self.dtype = norm, fit_intercept, dtype
+        self.members: set[int] = set()
+        self.n_updates = self.n_mistakes = 0
+        self.weight = [defaultdict(dtype) for _ in self.vectors]
 
-    INTERCEPT = -1
-
-    def fit(self, X: sp.csr_matrix, y: np.ndarray, importances: np.ndarray | None = None) -> SofsOracle:
+    def fit(self, X: sp.csr_matrix, codes: np.ndarray, importances: np.ndarray | None = None) -> Oracle:
         for r in range(X.shape[0]):
             row = slice(X.indptr[r], X.indptr[r + 1])
             importance = 1.0 if importances is None else importances[r]
             if importance > 0:
-                self.step(X.indices[row].tolist(), X.data[row], 1.0 if y[r] > 0 else -1.0, importance)
+                self.step(X.indices[row].tolist(), X.data[row], int(codes[r]), importance)
         return self
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
         x = values.astype(np.float32).astype(np.float64)
-        length = np.sqrt(self.total(x * x))
+        length = np.sqrt(total(x * x))
         if self.norm == "l2" and length > 0:
             x = x * (1.0 / length)
         if self.fit_intercept:
             x = np.append(x, 1.0)
         return x.astype(self.dtype)
 
-    @staticmethod
-    def total(terms: np.ndarray) -> float:
-        """Sum in 16 float64 lanes, position i in lane i mod 16, added by halves."""
-        lanes = np.zeros(16)
-        for i, term in enumerate(terms):
-            lanes[i % 16] += float(term)
-        for half in (8, 4, 2, 1):
-            lanes = lanes[:half] + lanes[half:]
-        return float(lanes[0])
-
-    def step(self, ids: list[int], values: np.ndarray, y: float, importance: float) -> None:
+    def step(self, ids: list[int], values: np.ndarray, code: int, importance: float) -> None:
         x = self.scaled(values)
         if self.fit_intercept:
-            ids = [*ids, self.INTERCEPT]
-        one, zero = self.dtype(1), self.dtype(0)
-        mean = np.array([self.mean.get(j, zero) for j in ids], dtype=self.dtype)
-        excess = np.array([self.excess.get(j, zero) for j in ids], dtype=self.dtype)
-        gain = x / (one + excess)
-        predicts = np.array([j in self.members or j == self.INTERCEPT for j in ids], dtype=bool)
-        margin = self.total(np.where(predicts, mean, zero) * x)
-        self.n_mistakes += (margin > 0) != (y > 0)
-        loss = 1.0 - y * margin
-        if loss <= 0:
+            ids = [*ids, INTERCEPT]
+        scores = [self.score(v, ids, x) for v in self.vectors]
+        if len(scores) == 1:
+            y = 1.0 if code == 1 else -1.0
+            margin, pulls = y * scores[0], [(0, y)]
+            self.n_mistakes += (scores[0] > 0) != (y > 0)
+        else:
+            rival = max((v for v in self.vectors if v != code), key=lambda v: (scores[v], -v))
+            margin, pulls = scores[code] - scores[rival], [(code, 1.0), (rival, -1.0)]
+            self.n_mistakes += int(np.argmax(scores)) != code
+        if not self.has_loss(margin):
             return
         self.n_updates += 1
-        gamma = max(self.gamma / importance, 1e-30)
-        alpha = self.dtype(y * loss / (self.total(x * gain) + gamma))
-        moved = mean + alpha * gain
-        grown = excess + x * x * self.dtype(1.0 / gamma)
         # First every touched feature takes the step …
-        touched = [i for i in range(len(ids)) if x[i] != 0]
-        outsiders = [i for i in touched if ids[i] not in self.members and ids[i] != self.INTERCEPT]
-        for i in touched:
-            self.excess[ids[i]] = grown[i]
-            if i not in outsiders or self.shadow:
-                self.mean[ids[i]] = moved[i]
+        self.learn(ids, x, pulls, margin, importance)
         # … then the outsiders of this row are offered, in ascending order of id.
-        for i in outsiders:
-            if len(self.members) >= self.budget:
+        touched = [j for j, value in zip(ids, x, strict=True) if value != 0 and j != INTERCEPT]
+        for j in [j for j in touched if j not in self.members]:
+            if self.budget is not None and len(self.members) >= self.budget:
                 lowest = min(self.members, key=lambda j: (self.rank(j), -j))
-                if not self.rank(ids[i]) > self.rank(lowest):
+                if not self.rank(j) > self.rank(lowest):
+                    self.drop(j)
                     continue
                 self.members.remove(lowest)
-                if not self.shadow:
-                    del self.mean[lowest]
-            self.members.add(ids[i])
-            self.mean[ids[i]] = moved[i]
+                self.drop(lowest)
+            self.members.add(j)
+
+    def score(self, v: int, ids: list[int], x: np.ndarray) -> float:
+        weight = np.array([self.weight[v][j] for j in ids], dtype=self.dtype)
+        predicts = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
+        return total(np.where(predicts, weight, self.dtype(0)) * x)
+
+    def has_loss(self, margin: float) -> bool:
+        raise NotImplementedError
+
+    def learn(self, ids, x, pulls, margin, importance) -> None:
+        raise NotImplementedError
+
+    def rank_in(self, v: int, j: int) -> float:
+        raise NotImplementedError
 
     def rank(self, j: int) -> float:
-        if not self.shadow:
-            return self.excess[j]
-        return self.mean[j] * self.mean[j] * (self.dtype(1) + self.excess[j])
+        return sum((self.rank_in(v, j) for v in self.vectors), self.dtype(0))
+
+    def drop(self, j: int) -> None:
+        """Forget what a feature that is not, or no longer, a member must not keep."""
+        for v in self.vectors:
+            self.weight[v][j] = self.dtype(0)
 
     @property
     def selected(self) -> list[int]:
@@ -105,4 +100,134 @@ class SofsOracle:
 
     @property
     def weights(self) -> np.ndarray:
-        return np.array([self.mean[j] for j in self.selected], dtype=self.dtype)
+        each = [[self.weight[v][j] for v in self.vectors] for j in self.selected]
+        return np.array(each, dtype=self.dtype).reshape(len(each), len(self.vectors))
+
+    @property
+    def intercept(self) -> list[float]:
+        return [self.weight[v][INTERCEPT] for v in self.vectors]
+
+
+def total(terms: np.ndarray) -> float:
+    """Sum in 16 float64 lanes, position i in lane i mod 16, added by halves."""
+    lanes = np.zeros(16)
+    for i, term in enumerate(terms):
+        lanes[i % 16] += float(term)
+    for half in (8, 4, 2, 1):
+        lanes = lanes[:half] + lanes[half:]
+    return float(lanes[0])
+
+
+class SecondOrderOracle(Oracle):
+    """AROW's step. `weight` is μ."""
+
+    def __init__(self, gamma=1.0, **shared):
+        super().__init__(**shared)
+        self.gamma = gamma
+        self.excess = [defaultdict(self.dtype) for _ in self.vectors]  # P − 1
+
+    def has_loss(self, margin):
+        return margin < 1.0
+
+    def learn(self, ids, x, pulls, margin, importance):
+        one = self.dtype(1)
+        gamma = max(self.gamma / importance, 1e-30)
+        gains = {v: x / np.array([one + self.excess[v][j] for j in ids], dtype=self.dtype) for v, _ in pulls}
+        variance = sum(total(x * gain) for gain in gains.values())
+        for v, pull in pulls:
+            alpha = self.dtype(pull * (1.0 - margin) / (variance + gamma))
+            for j, value, gain in zip(ids, x, gains[v], strict=True):
+                if value != 0:
+                    self.weight[v][j] = self.weight[v][j] + alpha * gain
+                    self.excess[v][j] = self.excess[v][j] + value * value * self.dtype(1.0 / gamma)
+
+
+class SofsOracle(SecondOrderOracle):
+    def rank_in(self, v, j):
+        return self.excess[v][j]
+
+
+class ShadowSofsOracle(SecondOrderOracle):
+    def rank_in(self, v, j):
+        return self.weight[v][j] * self.weight[v][j] * (self.dtype(1) + self.excess[v][j])
+
+    def drop(self, j):
+        """Keep the weight as a shadow."""
+
+
+class ArowOracle(ShadowSofsOracle):
+    """Without a budget nobody is ever dropped."""
+
+
+class FirstOrderOracle(Oracle):
+    """w ← (1 − λη)·w + η·y·x, into the ball of radius 1/√λ; the intercept is added apart, and only steps."""
+
+    def __init__(self, eta=1.0, lam=0.0, loss="hinge", **shared):
+        super().__init__(**shared)
+        self.eta, self.lam, self.loss = eta, lam, loss
+
+    def score(self, v, ids, x):
+        n = len(ids) - self.fit_intercept
+        return super().score(v, ids[:n], x[:n]) + float(self.weight[v][INTERCEPT])
+
+    def has_loss(self, margin):
+        return margin < 1.0 if self.loss == "hinge" else margin <= 0.0
+
+    def learn(self, ids, x, pulls, margin, importance):
+        for v in self.vectors:
+            for j in self.weight[v]:
+                if self.lam and j != INTERCEPT:
+                    self.weight[v][j] *= self.dtype(1.0 - self.lam * self.eta)
+        for v, pull in pulls:
+            delta = self.dtype(pull * self.rate() * importance)
+            for j, value in zip(ids, x, strict=True):
+                if value != 0:
+                    self.weight[v][j] = self.weight[v][j] + delta * value
+        if self.lam:
+            length = np.sqrt(sum(w**2 for v in self.vectors for j, w in self.weight[v].items() if j != INTERCEPT))
+            if length > 1.0 / np.sqrt(self.lam):
+                for v in self.vectors:
+                    for j in self.weight[v]:
+                        if j != INTERCEPT:
+                            self.weight[v][j] *= self.dtype(1.0 / np.sqrt(self.lam) / length)
+
+    def rate(self) -> float:
+        return self.eta
+
+    def rank_in(self, v, j):
+        return abs(self.weight[v][j])
+
+
+class PetOracle(FirstOrderOracle):
+    def __init__(self, loss="perceptron", **rest):
+        super().__init__(loss=loss, **rest)
+
+
+class FofsOracle(FirstOrderOracle):
+    def __init__(self, eta=0.2, lam=0.01, **rest):
+        super().__init__(eta=eta, lam=lam, **rest)
+
+
+class OgdOracle(FirstOrderOracle):
+    n_rows = 0
+
+    def step(self, *row):
+        self.n_rows += 1
+        super().step(*row)
+
+    def rate(self):
+        return self.eta / np.sqrt(self.n_rows)
+
+    @property
+    def selected(self):
+        return [j for j in super().selected if self.rank(j) != 0]
+
+
+ORACLES = {
+    "SOFS": SofsOracle,
+    "ShadowSOFS": ShadowSofsOracle,
+    "PET": PetOracle,
+    "FOFS": FofsOracle,
+    "AROW": ArowOracle,
+    "OGD": OgdOracle,
+}

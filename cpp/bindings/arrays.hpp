@@ -123,7 +123,8 @@ inline Norm norm_by_name(const std::string& name) {
 }
 
 // Each defined in a file of its own.
-void bind_selectors(nb::module_& m);
+void bind_second_order(nb::module_& m);
+void bind_first_order(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
 

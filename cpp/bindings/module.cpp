@@ -65,7 +65,8 @@ NB_MODULE(_core, m) {
             "norm"_a)
         .def("trust", &Batch::trust);
     bind_simd(m);
-    bind_selectors(m);
+    bind_second_order(m);
+    bind_first_order(m);
     bind_readers(m);
     bind_data(m);
 }

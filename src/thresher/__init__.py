@@ -10,13 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thresher import datasets
-    from thresher.online import SOFS, ShadowSOFS, load, save
+    from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS, load, save
     from thresher.streams import open_stream
     from thresher.training import train
 
-__all__ = ["SOFS", "ShadowSOFS", "datasets", "load", "open_stream", "save", "train"]
+__all__ = [
+    "AROW",
+    "FOFS",
+    "OGD",
+    "PET",
+    "SOFS",
+    "ShadowSOFS",
+    "datasets",
+    "load",
+    "open_stream",
+    "save",
+    "train",
+]
 
 _HOMES = {
+    "AROW": "thresher.online",
+    "FOFS": "thresher.online",
+    "OGD": "thresher.online",
+    "PET": "thresher.online",
     "SOFS": "thresher.online",
     "ShadowSOFS": "thresher.online",
     "load": "thresher.online",

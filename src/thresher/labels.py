@@ -1,4 +1,4 @@
-"""Labels and their codes: 0 for the first class in sorted order, 1 for the second."""
+"""Labels and their codes: 0 for the first class in sorted order, 1 for the second, and so on."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
     known = np.unique(labels) if classes is None else classes
-    if len(known) != 2:
-        found = ", ".join(repr(label) for label in known[:5].tolist()) + (", …" if len(known) > 5 else "")
-        if len(known) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass. "
-                f"There are {len(known)} classes ({found}): keep two, or train one model for each class."
-            )
-        if not found:
-            raise ValueError("y is empty: there is nothing to learn from.")
-        raise ValueError(f"There is 1 class ({found}), but two are needed: add rows of the other.")
-    second = labels == known[1]
-    strange = ~(second | (labels == known[0]))
+    if len(known) == 0:
+        raise ValueError("y is empty: there is nothing to learn from.")
+    if len(known) == 1:
+        raise ValueError(f"There is 1 class ({known[0].item()!r}), but two are needed: add rows of the other.")
+    codes, strange = _places(labels, known)
     if np.any(strange):
         row = int(np.flatnonzero(strange)[0])
         raise ValueError(f"y[{row}] is {labels[row]!r}, which is not in classes={known.tolist()}.")
-    return second.astype(np.int32), known
+    return codes, known
+
+
+def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return the place of each label among the known ones, which are sorted, and where a label is none of them."""
+    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python's own objects: let numpy find their type
+        labels, known = np.array(labels.tolist()), np.array(known.tolist())
+    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
+    codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
+    return codes, known[codes] != labels
 
 
 def class_weights(given: Any, codes: Codes, classes: Labels) -> NDArray[np.float64]:
@@ -56,22 +59,25 @@ class LabelRuns:
     """Watches the order of labels: rows sorted by label ruin any online learner."""
 
     def __init__(self) -> None:
-        self._n_rows = self._n_second = self._n_runs = 0
+        self._counts = np.zeros(2, dtype=np.int64)
+        self._n_runs = 0
         self._last = -1
 
     def add(self, codes: Codes) -> None:
         """Look at the next rows."""
         if len(codes) == 0:
             return
-        self._n_rows += len(codes)
-        self._n_second += int(codes.sum())
+        counts = np.bincount(codes, minlength=len(self._counts))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
         self._n_runs += int(np.count_nonzero(np.diff(codes))) + int(codes[0] != self._last)
         self._last = int(codes[-1])
 
     def warn_if_sorted(self, name: str) -> None:
-        """Warn if there are far fewer runs of equal labels than the 2·n₀·n₁/n or so that random order has."""
-        expected = 2 * self._n_second * (self._n_rows - self._n_second) / max(1, self._n_rows)
-        if expected >= 100 and self._n_runs < expected / 10:
+        """Warn if there are far fewer runs of equal labels than the n − Σn_c²/n or so that random order has."""
+        n_rows = max(1, int(self._counts.sum()))
+        expected = n_rows - float((self._counts.astype(float) ** 2).sum()) / n_rows
+        if expected >= 500 and self._n_runs < expected / 10:
             warn(
                 f"{name}: the labels come in {self._n_runs} long runs, where random order has about {expected:.0f}. "
                 "An online learner forgets what it saw long ago: train with shuffle=True (--shuffle).",
@@ -88,7 +94,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 class StrangeLabelError(ValueError):
-    """A label that is neither of the two classes; `row` is its row in the batch."""
+    """A label that is none of the classes; `row` is its row in the batch."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)
@@ -96,7 +102,7 @@ class StrangeLabelError(ValueError):
 
 
 class ClassesOfAStream:
-    """The two classes of a stream, as they turn up.
+    """The classes of a stream: those given, or the two that turn up.
 
     A stream can't be asked for its classes before it is read, so the first label gets a provisional code: 1 if it is a
     positive number, else 0. `in_order` tells at the end whether the codes came out in sorted order.
@@ -109,14 +115,14 @@ class ClassesOfAStream:
         self._first_code = 0
 
     def encode(self, labels: Labels) -> Codes:
-        """Return the codes of a batch's labels; a third class is an error that names the row."""
+        """Return the codes of a batch's labels; one that is no class, or a third, is an error that names the row."""
         labels = self._comparable(labels)
         codes = np.full(len(labels), -1, dtype=np.int32)
         for place, label in enumerate(self._seen_as):
             codes[labels == label] = self._code(place)
         while (strange := np.flatnonzero(codes < 0)).size:
             label = labels[strange[0]].item()
-            if len(self._known) == 2:
+            if self._given or len(self._known) == 2:
                 self._refuse(int(strange[0]), label)
             if not self._known:
                 self._first_code = int(not isinstance(label, str) and label > 0)
@@ -156,9 +162,14 @@ class ClassesOfAStream:
         return labels
 
     def _refuse(self, row: int, label: Any) -> None:
-        known = " and ".join(shown(known) for known in self._known)
+        known = [shown(known) for known in self._known]
+        if self._given:
+            raise StrangeLabelError(row, f"the label {shown(label)} is not among the classes {', '.join(known)}.")
+        together = ",".join([*known, shown(label)])
         raise StrangeLabelError(
-            row, f"the label {shown(label)} is a third class beside {known}: keep the rows of two classes."
+            row,
+            f"the label {shown(label)} is a third class beside {' and '.join(known)}: name all classes (--classes "
+            f"{together},…; classes= in Python), or have them looked for (--multiclass; multiclass=True).",
         )
 
 

@@ -26,15 +26,25 @@ from thresher.rows import (
     trusted_batch,
 )
 
-_LEARNERS = {"sofs": _core.Sofs, "shadow_sofs": _core.ShadowSofs}
+# For two classes, and for more.
+_LEARNERS: dict[str, tuple[type[_core.TwoClassSelector], type[_core.Selector]]] = {
+    "sofs": (_core.Sofs, _core.ManySofs),
+    "shadow_sofs": (_core.ShadowSofs, _core.ManyShadowSofs),
+    "pet": (_core.Pet, _core.ManyPet),
+    "fofs": (_core.Fofs, _core.ManyFofs),
+    "arow": (_core.Arow, _core.ManyArow),
+    "ogd": (_core.Ogd, _core.ManyOgd),
+}
 
 
 class Model:
-    """A linear classifier on at most B features, for two classes.
+    """A linear classifier on at most B features.
+
+    With two classes a feature has one weight; with C of them it has C, and the features are the same for all.
 
     Parameters
     ----------
-    method : {"sofs", "shadow_sofs"}
+    method : {"sofs", "shadow_sofs", "pet", "fofs", "arow", "ogd"}
         The algorithm.
     **given
         Its parameters, as `thresher.parameters` lists them; the rest have their defaults.
@@ -42,7 +52,7 @@ class Model:
     Attributes
     ----------
     classes : array or None
-        The two labels in ascending order, once known.
+        The labels in ascending order, once known.
     n_features : int or None
         The number of columns, once known.
     id_base : int
@@ -71,11 +81,11 @@ class Model:
         importances = self._importances(codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-        learner = self._new_learner(n_features)
+        learner = self._new_learner(n_features, len(classes))
         try:
             self._run_passes(learner, X, codes, importances)
         except NotCanonicalError:
-            learner = self._new_learner(n_features)
+            learner = self._new_learner(n_features, len(classes))
             self._run_passes(learner, canonical(X), codes, importances)
         self._learner, self.classes, self.n_features = learner, classes, n_features
         self.id_base, self.feature_names, self.compact, self._stream = 0, None, False, None
@@ -97,7 +107,7 @@ class Model:
         n_features = _n_features(X, codes)
         self._check_width(X)
         importances = self._importances(codes, known, sample_weight)
-        learner = self._learner or self._new_learner(n_features)
+        learner = self._learner or self._new_learner(n_features, len(known))
         _, batch = checked(X, self.norm, self.id_base)
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C can stop us, and the rows learned by then count.
@@ -113,9 +123,9 @@ class Model:
         self._refuse_compact()
         known = None if classes is None and self.classes is None else self._agreed_classes(classes)
         if known is not None:
-            encode(known, known)  # two of them
+            encode(known, known)  # two of them, at the least
         if self._learner is None:
-            self._learner = self._new_learner(None)
+            self._learner = self._new_learner(None, 2 if known is None else len(known))
         n_saturated = self._learner.counters["n_saturated"]
         self._stream = _OpenStream(ClassesOfAStream(known), known, self._largest_id(), n_saturated)
 
@@ -155,6 +165,7 @@ class Model:
         if self.classes is None:
             self.classes = stream.classes.classes()
             if not stream.classes.in_order:
+                assert isinstance(learner, _LEARNERS[self.method][0])
                 learner.swap_classes()
             self.id_base = id_base if id_base is not None else 0 if stream.zero_seen else 1
         self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
@@ -171,7 +182,7 @@ class Model:
             self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
-        """Margins; above 0 means the second class."""
+        """Margins, of which one above 0 means the second class; with more than two, the score of each."""
         return self._score(X, with_variance=False)[0]
 
     def predict(self, X: Csr) -> Labels:
@@ -180,24 +191,36 @@ class Model:
 
     def predict_batch(self, batch: Any) -> tuple[Labels, NDArray[np.float64]]:
         """Labels and margins of a batch of a stream; ids that were never learned are ignored."""
-        margins = self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_variance=False)[0]
+        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_variance=False)[0])
         return self._labels_of(margins), margins
 
     def predict_proba(self, X: Csr) -> NDArray[np.float64]:
-        """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ)."""
+        """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ).
+
+        With more than two, that of a class is in proportion to the probability that it beats its strongest rival.
+        """
         margins, variances = self._score(X, with_variance=True)
+        if self.n_vectors > 1:
+            margins, variances = _against_rivals(margins, variances)
         z = np.divide(margins, np.sqrt(variances), out=np.zeros_like(margins), where=variances > 0)
-        second = _core.normal_cdf(z)
-        return np.column_stack([1.0 - second, second])
+        chances = _core.normal_cdf(z.reshape(-1)).reshape(z.shape)
+        if self.n_vectors > 1:
+            return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        return np.column_stack([1.0 - chances, chances])
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Columns of the selected features, best first, and their weights."""
+        """Columns of the selected features, best first, and the weights of each: one, or one a class."""
         ids, weights = self._trained().members()
-        return ids - self.id_base, weights
+        return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
 
     @property
-    def intercept(self) -> float:
-        """The intercept; 0 without `fit_intercept`."""
+    def n_vectors(self) -> int:
+        """How many weights a feature has."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def intercept(self) -> NDArray[np.float32]:
+        """The intercept, or one a class; 0 without `fit_intercept`."""
         return self._trained().intercept
 
     @property
@@ -230,7 +253,7 @@ class Model:
         new = parameters.complete(self.method, given)
         if new == self.parameters:
             return
-        before, after = self.parameters["n_features_to_select"], new["n_features_to_select"]
+        before, after = self.parameters.get("n_features_to_select"), new.get("n_features_to_select")
         if before != after:
             raise ValueError(f"n_features_to_select can't be changed from {before} to {after} while learning: use fit.")
         self.parameters = new
@@ -238,13 +261,14 @@ class Model:
             self.restore(self._learner.state())
 
     def state(self) -> _core.State:
-        """All that learning depends on: ids, cells, intercept, counters."""
+        """All that learning depends on: keys (an id, or id · classes + class), cells, intercept, numbers."""
         return self._trained().state()
 
     def restore(self, state: _core.State) -> None:
         """Take up a state that was saved."""
-        self._learner = self._new_learner(self.n_features)
-        self._learner.restore(*state)
+        learner = self._new_learner(self.n_features, 2 if self.classes is None else len(self.classes))
+        learner.restore(*state)
+        self._learner = learner
 
     @property
     def norm(self) -> str:
@@ -258,15 +282,20 @@ class Model:
 
     def _labels_of(self, margins: NDArray[np.float64]) -> Labels:
         assert self.classes is not None
-        return self.classes[(margins > 0).astype(np.intp)]
+        places: NDArray[np.intp] = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.asarray(self.classes[places])
 
-    def _new_learner(self, n_features: int | None) -> _core.Selector:
-        chosen = self.parameters
-        learner = _LEARNERS[self.method](
-            budget=parameters.budget(chosen["n_features_to_select"], n_features),
+    def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
+
+    def _new_learner(self, n_features: int | None, n_classes: int) -> _core.Selector:
+        for_two, for_many = _LEARNERS[self.method]
+        learner = (for_two if n_classes == 2 else for_many)(
+            n_classes=n_classes,
+            budget=parameters.budget(self.parameters, n_features),
             norm=self.norm,
-            fit_intercept=chosen["fit_intercept"],
-            gamma=chosen["gamma"],
+            fit_intercept=self.parameters["fit_intercept"],
+            parameters=parameters.of_learner(self.method, self.parameters),
         )
         if n_features is not None:
             self._make_room(learner, n_features + self.id_base)
@@ -278,7 +307,8 @@ class Model:
             learner.reserve(n_ids)
         except MemoryError:
             raise ValueError(
-                f"there is no room for 8 bytes of state for each of {n_ids} ids: hash the ids into fewer."
+                f"there is no room for the state of {n_ids} ids, 4 or 8 bytes each (and each class, of more than two): "
+                "hash the ids into fewer."
             ) from None
 
     def _largest_id(self) -> int:
@@ -301,7 +331,8 @@ class Model:
     def _score(self, X: Csr, with_variance: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         learner = self._trained()
         self._check_width(X)
-        return learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0], with_variance)
+        margins, variances = learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0], with_variance)
+        return self._shaped(margins), self._shaped(variances)
 
     def _check_width(self, X: Csr) -> None:
         if self.n_features is not None and X.shape[1] != self.n_features:
@@ -315,7 +346,7 @@ class Model:
         classes = np.unique(np.asarray(given))
         if self.classes is None:
             if len(classes) < 2:
-                raise ValueError(f"classes must name two classes. Got {given!r} instead.")
+                raise ValueError(f"classes must name two classes or more. Got {given!r} instead.")
             return classes
         if not np.array_equal(classes, self.classes):
             raise ValueError(
@@ -377,6 +408,23 @@ class _OpenStream:
         self.largest_id = largest_id
         self.n_saturated_before = n_saturated_before
         self.zero_seen = False
+
+
+def _against_rivals(
+    scores: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return by how much each class is above the best of the others, and the variance of that difference."""
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
+    others = scores.copy()
+    others[rows, best] = -np.inf
+    second = others.argmax(axis=1)
+    rivals = np.repeat(best[:, np.newaxis], scores.shape[1], axis=1)
+    rivals[rows, best] = second
+    return (
+        scores - np.take_along_axis(scores, rivals, axis=1),
+        variances + np.take_along_axis(variances, rivals, axis=1),
+    )
 
 
 def _n_features(X: Csr, codes: Codes) -> int:

@@ -7,6 +7,7 @@ version, sizes, ranges and order of all that the model will be built from. Only 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import parameters
 from thresher.files import written_whole
 from thresher.model import Model
 
@@ -32,14 +32,16 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
     it keeps the members only: enough to predict, and a few kilobytes.
     """
     ids, cells, intercept, counters = model.state()
-    cells = cells.reshape(len(ids), len(intercept))
+    cells = cells.reshape(len(ids), len(intercept) // model.n_vectors)
     if compact:
         columns, _ = model.members()
-        kept = np.isin(ids, columns + model.id_base, assume_unique=True)
+        kept = np.isin(ids // model.n_vectors, columns + model.id_base)
         ids, cells = ids[kept], cells[kept]
+        compact = not kept.all()  # where a method keeps nothing but its members, nothing is lost
     names: Any = model.feature_names
     if names is not None and (compact or model.compact):
-        names = [names[column] for column in (ids - model.id_base).tolist()]
+        columns = np.unique(ids // model.n_vectors) - model.id_base
+        names = [names[column] for column in columns.tolist()]
     from thresher import __version__
 
     metadata = {
@@ -112,7 +114,8 @@ def _model(raw: bytes) -> Model:
     classes = metadata["classes"]
     kinds = {isinstance(label, str) for label in classes} if isinstance(classes, list) else set()
     plain = all(isinstance(label, str | int | float) for label in classes)
-    _demand(len(classes) == 2 and len(kinds) == 1 and plain and classes[0] < classes[1], "there are not two classes")
+    sorted_ = all(one < other for one, other in itertools.pairwise(classes))
+    _demand(len(classes) >= 2 and len(kinds) == 1 and plain and sorted_, "there are not two classes or more, in order")
     model.classes = np.array(classes)
     _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
     model.compact = metadata["compact"]
@@ -120,14 +123,17 @@ def _model(raw: bytes) -> Model:
     names = metadata["feature_names"]
     if names is not None:
         _demand(isinstance(names, list) and all(isinstance(name, str) for name in names), "names are not text")
-        columns = tensors["ids"] - model.id_base
+        columns = np.unique(tensors["ids"] // model.n_vectors) - model.id_base
         if model.compact:
             _demand(len(names) == len(columns), "there is not one name for each feature")
             names = dict(zip(columns.tolist(), names, strict=True))
         else:
             _demand(len(names) == model.n_features, "there is not one name for each feature")
         model.feature_names = names
-    model.restore((tensors["ids"], tensors["cells"].reshape(-1), tensors["intercept"], tensors["counters"]))
+    try:
+        model.restore((tensors["ids"], tensors["cells"].reshape(-1), tensors["intercept"], tensors["counters"]))
+    except ValueError as error:
+        raise ValueError(f"the model is not valid: {error}.") from None
     return model
 
 
@@ -154,13 +160,10 @@ def _check_state(tensors: dict[str, NDArray[Any]], model: Model) -> None:
     ids, cells = tensors["ids"], tensors["cells"]
     _demand(ids.ndim == 1 and cells.ndim == 2 and cells.shape[0] == len(ids), "ids and state differ in length")
     _demand(len(ids) == 0 or (ids[0] >= 0 and bool(np.all(np.diff(ids) > 0))), "ids are not in order")
-    limit = 0 if model.n_features is None else model.n_features + model.id_base
+    limit = 0 if model.n_features is None else (model.n_features + model.id_base) * model.n_vectors
     _demand(len(ids) == 0 or int(ids[-1]) < limit, "an id is out of range")
     for name in ("cells", "intercept", "counters"):
         _demand(bool(np.isfinite(tensors[name]).all()), f"{name} has a value that is not finite")
-    n_members = int(np.count_nonzero(np.signbit(cells[:, 1])))
-    budget = parameters.budget(model.parameters["n_features_to_select"], model.n_features)
-    _demand(n_members <= budget, f"it has {n_members} members, more than its budget of {budget}")
     counters = tensors["counters"]
     _demand(bool((counters >= 0).all() and (counters < 2**63).all()), "a counter is out of range")
 

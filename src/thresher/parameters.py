@@ -82,10 +82,10 @@ class Parameter:
     allowed: tuple[Allowed, ...]
 
 
+_NO_LIMIT = 2**62
 _FLAG = (OneOf((True, False)),)
 
 SHARED: Mapping[str, Parameter] = {
-    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0))),
     "norm": Parameter("l2", (OneOf(("l2", None)),)),
     "fit_intercept": Parameter(False, _FLAG),
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
@@ -94,9 +94,26 @@ SHARED: Mapping[str, Parameter] = {
     "random_state": Parameter(None, (OneOf((None,)), Whole(0), Instance(np.random.RandomState))),
 }
 
-_GAMMA = {"gamma": Parameter(1.0, (Between(0.0, float("inf")),))}
+_BUDGET = {"n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)))}
 
-OWN: Mapping[str, Mapping[str, Parameter]] = {"sofs": _GAMMA, "shadow_sofs": _GAMMA}
+
+def _positive(name: str, default: float) -> dict[str, Parameter]:
+    return {name: Parameter(default, (Between(0.0, float("inf")),))}
+
+
+def _loss(default: str) -> dict[str, Parameter]:
+    return {"loss": Parameter(default, (OneOf(("perceptron", "hinge")),))}
+
+
+# Methods without a budget keep every feature they have touched.
+OWN: Mapping[str, Mapping[str, Parameter]] = {
+    "sofs": _BUDGET | _positive("gamma", 1.0),
+    "shadow_sofs": _BUDGET | _positive("gamma", 1.0),
+    "pet": _BUDGET | _positive("eta", 1.0) | _loss("perceptron"),
+    "fofs": _BUDGET | _positive("eta", 0.2) | _positive("lam", 0.01) | _loss("hinge"),
+    "arow": _positive("gamma", 1.0),
+    "ogd": _positive("eta", 1.0),
+}
 
 
 def table(method: str) -> dict[str, Parameter]:
@@ -115,7 +132,17 @@ def complete(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: _plain(given.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in values.items():
         check(f"{name} of {method}", value, *known[name].allowed)
+    if method == "fofs" and values["eta"] * values["lam"] >= 1:
+        raise ValueError(
+            f"eta times lam of fofs must be below 1, or the decay (1 − lam·eta) would turn the weights around. "
+            f"Got eta={values['eta']:g} and lam={values['lam']:g} instead."
+        )
     return values
+
+
+def of_learner(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those parameters that the method's step is made of."""
+    return {name: values[name] for name in OWN[method] if name != "n_features_to_select"}
 
 
 def check(name: str, value: object, *allowed: Allowed) -> None:
@@ -140,10 +167,13 @@ def random_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def budget(n_features_to_select: int | float, n_features: int | None) -> int:
-    """Turn a number of features, or a share of them, into a number."""
+def budget(values: Mapping[str, Any], n_features: int | None) -> int:
+    """Return how many features may be members: the number, or the share of all, that the parameters ask for."""
+    if "n_features_to_select" not in values:
+        return _NO_LIMIT
+    n_features_to_select = values["n_features_to_select"]
     if isinstance(n_features_to_select, Integral):
-        return min(int(n_features_to_select), 2**62)
+        return min(int(n_features_to_select), _NO_LIMIT)
     if n_features is None:
         raise ValueError(
             f"n_features_to_select={n_features_to_select} is a share of the features, "

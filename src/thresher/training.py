@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
-from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, warn
+from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, together, warn
 from thresher.model import Model
 from thresher.progress import Bar, progress_bar
 from thresher.streams import Batch, DataError, Stream, open_stream
@@ -66,6 +66,7 @@ def train(
     *,
     shuffle: bool | None = None,
     classes: ArrayLike | None = None,
+    multiclass: bool = False,
     progress: bool = False,
     callback: Callable[[History], None] | None = None,
 ) -> History:
@@ -84,7 +85,10 @@ def train(
     shuffle : bool, optional
         Take the rows in random order, seeded by the model's `random_state`; by default the model's `shuffle`.
     classes : array, optional
-        The two classes, where they are to be fixed up front.
+        The classes, where they are to be fixed up front. Without them two are expected, whichever turn up.
+    multiclass : bool, default=False
+        Look for the classes first, however many there are. That reads the stream once more; to name them with
+        `classes` is faster.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
@@ -103,10 +107,10 @@ def train(
     (2000, 200)
     """
     if isinstance(model, Model):
-        return _run(model, stream, passes, validate, shuffle, classes, progress, callback)
+        return _run(model, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
     lent = model._lend_model()
     try:
-        return _run(lent, stream, passes, validate, shuffle, classes, progress, callback)
+        return _run(lent, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
     finally:
         if lent.classes is not None:
             model._take_back(lent)
@@ -171,6 +175,7 @@ def _run(
     validate: Any,
     shuffle: bool | None,
     classes: ArrayLike | None,
+    multiclass: bool,
     progress: bool,
     callback: Callable[[History], None] | None,
 ) -> History:
@@ -180,6 +185,8 @@ def _run(
     parameters.check("passes", n_passes, parameters.Whole(1))
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
+    if multiclass and classes is None and model.classes is None:
+        classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]))
     run = _Training(model, stream, callback)
@@ -210,6 +217,25 @@ def _run(
         model.feature_names = stream.feature_names
     run.runs.warn_if_sorted(stream.name)
     return run.history
+
+
+def _find_classes(stream: Stream, progress: bool) -> Labels | None:
+    """Read a stream for its labels alone: a learner must know up front how many classes there are.
+
+    Fewer than two are none; the training will say what is wrong with that.
+    """
+    if not stream.can_be_read_again:
+        raise DataError(
+            f"{stream.name} can be read only once, so its classes can't be looked for first: "
+            "name them with classes= (--classes a,b,c)."
+        )
+    found: list[Labels] = []
+    with progress_bar("looking for classes", stream, 1, progress) as bar:
+        for batch in stream.batches():
+            found = [np.unique(together([*found, batch.labels]))]
+            bar.advance(batch.n_bytes, batch.n_rows, None)
+    classes = together(found)
+    return classes if len(classes) > 1 else None
 
 
 class _Training:

@@ -68,7 +68,11 @@ class RankedSet {
     void add(std::int64_t id, float rank) {
         slot_of_[id] = members_.size();
         members_.push_back({rank, id});
-        // Nothing is known of the ranks until someone looks.
+        forget_ranks();
+    }
+
+    // Nothing is known of the ranks until someone looks.
+    void forget_ranks() {
         threshold_ = -1.0f;
         watched_ = -1.0f;
         pool_.clear();

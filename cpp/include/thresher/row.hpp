@@ -32,16 +32,37 @@ enum class Norm { none, l2 };
 // With norm = none a value's square goes into the float32 precision as it is, so it must leave room to add up.
 inline constexpr float kLargestRawValue = 1e18f;
 
-// One row at work: its values and, beside each, the state of its feature. A plane is one contiguous array; every plane
-// is padded with zeros to whole blocks of 16, which add nothing to a sum, so that no loop has a tail.
-class RowBuffer {
+// One row at work, as a learner sees it: its values and, beside each, the state of its feature. A plane is one
+// contiguous array; every plane is padded with zeros to whole blocks of 16, which add nothing to a sum, so that no loop
+// has a tail.
+class Row {
   public:
-    static constexpr std::size_t kMaxPlanes = 5;
+    // State, and what a step needs to note: planes 1 … kPlanes of a row, or of each class of a row.
+    static constexpr std::size_t kPlanes = 4;
+
+    Row(float* x, float* planes, std::size_t stride, std::size_t size)
+        : x_(x), planes_(planes), stride_(stride), size_(size) {}
 
     std::size_t size() const { return size_; }
     std::size_t blocks() const { return padded(size_); }
-    float* x() { return plane(0); }
-    float* plane(std::size_t k) { return planes_.get() + k * capacity_; }
+    float* x() const { return x_; }
+    float* plane(std::size_t k) const { return planes_ + (k - 1) * stride_; }
+
+  private:
+    float* x_;
+    float* planes_;
+    std::size_t stride_, size_;
+};
+
+// Room for a row: x, and the planes of each of its classes (one, where there are two classes).
+class RowBuffer {
+  public:
+    explicit RowBuffer(std::size_t n_classes = 1) : n_planes_(1 + n_classes * Row::kPlanes) {}
+
+    std::size_t size() const { return size_; }
+    std::size_t blocks() const { return padded(size_); }
+    float* x() { return planes_.get(); }
+    Row row(std::size_t k = 0) { return {x(), planes_.get() + (1 + k * Row::kPlanes) * capacity_, capacity_, size_}; }
 
     void resize(std::size_t n) {
         if (padded(n) > capacity_) reserve(padded(n));
@@ -55,13 +76,14 @@ class RowBuffer {
 
     [[gnu::noinline]] void reserve(std::size_t n) {
         const std::size_t capacity = n + n / 2 / kLanes * kLanes;
-        float* planes = static_cast<float*>(std::aligned_alloc(64, kMaxPlanes * capacity * sizeof(float)));
+        float* planes = static_cast<float*>(std::aligned_alloc(64, n_planes_ * capacity * sizeof(float)));
         if (planes == nullptr) throw std::bad_alloc();
         planes_.reset(planes);
         capacity_ = capacity;
     }
 
     std::unique_ptr<float[], Free> planes_;
+    std::size_t n_planes_;
     std::size_t capacity_ = 0;
     std::size_t size_ = 0;
 };

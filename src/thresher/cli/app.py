@@ -73,10 +73,33 @@ def train(
     context: typer.Context,
     data: Data,
     features: Annotated[
-        int, typer.Option("-k", "--features", min=1, help="The budget: how many features to keep.")
-    ] = 100,
-    method: Annotated[str, typer.Option(help="shadow (better features) or sofs (the paper's).")] = "shadow",
-    gamma: Annotated[float, typer.Option(help="Regularisation; larger is slower and steadier. Try 2^-5 … 2^5.")] = 1.0,
+        int | None,
+        typer.Option("-k", "--features", min=1, help="The budget: how many features to keep.", show_default="100"),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="shadow (the best features), or the paper's: sofs, pet, fofs; arow and ogd keep all features."
+        ),
+    ] = "shadow",
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="shadow, sofs, arow: larger is slower and steadier. Try 2^-5 … 2^5.", show_default="1"),
+    ] = None,
+    eta: Annotated[
+        float | None,
+        typer.Option(help="pet, fofs, ogd: the size of a step.", show_default="1; fofs: 0.2"),
+    ] = None,
+    lam: Annotated[
+        float | None, typer.Option(help="fofs: how fast weights decay; times eta below 1.", show_default="0.01")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="pet, fofs: perceptron learns from mistakes, hinge from margins below 1.",
+            show_default="pet: perceptron; fofs: hinge",
+        ),
+    ] = None,
     norm: Annotated[str, typer.Option(help="l2 scales each row to unit length; none leaves it as it is.")] = "l2",
     intercept: Annotated[bool, typer.Option("--intercept", help="Learn an intercept, outside the budget.")] = False,
     test: Annotated[
@@ -95,8 +118,11 @@ def train(
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Take the rows in random order.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
     classes: Annotated[
-        str | None, typer.Option(help="The two classes, as A,B.", show_default="those that turn up")
+        str | None, typer.Option(help="The classes, as A,B,C; any number.", show_default="the two that turn up")
     ] = None,
+    multiclass: Annotated[
+        bool, typer.Option("--multiclass", help="Look for the classes first, however many; reads the data once more.")
+    ] = False,
     label: Label = None,
     format: Format = "auto",
     zero_based: ZeroBased = None,
@@ -112,16 +138,17 @@ def train(
     from thresher.streams import open_stream
 
     if from_:
-        _refuse_beside_from(context, "features", "method", "gamma", "norm", "intercept")
+        _refuse_beside_from(context, "features", "method", "gamma", "eta", "lam", "loss", "norm", "intercept")
     run(
         lambda source: open_stream(
             source, format, label=label, on_bad_line=on_bad_line, zero_based=zero_based, threads=threads
         ),
         data,
         method,
-        {"n_features_to_select": features, "gamma": gamma, "norm": None if norm == "none" else norm,
-         "fit_intercept": intercept, "n_passes": passes, "shuffle": shuffle, "random_state": seed},
-        test=test, output=output, full=full, start_from=from_, classes=classes, as_json=json,
+        {"n_features_to_select": features, "gamma": gamma, "eta": eta, "lam": lam, "loss": loss},
+        {"norm": None if norm == "none" else norm, "fit_intercept": intercept,
+         "n_passes": passes, "shuffle": shuffle, "random_state": seed},
+        test=test, output=output, full=full, start_from=from_, classes=classes, multiclass=multiclass, as_json=json,
     )  # fmt: skip
 
 

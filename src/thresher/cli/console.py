@@ -34,3 +34,10 @@ def watched(stream: Stream, what: str, model: Model | None = None) -> Iterator[B
             bar.advance(batch.n_bytes, batch.n_rows, None)
             yield batch
     skipped_lines(first, n_skipped)
+
+
+def told_together(names: list[str]) -> str:
+    """Return "a and b", or "20: a, b, c, …" where there are many."""
+    if len(names) == 2:
+        return " and ".join(names)
+    return f"{len(names)}: {', '.join(names[:10])}" + (", …" if len(names) > 10 else "")

@@ -10,44 +10,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from thresher.cli.console import say, skipped_lines, watched
+from thresher import parameters
+from thresher.cli.console import say, skipped_lines, told_together, watched
 from thresher.labels import shown
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
 from thresher.streams import Stream
 from thresher.training import History, accuracy, train
 
-METHODS = {"shadow": "shadow_sofs", "sofs": "sofs"}
+METHODS = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
 
 
 def run(
     open_data: Callable[[Any], Stream],
     data: list[str],
     method: str,
-    parameters: dict[str, Any],
+    own: dict[str, Any],
+    shared: dict[str, Any],
     *,
     test: str | None,
     output: str | None,
     full: bool,
     start_from: str | None,
     classes: str | None,
+    multiclass: bool,
     as_json: bool,
 ) -> None:
-    """Train, report, write the model."""
+    """Train, report, write the model. Of a method's own parameters those that are None have their defaults."""
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}. Got {method!r} instead.")
-    model = load_model(start_from) if start_from else Model(METHODS[method], **parameters)
     if start_from:
-        _keep_parameters(model, parameters)
+        model = load_model(start_from)
+        _keep_parameters(model, shared)
+    else:
+        model = Model(METHODS[method], **_applicable(method, own), **shared)
     if output is not None:
         _check_place(output)
     stream, held_out = open_data(data), open_data(test) if test else None
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         warnings.simplefilter("always")
-        history = train(model, stream, classes=_classes(classes), progress=not as_json)
+        history = train(model, stream, classes=_classes(classes), multiclass=multiclass, progress=not as_json)
         skipped_lines(history.skipped, history.n_skipped)
         # What was learned is safe before anything else can go wrong.
         if output is not None:
@@ -72,6 +75,18 @@ def _check_place(output: str) -> None:
         raise PermissionError(f"{output}: may not be written.")
 
 
+def _applicable(method: str, given: dict[str, Any]) -> dict[str, Any]:
+    known = parameters.OWN[METHODS[method]]
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in known:
+            if name == "n_features_to_select":
+                raise ValueError(f"-k can't be used with --method {method}: it keeps all features.")
+            others = ", ".join(f"--{other}" for other in known if other != "n_features_to_select")
+            raise ValueError(f"--{name} can't be used with --method {method}: it has {others}.")
+    return chosen
+
+
 def _keep_parameters(model: Model, given: dict[str, Any]) -> None:
     """Let a model go on with its own parameters; what is asked of this run is how to read the data."""
     for name in ("n_passes", "shuffle", "random_state"):
@@ -82,8 +97,8 @@ def _classes(text: str | None) -> list[Any] | None:
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise ValueError(f"--classes must name two classes, as A,B. Got {text!r} instead.")
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
     try:
         return [float(name) for name in names]
     except ValueError:
@@ -104,7 +119,8 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
         "n_features": model.n_features,
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],
-        "weights": np.asarray(weights, dtype=float).tolist(),
+        # One a feature; with more than two classes, one for each class.
+        "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
         "classes": [shown(label) for label in model.classes.tolist()],
         "lines_skipped": history.n_skipped,
         "interrupted": history.interrupted,
@@ -114,7 +130,8 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
 
 def _told(report: dict[str, Any], data: str, test: str | None) -> str:
     lines = [
-        f"{data}: {report['rows']:,} rows, {report['n_features']:,} columns, classes {' and '.join(report['classes'])}",
+        f"{data}: {report['rows']:,} rows, {report['n_features']:,} columns, "
+        f"classes {told_together(report['classes'])}",
         f"kept {report['n_selected']:,} features, best first: {' '.join(report['selected'][:10])}"
         + (" …" if report["n_selected"] > 10 else ""),
         f"error while learning {report['error_while_learning']:.2%}",

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher import _core
-from thresher.cli.console import say, watched
+from thresher.cli.console import say, told_together, watched
 from thresher.files import written_whole
 from thresher.labels import shown
 from thresher.model import Model
@@ -37,7 +37,8 @@ def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accu
             labels, scores = model.predict_batch(batch)
             lines = [shown(label) for label in labels.tolist()]
             if margins:
-                lines = [f"{label}\t{score:.9g}" for label, score in zip(lines, scores.tolist(), strict=True)]
+                each = scores.reshape(len(lines), -1).tolist()
+                lines = ["\t".join([label, *(f"{s:.9g}" for s in row)]) for label, row in zip(lines, each, strict=True)]
             file.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -62,30 +63,38 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
         "columns": model.n_features,
         "ids_count_from": model.id_base,
         "selected": len(columns),
-        "intercept": model.intercept,
+        "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
         "rows_seen": counters["n_samples"],
         "rows_with_a_loss": counters["n_updates"],
         "mistakes_while_learning": counters["n_mistakes"],
         "can_go_on_learning": not model.compact,
     }
-    best = [(model.name_of(column), float(weight)) for column, weight in zip(columns.tolist(), weights, strict=True)]
+    names = [model.name_of(column) for column in columns.tolist()]
     if as_json:
-        print(json_.dumps({**about, "features": [{"feature": name, "weight": weight} for name, weight in best]}))
+        each = weights.tolist() if model.n_vectors > 1 else weights[:, 0].tolist()
+        key = "weights" if model.n_vectors > 1 else "weight"
+        features = [{"feature": name, key: weight} for name, weight in zip(names, each, strict=True)]
+        print(json_.dumps({**about, "features": features}))
         return
     console = Console()
     for name, value in about.items():
-        told = " and ".join(value) if isinstance(value, list) else value
+        told = told_together([str(item) for item in value]) if isinstance(value, list) else value
         console.print(f"{name.replace('_', ' '):24} {told}", highlight=False, markup=False)
     table = Table()
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
-    for rank, (name, weight) in enumerate(best[:n_features], start=1):
-        table.add_row(str(rank), Text(name), f"{weight:+.5f}")
+    if model.n_vectors > 1:
+        table.add_column("of class")
+    for rank, (name, row) in enumerate(zip(names[:n_features], weights, strict=False), start=1):
+        # Of many classes, the one to which the feature says most.
+        c = int(np.abs(row).argmax())
+        of_class = [about["classes"][c]] if model.n_vectors > 1 else []
+        table.add_row(str(rank), Text(name), f"{row[c]:+.5f}", *of_class)
     if n_features:
         console.print(table)
-    if len(best) > n_features > 0:
-        console.print(f"… and {len(best) - n_features:,} more (-n)", highlight=False)
+    if len(names) > n_features > 0:
+        console.print(f"… and {len(names) - n_features:,} more (-n)", highlight=False)
 
 
 def convert(stream: Stream, output: str) -> None:

@@ -20,10 +20,22 @@ class OnlineSelector(FeatureSelector):
     A subclass names its method and lists the method's parameters in `__init__`.
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    def __init__(
+        self,
+        *,
+        norm: str | None,
+        fit_intercept: bool,
+        class_weight: dict[Any, float] | str | None,
+        n_passes: int,
+        shuffle: bool,
+        random_state: int | None,
+    ) -> None:
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -36,7 +48,7 @@ class OnlineSelector(FeatureSelector):
         X : CSR matrix, array or data frame of shape (n_samples, n_features)
             A CSR matrix in canonical order is read where it lies.
         y : array of shape (n_samples,)
-            Two classes.
+            Two classes or more.
         sample_weight : array of shape (n_samples,), optional
             Rows of weight 0 are passed over.
 
@@ -64,7 +76,7 @@ class OnlineSelector(FeatureSelector):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            The two classes; needed on the first call.
+            All classes there will be; needed on the first call.
         sample_weight : array of shape (n_samples,), optional
             Rows of weight 0 are passed over.
 
@@ -88,9 +100,9 @@ class OnlineSelector(FeatureSelector):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin of each row; above 0 means `classes_[1]`.
+        """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
 
-        With norm="l2" it is the margin of the row scaled to unit length.
+        With norm="l2" it is that of the row scaled to unit length.
         """
         model = self._fitted_model()
         return model.decision_function(self._validated_rows(X))
@@ -107,15 +119,18 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def coef_(self) -> Any:
-        """Weights as a CSR matrix of one row."""
+        """Weights as a CSR matrix of one row, or of one a class if there are more than two."""
         columns, weights = self._fitted_model().members()
         order = np.argsort(columns)
-        return sp.csr_matrix((weights[order], columns[order], [0, len(columns)]), shape=(1, self.n_features_in_))
+        n_rows = weights.shape[1]
+        starts = np.arange(n_rows + 1) * len(columns)
+        ids = np.tile(columns[order], n_rows)
+        return sp.csr_matrix((weights[order].T.reshape(-1), ids, starts), shape=(n_rows, self.n_features_in_))
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept, an array of one; 0 without `fit_intercept`."""
-        return np.array([self._fitted_model().intercept])
+        """The intercept, an array of one, or of one a class; 0 without `fit_intercept`."""
+        return self._fitted_model().intercept.astype(np.float64)
 
     @property
     def n_samples_seen_(self) -> int:
@@ -164,28 +179,11 @@ class OnlineSelector(FeatureSelector):
 class SecondOrderSelector(OnlineSelector):
     """For methods that know how sure they are of each weight."""
 
-    def __init__(
-        self,
-        n_features_to_select: int | float = 100,
-        *,
-        gamma: float = 1.0,
-        norm: str | None = "l2",
-        fit_intercept: bool = False,
-        class_weight: dict[Any, float] | str | None = None,
-        n_passes: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ)."""
+        """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ).
+
+        With more than two classes, that of a class is in proportion to the probability that it beats its strongest
+        rival.
+        """
         model = self._fitted_model()
         return model.predict_proba(self._validated_rows(X))

@@ -6,11 +6,17 @@ import os
 
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
+from thresher.online.arow import AROW
 from thresher.online.base import OnlineSelector
+from thresher.online.fofs import FOFS
+from thresher.online.ogd import OGD
+from thresher.online.pet import PET
 from thresher.online.shadow_sofs import ShadowSOFS
 from thresher.online.sofs import SOFS
 
-ESTIMATORS: dict[str, type[OnlineSelector]] = {estimator._method: estimator for estimator in (SOFS, ShadowSOFS)}
+ESTIMATORS: dict[str, type[OnlineSelector]] = {
+    estimator._method: estimator for estimator in (SOFS, ShadowSOFS, PET, FOFS, AROW, OGD)
+}
 
 
 def save(model: OnlineSelector | Model, path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from thresher.online.base import SecondOrderSelector
 
 
@@ -34,11 +36,11 @@ class SOFS(SecondOrderSelector):
     ----------
     selected_ : ndarray of int64
         Columns of the selected features, best first.
-    coef_ : scipy sparse matrix of shape (1, n_features_in_)
+    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
         Weights, in CSR; nonzero in at most `n_features_to_select` columns.
-    intercept_ : ndarray of shape (1,)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The labels.
     n_samples_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
@@ -59,3 +61,26 @@ class SOFS(SecondOrderSelector):
     """
 
     _method = "sofs"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        gamma: float = 1.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            norm=norm,
+            fit_intercept=fit_intercept,
+            class_weight=class_weight,
+            n_passes=n_passes,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma

@@ -2,6 +2,8 @@
 //
 //   state  {μ, ±E}: the mean, and the precision P = 1 + E, E ≥ 0. The paper's Σ is 1/P.
 //   step   α = y·max(0, 1 − y·m)/(v + γ);   μ += α·x/P;   P += x²/γ
+//   many   with more than two classes, each has its μ and P; the true class y takes the step with α, the best wrong
+//          class r with −α, where m = s_y − s_r, v = Σ x²/P_y + Σ x²/P_r, α = max(0, 1 − m)/(v + γ)
 //
 // E ("excess") keeps the digits of small first steps and makes zero pages the start state; its sign bit marks a member.
 // It is float32: it stops growing once x²/γ < 6e-8·E, and `saturated` reports a row in which that was so for every
@@ -18,6 +20,7 @@
 
 #include "thresher/row.hpp"
 #include "thresher/simd.hpp"
+#include "thresher/step.hpp"
 
 namespace thresher {
 
@@ -31,7 +34,7 @@ class SecondOrder {
         double gamma;
     };
 
-    static Planes planes(RowBuffer& row) { return {row.plane(kMean), row.plane(kExcess)}; }
+    static Planes planes(const Row& row) { return {row.plane(kMean), row.plane(kExcess)}; }
 
     static bool is_member(const Cell& cell) { return std::signbit(cell[1]); }
     static float weight(const Cell& cell) { return cell[0]; }
@@ -39,17 +42,12 @@ class SecondOrder {
     static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
 
     // Position i of a row: is it an outsider that the row touches?
-    static bool is_outsider(RowBuffer& row, std::size_t i) {
+    static bool is_outsider(const Row& row, std::size_t i) {
         return !std::signbit(row.plane(kExcess)[i]) && row.x()[i] != 0.0f;
     }
 
-    struct Score {
-        double margin;
-        double variance;
-    };
-
     // The margin and its variance under w ~ N(μ, Σ), over members only: what `predict_proba` needs.
-    THRESHER_INLINE Score score(RowBuffer& row) const {
+    THRESHER_INLINE Score score(const Row& row, std::size_t) const {
         const float* __restrict mean = row.plane(kMean);
         const float* __restrict excess = row.plane(kExcess);
         const float* __restrict x = row.x();
@@ -63,6 +61,20 @@ class SecondOrder {
                 variance.lane[k] += static_cast<double>(seen * (seen / (1.0f + std::fabs(excess[i + k]))));
             }
         return {margin.total(), variance.total()};
+    }
+
+    // The margin alone, for learning: one of many classes.
+    THRESHER_INLINE double margin(const Row& row, std::size_t) const {
+        const float* __restrict mean = row.plane(kMean);
+        const float* __restrict excess = row.plane(kExcess);
+        const float* __restrict x = row.x();
+        LaneSum margin;
+        const std::size_t blocks = row.blocks();
+        for (std::size_t i = 0; i < blocks; i += kLanes)
+#pragma omp simd
+            for (std::size_t k = 0; k < kLanes; ++k)
+                margin.lane[k] += static_cast<double>(mean[i + k] * if_member(x[i + k], excess[i + k]));
+        return margin.total();
     }
 
   protected:
@@ -94,7 +106,7 @@ class SecondOrder {
     // m and v over the whole row, an outsider's μ counted as 0 where `members_only`; leaves x/P, the direction of the
     // step, in the gain plane.
     template <bool members_only>
-    THRESHER_INLINE static Score margin_and_variance(RowBuffer& row) {
+    THRESHER_INLINE static Score margin_and_variance(const Row& row) {
         const float* __restrict x = row.x();
         const float* __restrict mean = row.plane(kMean);
         const float* __restrict excess = row.plane(kExcess);
@@ -113,16 +125,67 @@ class SecondOrder {
         return {margin.total(), variance.total()};
     }
 
+    // What becomes of an outsider's μ: SOFS drops it unless the feature enters, ShadowSOFS learns it, and for AROW
+    // there are no outsiders.
+    enum class Outsiders { dropped, learned, none };
+
+    // μ += α·x/P and P += x²/γ over the row, x/P being in the gain plane; leaves α·x/P there, which is what an outsider
+    // whose μ is dropped would enter with. Returns how many precisions grew.
+    template <Outsiders outsiders>
+    THRESHER_INLINE static std::int32_t move(const Row& row, float alpha, float inverse_gamma) {
+        const float* __restrict x = row.x();
+        float* __restrict gain = row.plane(kGain);
+        float* __restrict mean = row.plane(kMean);
+        float* __restrict excess = row.plane(kExcess);
+        std::int32_t n_grown = 0;
+        const std::size_t blocks = row.blocks();
+#pragma omp simd reduction(+ : n_grown)
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float before = excess[i];
+            const float after = grown(before, x[i], inverse_gamma);
+            const float change = alpha * gain[i];
+            const float moved = mean[i] + change;
+            gain[i] = change;
+            mean[i] = outsiders == Outsiders::dropped ? if_member(moved, before) : moved;
+            excess[i] = marked(after, outsiders == Outsiders::none && x[i] != 0.0f ? -1.0f : before);
+            n_grown += static_cast<std::int32_t>(after != std::fabs(before));
+        }
+        return n_grown;
+    }
+
+    // The step of many classes: `up` is the true class's part of the row, `down` that of the best wrong class, `margin`
+    // the difference of their scores.
+    template <Outsiders outsiders>
+    THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
+                                        double importance) const {
+        const double loss = 1.0 - margin;
+        if (!(loss > 0.0)) return {};
+        const double gamma = gamma_for(importance);
+        const double variance = margin_and_variance<false>(up).variance + margin_and_variance<false>(down).variance;
+        const float alpha = static_cast<float>(loss / (variance + gamma));
+        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+        const float up_before = intercept_excess(up, n), down_before = intercept_excess(down, n);
+        const std::int32_t up_grown = move<outsiders>(up, alpha, inverse_gamma);
+        const std::int32_t down_grown = move<outsiders>(down, -alpha, inverse_gamma);
+        return {loss * loss, true,
+                is_saturated(up, n, up_grown, up_before) && is_saturated(down, n, down_grown, down_before)};
+    }
+
     double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
 
     // Whether not one of the n features of a row grew, though some were there to grow.
-    static bool is_saturated(RowBuffer& row, std::size_t n, std::int32_t n_grown, float intercept_before) {
-        if (n < row.size()) n_grown -= row.plane(kExcess)[n] != intercept_before;
+    static bool is_saturated(const Row& row, std::size_t n, std::int32_t n_grown, float intercept_before) {
+        if (n < row.size()) n_grown -= std::fabs(row.plane(kExcess)[n]) != std::fabs(intercept_before);
         return n_grown == 0 && any_nonzero(row.x(), n);
     }
 
-    static float intercept_excess(RowBuffer& row, std::size_t n) {
+    static float intercept_excess(const Row& row, std::size_t n) {
         return n < row.size() ? row.plane(kExcess)[n] : 0.0f;
+    }
+
+    THRESHER_INLINE static float worth(float mean, float excess) {
+        const float value = mean * mean * (1.0f + std::fabs(excess));
+        return value < kLargest ? value : kLargest;
     }
 
   private:

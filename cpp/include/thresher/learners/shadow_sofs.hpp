@@ -24,24 +24,14 @@ class ShadowSofs : public SecondOrder {
   public:
     using Members = RankedSet;
 
-    struct Step {
-        double margin;        // before the step: what `predict` would have said
-        double loss;          // the squared hinge of that
-        bool updated;         // the row had a loss
-        bool candidates;      // some outsider's rank is above the lowest member's, as far as is known
-        bool saturated;       // there was a loss, and yet float32 let no precision grow
-        bool fallen;          // the rank of some member fell below what the set watches
-        float lowest_member;  // the lowest rank of the row's members now
-    };
-
     explicit ShadowSofs(Parameters parameters) : SecondOrder(parameters) {}
 
     static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
     static Cell as_leaver(const Cell& cell) { return {cell[0], std::fabs(cell[1])}; }
 
-    THRESHER_INLINE Step step(RowBuffer& row, std::size_t n, double y, double importance, const Members& members) {
+    THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<true>(row);
-        Step done{score.margin, 0.0, false, false, false, false, kLargest};
+        Step done{score.margin};
         const double loss = 1.0 - y * score.margin;
         if (!(loss > 0.0)) return done;
         done.loss = loss * loss;
@@ -85,20 +75,19 @@ class ShadowSofs : public SecondOrder {
         return done;
     }
 
-    static float rank(RowBuffer& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
-    static Cell entrant(RowBuffer& row, std::size_t i) {
+    THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
+                                        double importance) {
+        return SecondOrder::pull_apart<Outsiders::learned>(up, down, n, margin, importance);
+    }
+
+    static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
+    static Cell entrant(const Row& row, std::size_t i) {
         return as_member({row.plane(kMean)[i], row.plane(kExcess)[i]});
     }
 
     // Position i of the row: is it a member whose rank fell below `watched` in this step?
-    static bool fell(RowBuffer& row, std::size_t i, float watched) {
+    static bool fell(const Row& row, std::size_t i, float watched) {
         return std::signbit(row.plane(kExcess)[i]) && row.plane(kRank)[i] >= watched && rank(row, i) < watched;
-    }
-
-  private:
-    THRESHER_INLINE static float worth(float mean, float excess) {
-        const float value = mean * mean * (1.0f + std::fabs(excess));
-        return value < kLargest ? value : kLargest;
     }
 };
 

@@ -22,14 +22,6 @@ class Sofs : public SecondOrder {
   public:
     using Members = TopSet;
 
-    struct Step {
-        double margin;    // before the step: what `predict` would have said
-        double loss;      // the squared hinge of that
-        bool updated;     // the row had a loss
-        bool candidates;  // some outsider's rank is above the threshold
-        bool saturated;   // there was a loss, and yet float32 let no precision grow
-    };
-
     explicit Sofs(Parameters parameters) : SecondOrder(parameters) {}
 
     static float rank(const Cell& cell) { return std::fabs(cell[1]); }
@@ -37,9 +29,9 @@ class Sofs : public SecondOrder {
 
     // One step on the row in the buffer, which has n features and maybe an intercept behind them. y is ±1, `importance`
     // the sample weight: it acts as γ/importance.
-    THRESHER_INLINE Step step(RowBuffer& row, std::size_t n, double y, double importance, const Members& members) {
+    THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<false>(row);
-        Step done{score.margin, 0.0, false, false, false};
+        Step done{score.margin};
         const double loss = 1.0 - y * score.margin;
         if (!(loss > 0.0)) return done;
         done.loss = loss * loss;
@@ -69,9 +61,15 @@ class Sofs : public SecondOrder {
         return done;
     }
 
+    THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
+                                        double importance) {
+        alpha_ = 1.0f;  // the gain planes will hold the whole change
+        return SecondOrder::pull_apart<Outsiders::dropped>(up, down, n, margin, importance);
+    }
+
     // Position i of the row that was just stepped on: its rank, and what it would be as a member.
-    static float rank(RowBuffer& row, std::size_t i) { return std::fabs(row.plane(kExcess)[i]); }
-    Cell entrant(RowBuffer& row, std::size_t i) const {
+    static float rank(const Row& row, std::size_t i) { return std::fabs(row.plane(kExcess)[i]); }
+    Cell entrant(const Row& row, std::size_t i) const {
         return as_member({alpha_ * row.plane(kGain)[i], row.plane(kExcess)[i]});
     }
 

@@ -1,0 +1,32 @@
+// The first-order learners as Python sees them.
+#include <string>
+
+#include "selectors.hpp"
+#include "thresher/learners/fofs.hpp"
+#include "thresher/learners/ogd.hpp"
+#include "thresher/learners/pet.hpp"
+
+namespace thresher::python {
+namespace {
+
+double number(const nb::dict& given, const char* name) { return nb::cast<double>(given[name]); }
+
+Loss loss(const nb::dict& given) {
+    const auto name = nb::cast<std::string>(given["loss"]);
+    if (name == "perceptron") return Loss::perceptron;
+    if (name == "hinge") return Loss::hinge;
+    throw nb::value_error("loss must be 'perceptron' or 'hinge'");
+}
+
+}  // namespace
+
+void bind_first_order(nb::module_& m) {
+    bind_learner<Pet>(m, "Pet", "ManyPet",
+                      [](const nb::dict& given) { return Pet::Parameters{number(given, "eta"), loss(given)}; });
+    bind_learner<Fofs>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
+        return Fofs::Parameters{number(given, "eta"), number(given, "lam"), loss(given)};
+    });
+    bind_learner<Ogd>(m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd::Parameters{number(given, "eta")}; });
+}
+
+}  // namespace thresher::python

@@ -1,0 +1,46 @@
+// AROW: adaptive regularisation of weights (Crammer, Kulesza, Dredze 2009), on all features: the paper's second-order
+// baseline, and what SOFS is with a budget that nothing exceeds.
+//
+//   keeps    the mean μ and the precision P of every feature; all that were touched are members
+//   on loss  the AROW step with m = Σ μx, v = Σ x²/P over the row
+//   cost     O(m) for a row of m nonzeros
+#pragma once
+
+#include <cstddef>
+
+#include "thresher/everyone.hpp"
+#include "thresher/learners/second_order.hpp"
+
+namespace thresher {
+
+class Arow : public SecondOrder {
+  public:
+    using Members = Everyone;
+
+    explicit Arow(Parameters parameters) : SecondOrder(parameters) {}
+
+    // Nobody is dropped; the rank is the order in which features are listed: what dropping one would cost (eq. 4).
+    static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
+
+    THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members&) {
+        const Score score = margin_and_variance<false>(row);
+        Step done{score.margin};
+        const double loss = 1.0 - y * score.margin;
+        if (!(loss > 0.0)) return done;
+        done.loss = loss * loss;
+        done.updated = true;
+        const double gamma = gamma_for(importance);
+        const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
+        const float intercept_before = intercept_excess(row, n);
+        const std::int32_t n_grown = move<Outsiders::none>(row, alpha, static_cast<float>(1.0 / gamma));
+        done.saturated = is_saturated(row, n, n_grown, intercept_before);
+        return done;
+    }
+
+    THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
+                                        double importance) {
+        return SecondOrder::pull_apart<Outsiders::none>(up, down, n, margin, importance);
+    }
+};
+
+}  // namespace thresher

@@ -1,0 +1,79 @@
+"""AROW: adaptive regularisation of weights, on all features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.online.base import SecondOrderSelector
+
+
+class AROW(SecondOrderSelector):
+    """Adaptive regularisation of weights, on all features.
+
+    The paper's second-order baseline: the step of SOFS without a budget. It keeps every feature that a row with a loss
+    has touched.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Regularisation of the AROW step; larger is slower and steadier. Powers of two from 2^-5 to 2^5 are worth a try.
+    norm : {"l2", None}, default="l2"
+        "l2" scales each row to unit length before anything else, in training and prediction alike.
+    fit_intercept : bool, default=False
+        Adds an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+    n_passes : int, default=1
+        How often `fit` goes over the data.
+    shuffle : bool, default=False
+        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+    random_state : int or None, default=None
+        Seed of the shuffle.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int64
+        Columns of the features that were touched, best first.
+    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        Weights, in CSR; nonzero only where a feature was touched.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_samples_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+
+    Examples
+    --------
+    >>> from thresher import AROW, datasets
+    >>> X, y = datasets.make_x1(n_samples=5_000, random_state=0)
+    >>> AROW().fit(X, y).coef_.nnz
+    20000
+
+    References
+    ----------
+    Crammer, Kulesza, Dredze. Adaptive regularization of weight vectors. NIPS 2009.
+    """
+
+    _method = "arow"
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 1.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            norm=norm,
+            fit_intercept=fit_intercept,
+            class_weight=class_weight,
+            n_passes=n_passes,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
+        self.gamma = gamma

@@ -1,0 +1,89 @@
+"""PET: perceptron with truncation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.online.base import OnlineSelector
+
+
+class PET(OnlineSelector):
+    """Perceptron with truncation.
+
+    The paper's simplest method: on a mistake the row is added to the weights, and all but the `n_features_to_select`
+    largest become 0. A row costs time in proportion to its nonzeros, whatever the number of columns.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    eta : float, default=1.0
+        The size of a step. With loss="perceptron" and no intercept it scales all weights and changes no prediction.
+    loss : {"perceptron", "hinge"}, default="perceptron"
+        Which rows are learned: those that are misjudged, or all with a margin below 1.
+    norm : {"l2", None}, default="l2"
+        "l2" scales each row to unit length before anything else, in training and prediction alike.
+    fit_intercept : bool, default=False
+        Adds an intercept, outside the budget.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+    n_passes : int, default=1
+        How often `fit` goes over the data.
+    shuffle : bool, default=False
+        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+    random_state : int or None, default=None
+        Seed of the shuffle.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int64
+        Columns of the selected features, best first.
+    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        Weights, in CSR; nonzero in at most `n_features_to_select` columns.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_samples_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+
+    Examples
+    --------
+    >>> from thresher import PET, datasets
+    >>> X, y = datasets.make_x1(n_samples=5_000, random_state=0)
+    >>> model = PET(n_features_to_select=200).fit(X, y)
+    >>> model.coef_.nnz, model.transform(X).shape
+    (200, (5000, 200))
+
+    References
+    ----------
+    Wang, Zhao, Hoi, Jin. Online feature selection and its applications. IEEE TKDE 26(3), 2014.
+    Wu, Hoi, Mei, Yu. Large-scale online feature selection for ultra-high dimensional sparse data. arXiv:1409.7794.
+    """
+
+    _method = "pet"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        eta: float = 1.0,
+        loss: str = "perceptron",
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            norm=norm,
+            fit_intercept=fit_intercept,
+            class_weight=class_weight,
+            n_passes=n_passes,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.loss = loss
