@@ -1,10 +1,11 @@
 // What it costs to keep the lowest member exact: ShadowSOFS with RankedSet and with each way that was tried beside it.
 //
-//   member_sets ROWS ROUNDS [FILE.svm]
+//   member_sets ROWS ROUNDS [FILE.svm BUDGET]…
 //
-// Learns X1 of so many rows, plain and permuted, at several budgets, and the rows of an svmlight file where one is
-// given. All sets must lead to the same members and weights, bit for bit, and to those of the library's own selector;
-// else the program says so and exits with 1. Prints one Markdown table for each run: least of several, interleaved.
+// Learns X1 of so many rows, plain and permuted, at several budgets, and the rows of svmlight files where some are
+// given, shuffled. All sets must lead to the same members and weights, bit for bit, and to those of the library's own
+// selector; else the program says so and exits with 1. Prints one Markdown table for each run: least of several,
+// interleaved.
 #include "member_sets.hpp"
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -33,7 +36,7 @@ using namespace thresher::bench;
 namespace {
 
 using Library = Selector<ShadowSofs, DenseMemory<ShadowSofs::kWidth>>;
-using Contenders = std::tuple<Shipped, RowHeap, PooledHeap, FullScan, FlatRanks, LazyHeap, Tournament, EagerHeap>;
+using Contenders = std::tuple<Shipped, PlainPool, PooledHeap, FullScan, FlatRanks, LazyHeap, Tournament, EagerHeap>;
 
 // Rows of unit length, as a user with norm=None has them.
 struct Data {
@@ -83,10 +86,17 @@ Data from_file(const std::string& path) {
     data.name = path.substr(path.find_last_of('/') + 1);
     data.name = data.name.substr(0, data.name.find('.'));
     data.n_features = rows.largest_id + 1;
-    data.starts.assign(rows.starts.data(), rows.starts.data() + rows.starts.size());
-    data.ids.assign(rows.ids.data(), rows.ids.data() + rows.ids.size());
-    data.values.assign(rows.values.data(), rows.values.data() + rows.values.size());
-    for (std::size_t r = 0; r < rows.n_rows(); ++r) data.classes.push_back(rows.labels.data()[r] > 0.0);
+    std::vector<std::size_t> order(rows.n_rows());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937_64(0));
+    data.starts.push_back(0);
+    for (const std::size_t r : order) {
+        const std::int32_t begin = rows.starts.data()[r], end = rows.starts.data()[r + 1];
+        data.ids.insert(data.ids.end(), rows.ids.data() + begin, rows.ids.data() + end);
+        data.values.insert(data.values.end(), rows.values.data() + begin, rows.values.data() + end);
+        data.starts.push_back(static_cast<std::int32_t>(data.ids.size()));
+        data.classes.push_back(rows.labels.data()[r] > 0.0);
+    }
     data.scale_rows();
     return data;
 }
@@ -115,6 +125,8 @@ constexpr double kPatience = 2.0;
 
 template <class Set>
 void measure(const Data& data, std::uint64_t budget, const auto& expected, Line& line) {
+    if constexpr (requires { Set::kLargestBudget; })
+        if (budget > Set::kLargestBudget) return;
     if (line.seconds > kPatience && line.n_looks > 0) return;
     ShadowRun<Set> learner(budget, data.n_features);
     line.name = Set::kName;
@@ -148,8 +160,9 @@ void compare(const Data& data, std::uint64_t budget, int rounds) {
                 static_cast<unsigned long long>(counted.n_swaps()));
     std::printf("| | ns a nonzero | × what ships | looks |\n|---|---|---|---|\n");
     for (const Line& line : lines)
-        std::printf("| %s | %.2f | %.2f | %.3fM |\n", line.name, line.seconds / n_nonzeros * 1e9,
-                    line.seconds / lines[0].seconds, static_cast<double>(line.n_looks) / 1e6);
+        if (line.n_looks > 0)
+            std::printf("| %s | %.2f | %.2f | %.3fM |\n", line.name, line.seconds / n_nonzeros * 1e9,
+                        line.seconds / lines[0].seconds, static_cast<double>(line.n_looks) / 1e6);
     std::printf("\n");
 }
 
@@ -157,22 +170,20 @@ void compare(const Data& data, std::uint64_t budget, int rounds) {
 
 int main(int argc, char** argv) {
     if (argc < 3) {
-        std::fprintf(stderr, "usage: member_sets ROWS ROUNDS [FILE.svm]\n");
+        std::fprintf(stderr, "usage: member_sets ROWS ROUNDS [FILE.svm BUDGET]...\n");
         return 2;
     }
     const auto n_rows = static_cast<std::size_t>(std::atoll(argv[1]));
     const int rounds = std::atoi(argv[2]);
     for (const bool permute : {false, true}) {
+        if (n_rows == 0) break;
         const Data data = x1(n_rows, permute);
         compare(data, 200, rounds);
         if (permute) continue;
         compare(data, 10, rounds);
         compare(data, 2'000, rounds);
     }
-    if (argc > 3) {
-        const Data data = from_file(argv[3]);
-        compare(data, 500, 3 * rounds);
-        compare(data, 5'000, 3 * rounds);
-    }
+    for (int k = 3; k + 1 < argc; k += 2)
+        compare(from_file(argv[k]), static_cast<std::uint64_t>(std::atoll(argv[k + 1])), rounds);
     return 0;
 }

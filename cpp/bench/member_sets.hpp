@@ -37,7 +37,7 @@ inline bool below(const Member& a, const Member& b) { return a.rank < b.rank || 
 // What ships.
 class Shipped : public RankedSet {
   public:
-    static constexpr const char* kName = "two bounds and a pool (`ranked_set.hpp`)";
+    static constexpr const char* kName = "two bounds and a pool, looked at once a row (`ranked_set.hpp`)";
     static constexpr Hears kHears = Hears::falls;
 
     Shipped(std::uint64_t budget, std::int64_t) : RankedSet(budget) {}
@@ -50,6 +50,7 @@ class FullScan {
   public:
     static constexpr const char* kName = "look at all members at each challenge";
     static constexpr Hears kHears = Hears::lowest;
+    static constexpr std::uint64_t kLargestBudget = 10'000;  // above it one waits for minutes
 
     FullScan(std::uint64_t budget, std::int64_t) : budget_(budget) {}
 
@@ -302,95 +303,77 @@ class PooledHeap {
     std::uint64_t n_looks_ = 0;
 };
 
-// RankedSet's two bounds, with a pool that remembers: ranks change between rows, not within one, so the pool's ranks
-// are looked at once for a row that challenges, and put in a heap for the row's other challenges. lower() begins a new
-// row.
-class RowHeap {
+// RankedSet's two bounds, with a pool whose ranks are looked at again for every challenge: what shipped first.
+class PlainPool {
   public:
-    static constexpr const char* kName = "two bounds and a pool that is a heap for one row";
+    static constexpr const char* kName = "two bounds and a pool, all of it looked at for each challenge";
     static constexpr Hears kHears = Hears::falls;
 
-    RowHeap(std::uint64_t budget, std::int64_t n_features)
+    PlainPool(std::uint64_t budget, std::int64_t n_features)
         : budget_(budget), slot_(static_cast<std::size_t>(n_features)) {}
 
     std::uint64_t n_looks() const { return n_looks_; }
-    float threshold() const { return members_.size() >= budget_ ? threshold_ : -1.0f; }
+    float threshold() const { return full() ? threshold_ : -1.0f; }
     float watched() const { return watched_; }
-
-    void lower(float rank) {
-        threshold_ = std::min(threshold_, rank);
-        fresh_ = false;
-    }
-
-    void fell(std::int64_t id) { pool_.push_back({0.0f, id}); }
+    void lower(float rank) { threshold_ = std::min(threshold_, rank); }
+    void fell(std::int64_t id) { pool_.push_back(id); }
 
     template <class RankOf>
     Answer offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (members_.size() < budget_) {
-            slot_[static_cast<std::size_t>(id)] = static_cast<std::uint32_t>(members_.size());
-            members_.push_back(id);
-            threshold_ = watched_ = -1.0f;
-            pool_.clear();
+        if (!full()) {
+            slot_[static_cast<std::size_t>(id)] = static_cast<std::uint32_t>(ids_.size());
+            ids_.push_back(id);
             return {true, kNobody};
         }
-        if (!fresh_) refresh(rank_of);
-        // An entry that is there twice may be of a member that has left by its twin.
-        while (!pool_.empty() && (++n_looks_, rank_of(pool_.front().id) < 0.0f)) pop();
-        if (pool_.empty()) look_at_all(rank_of);
-        const Member lowest = pool_.front();
+        const Member lowest = find_lowest(rank_of);
         threshold_ = lowest.rank;
         if (!(rank > lowest.rank)) return {false, kNobody};
         const std::uint32_t slot = slot_[static_cast<std::size_t>(lowest.id)];
         slot_[static_cast<std::size_t>(id)] = slot;
-        members_[slot] = id;
-        pop();
-        if (rank < watched_) {
-            pool_.push_back({rank, id});
-            std::push_heap(pool_.begin(), pool_.end(), above);
-        }
+        ids_[slot] = id;
+        if (rank < watched_) pool_.push_back(id);
         return {true, lowest.id};
     }
 
   private:
-    static bool above(const Member& a, const Member& b) { return below(b, a); }
-
-    void pop() {
-        std::pop_heap(pool_.begin(), pool_.end(), above);
-        pool_.pop_back();
-    }
+    bool full() const { return ids_.size() >= budget_; }
 
     template <class RankOf>
-    void refresh(RankOf rank_of) {
-        fresh_ = true;
-        if (pool_.size() > members_.size() + 64) return pool_.clear();
-        n_looks_ += pool_.size();
-        for (Member& member : pool_) member.rank = rank_of(member.id);
-        std::erase_if(pool_, [&](const Member& m) { return m.rank < 0.0f || !(m.rank < watched_); });
-        std::make_heap(pool_.begin(), pool_.end(), above);
-    }
-
-    template <class RankOf>
-    void look_at_all(RankOf rank_of) {
-        n_looks_ += members_.size();
-        for (const std::int64_t id : members_) pool_.push_back({rank_of(id), id});
-        const auto wanted = static_cast<std::size_t>(16.0 + 2.0 * std::sqrt(static_cast<double>(members_.size())));
-        watched_ = kInfinity;
-        if (wanted < pool_.size()) {
-            std::nth_element(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(wanted), pool_.end(), below);
-            watched_ = pool_[wanted].rank;
-            // Ties with the first one left out are left out too, unless nothing would remain.
-            const float least = std::min_element(pool_.begin(), pool_.end(), below)->rank;
-            if (least == watched_) watched_ = std::nextafter(watched_, kInfinity);
-            std::erase_if(pool_, [&](const Member& m) { return !(m.rank < watched_); });
+    Member find_lowest(RankOf rank_of) {
+        if (pool_.size() < ids_.size() + 64) {
+            Member lowest{kInfinity, kNobody};
+            std::size_t kept = 0;
+            n_looks_ += pool_.size();
+            for (const std::int64_t id : pool_) {
+                const Member member{rank_of(id), id};
+                if (member.rank < 0.0f || !(member.rank < watched_)) continue;
+                pool_[kept++] = id;
+                if (below(member, lowest)) lowest = member;
+            }
+            pool_.resize(kept);
+            if (lowest.id != kNobody) return lowest;
         }
-        std::make_heap(pool_.begin(), pool_.end(), above);
+        n_looks_ += ids_.size();
+        all_.clear();
+        for (const std::int64_t id : ids_) all_.push_back({rank_of(id), id});
+        const auto wanted = static_cast<std::size_t>(16.0 + 2.0 * std::sqrt(static_cast<double>(ids_.size())));
+        watched_ = kInfinity;
+        if (wanted < all_.size()) {
+            std::nth_element(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(wanted), all_.end(), below);
+            watched_ = all_[wanted].rank;
+            all_.resize(wanted);
+        }
+        pool_.clear();
+        for (const Member& member : all_)
+            if (member.rank < watched_) pool_.push_back(member.id);
+        return *std::min_element(all_.begin(), all_.end(), below);
     }
 
     std::uint64_t budget_;
-    std::vector<std::int64_t> members_;
+    std::vector<std::int64_t> ids_;
     std::vector<std::uint32_t> slot_;
-    std::vector<Member> pool_;
-    bool fresh_ = false;
+    std::vector<std::int64_t> pool_;
+    std::vector<Member> all_;
     float threshold_ = -1.0f;
     float watched_ = -1.0f;
     std::uint64_t n_looks_ = 0;
@@ -472,6 +455,7 @@ class FlatRanks {
   public:
     static constexpr const char* kName = "ranks side by side, eager, and a vector scan";
     static constexpr Hears kHears = Hears::moves;
+    static constexpr std::uint64_t kLargestBudget = 10'000;  // above it one waits for minutes
 
     FlatRanks(std::uint64_t budget, std::int64_t n_features)
         : budget_(budget), slot_(static_cast<std::size_t>(n_features)) {}
