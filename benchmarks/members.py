@@ -14,7 +14,7 @@ from pathlib import Path
 
 from thresher.datasets.registry import find
 
-ROWS, ROUNDS = 100_000, 5
+ROWS, ROUNDS = 100_000, 3
 BUDGETS = {"ccat": (500, 5_000), "news20": (1_000, 10_000, 100_000)}
 
 INTRODUCTION = """# Keeping the lowest member exact
