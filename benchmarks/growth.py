@@ -139,6 +139,7 @@ def _draw(figures: dict[str, Curves]) -> None:
         axis.set_xscale("log", base=2 if name.startswith("threads") else 10)
         axis.set_xlabel(name)
         axis.set_ylabel("seconds" if name.startswith("threads") else "ns a nonzero")
+        axis.minorticks_off()  # most of the file would be these
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False)

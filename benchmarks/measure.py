@@ -1,4 +1,4 @@
-"""How the benchmarks measure: least of several interleaved runs, so that a busy neighbour slows all alike."""
+"""How the benchmarks measure: least of several interleaved runs, against what others do on the machine."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PACKAGES = ("thresher", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "river
 
 def main() -> None:
     """Measure, print, and write what was asked for."""
-    quick = "--quick" in sys.argv
+    quick, load = "--quick" in sys.argv, os.getloadavg()[0]
     # First what runs as processes of its own, while this one is small: the peak memory of a child counts what it was
     # before it became itself. So in_memory and growth, which load much, are imported after.
     files, start = from_files.section(quick), start_up(quick)
@@ -39,7 +39,7 @@ def main() -> None:
         growth.section(quick, by_threads),
         start,
     ]
-    text = "\n".join([*_head(quick), *_bars(sections), *(line for part in sections for line in part.lines)])
+    text = "\n".join([*_head(quick, load), *_bars(sections), *(line for part in sections for line in part.lines)])
     print(text)
     if not quick:
         Path(__file__).with_name("RESULTS.md").write_text(text)
@@ -64,15 +64,17 @@ def start_up(quick: bool) -> Section:
     return Section([*lines, ""], bars)
 
 
-def _head(quick: bool) -> list[str]:
+def _head(quick: bool, load: float) -> list[str]:
     from thresher import _core
 
+    # Others at work on the machine make every wall time longer, and not all alike.
+    busy = f" **The machine was busy, with a load of {load:.1f}: read these as a rehearsal.**" if load > 0.5 else ""
     told = "A quick look; `make bench` measures in full." if quick else "Written by `make bench`; do not edit."
     return [
         "# Speed",
         "",
         f"{told} Least of several runs, interleaved; read the ratios. "
-        "[docs/performance.md](../docs/performance.md) tells where they come from.",
+        f"[docs/performance.md](../docs/performance.md) tells where they come from.{busy}",
         "",
         f"{', '.join(f'{name} {version(name)}' for name in PACKAGES)}; SIMD path {_core.simd_in_use()}; "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}.",
