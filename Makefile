@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-system lint format bench clean help
+.PHONY: demo test test-system lint format bench bench-quick bench-members clean help
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 demo: $(VENV)/.installed  ## the main job on generated data
 	@$(BIN)/thresher demo
@@ -19,6 +19,7 @@ test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Pytho
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/core-tests.log || (cat build/core-tests.log; exit 1)
 	$(BIN)/cmake --build build/core-tests
 	build/core-tests/test_core
+	build/core-tests/test_selectors
 	$(BIN)/python -m pytest
 
 test-system: $(VENV)/.installed $(VENV)/.test  ## tests that need Debian packages (installed here if you are root): clang
@@ -36,8 +37,18 @@ format: $(VENV)/.lint  ## put everything into the house style
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
-bench: $(VENV)/.installed  ## speed beside peers; rewrites benchmarks/RESULTS.md
+bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, some ten minutes; rewrites benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
+
+bench-quick: $(VENV)/.installed $(VENV)/.bench  ## the same in two minutes, on fewer rows; writes nothing
+	$(BIN)/python benchmarks/run.py --quick
+
+bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's members; rewrites benchmarks/MEMBERS.md
+	@mkdir -p build
+	$(BIN)/cmake -S . -B build/bench -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_BENCH=ON \
+	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/bench.log || (cat build/bench.log; exit 1)
+	$(BIN)/cmake --build build/bench
+	$(BIN)/python benchmarks/members.py build/bench/member_sets
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -57,6 +68,10 @@ $(VENV)/.installed: $(VENV)/.made $(CORE)
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group test
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group bench
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml

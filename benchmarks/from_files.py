@@ -1,4 +1,4 @@
-"""Training from files: text, our binary cache, and what a scikit-learn user does today."""
+"""Training from files, beside peers and the floor: text and binary caches, as whole processes."""
 
 from __future__ import annotations
 
@@ -6,87 +6,150 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from measure import PYTHON, THRESHER, process
+from measure import PYTHON, THRESHER, Bar, Cost, Section, least_process_costs, process
 
-ROUNDS = 3
+ROWS, BUDGET = 100_000, 200
 
-# What a scikit-learn user does today, with the time since the imports are done.
-PEER = """
-import json, sys, time
-import numpy as np
-from sklearn.datasets import load_svmlight_file
-from sklearn.linear_model import SGDClassifier
-started = time.perf_counter()
-X, y = load_svmlight_file(sys.argv[1], dtype=np.float32)
-X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it gives int64, which SGD refuses
-model = SGDClassifier(loss="hinge", penalty="l1", random_state=0).partial_fit(X, y, classes=np.array([-1, 1]))
-seconds = time.perf_counter() - started
-X_test, y_test = load_svmlight_file(sys.argv[2], dtype=np.float32, n_features=X.shape[1])
-X_test.indices, X_test.indptr = X_test.indices.astype(np.int32), X_test.indptr.astype(np.int32)
-kept = int(np.count_nonzero(model.coef_))
-print(json.dumps({"seconds": seconds, "accuracy": model.score(X_test, y_test), "kept": kept}))
-"""
+FLOOR = "read + look for newlines (floor)"
+OURS = "`thresher train --method sofs`, text"
+OURS_CACHED = "`thresher train --method sofs`, cache"
+VW = "Vowpal Wabbit hinge l1, text"
+VW_CACHED = "Vowpal Wabbit hinge l1, cache"
+
+# l1 is such that Vowpal Wabbit keeps about as many features as we do.
+VW_COMMAND = (PYTHON, "-m", "vowpalwabbit", "--quiet", "--loss_function", "hinge", "--l1", "3e-6")
+
+VW_CONSTANT = "116060"  # the id of its intercept
 
 # The floor: reading the bytes and looking for newlines, one thread.
-FLOOR = """
-import json, sys, time
-started = time.perf_counter()
+READ = """
+import sys
 n = 0
 with open(sys.argv[1], "rb", buffering=0) as file:
     block = bytearray(1 << 20)
     while size := file.readinto(block):
         n += block.count(b"\\n", 0, size)
-print(json.dumps({"seconds": time.perf_counter() - started, "accuracy": None, "kept": None}))
 """
 
+# What a scikit-learn user does today. Prints what loading and learning took, without the imports and the test.
+SKLEARN = """
+import json, sys, time
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import SGDClassifier
+def load(path, width=None):
+    X, y = load_svmlight_file(path, dtype=np.float32, n_features=width)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it gives int64, which SGD refuses
+    return X, y
+started = time.perf_counter()
+X, y = load(sys.argv[1])
+model = SGDClassifier(loss="hinge", penalty="l1", random_state=0).partial_fit(X, y, classes=np.array([-1, 1]))
+seconds = time.perf_counter() - started
+accuracy = model.score(*load(sys.argv[2], X.shape[1]))
+print(json.dumps({"seconds": seconds, "accuracy_on_test": accuracy, "n_selected": int(np.count_nonzero(model.coef_))}))
+"""
+SKLEARN_NAME = "`load_svmlight_file` + SGD hinge l1"
 
-def section(rows: int = 100_000) -> list[str]:
-    """Return the section of RESULTS.md."""
+
+def section(quick: bool) -> Section:
+    """Measure on X1 as text."""
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as folder:
-        text, cache, test = (str(Path(folder) / name) for name in ("x1.svm", "x1.thc", "test.svm"))
-        process(THRESHER, "synth", "x1", "-o", text, "--rows", str(rows))
-        process(THRESHER, "synth", "x1", "-o", test, "--rows", "10000", "--start", str(rows))
-        process(THRESHER, "convert", text, cache)
-        train = (THRESHER, "train", "-k", "200", "--method", "sofs", "--test", test, "--json")
-        commands = {
-            "read + count newlines (floor)": (PYTHON, "-c", FLOOR, text),
-            "`thresher train` from text": (*train, text),
-            "`thresher train --method shadow` from text": (*train, text, "--method", "shadow"),
-            "`thresher train` from text, ten times as long": (*train, *[text] * 10),
-            "`thresher train` from .thc cache": (*train, cache),
-            "`load_svmlight_file` + SGD hinge l1": (PYTHON, "-c", PEER, text, test),
-        }
-        megabytes = Path(text).stat().st_size / 1e6
-        runs = {
-            name: [process(*command) for _ in range(1 if "ten" in name else ROUNDS)]
-            for name, command in commands.items()
-        }
+        files = Files(Path(folder))
+        costs = least_process_costs(files.commands(files.train), 2 if quick else 5)
+        starts = least_process_costs(files.commands(files.tiny), 3 if quick else 5)
+        quality = files.quality()
+        megabytes = Path(files.train["svm"]).stat().st_size / 1e6
+        net = {name: costs[name].wall - starts[name].wall for name in costs}
+        if not quick:
+            costs[SKLEARN_NAME] = process(PYTHON, "-c", SKLEARN, files.train["svm"], files.test["svm"])
+            report = json.loads(costs[SKLEARN_NAME].output)
+            net[SKLEARN_NAME] = report["seconds"]
+            quality[SKLEARN_NAME] = _told(report)
     lines = [
-        f"## From files: X1, {rows:,} rows, {megabytes:.0f} MB of text",
+        f"## From files: X1, {ROWS:,} rows, {megabytes:.0f} MB of text, B = {BUDGET}",
         "",
-        f"Seconds leave out the start of the interpreter and the imports; {os.cpu_count()} cores.",
+        f"Whole processes, {os.cpu_count()} cores. Start-up is the same command on a file of ten rows.",
         "",
-        "| | seconds | MB of text a second | peak memory, MB | accuracy, held out | features |",
-        "|---|---|---|---|---|---|",
+        "| | s, start-up apart | with it | MB of text a second | CPU s | peak MB | accuracy, held out | features |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    least: dict[str, float] = {}
-    for name, several in runs.items():
-        reports = [json.loads(run.output) for run in several]
-        seconds = least[name] = min(report["seconds"] for report in reports)
-        read = megabytes * (10 if "ten" in name else 1)
-        peak = max(run.peak_megabytes for run in several)
-        accuracy = reports[0].get("accuracy_on_test", reports[0].get("accuracy"))
-        kept = reports[0].get("n_selected", reports[0].get("kept"))
-        told = f"{accuracy:.4f} | {kept}" if accuracy is not None else "– | –"
-        lines.append(f"| {name} | {seconds:.2f} | {read / seconds:,.0f} | {peak:.0f} | {told} |")
-    floor, ours, _, longer, cached, peer = least
+    for name, cost in costs.items():
+        speed = f"{net[name]:.2f} | {cost.wall:.2f} | {megabytes / net[name]:,.0f}"
+        told = quality.get(name, "– | –")
+        lines.append(f"| {name} | {speed} | {cost.cpu:.2f} | {cost.memory:.0f} | {told} |")
+    return Section([*lines, ""], _bars(costs, net, megabytes))
+
+
+def _bars(costs: dict[str, Cost], net: dict[str, float], megabytes: float) -> list[Bar]:
+    floor, ours = megabytes / net[FLOOR], megabytes / net[OURS]
+    # The bar is for a machine whose floor is 2,500 MB/s or more; on a slower one it is that share of the floor.
+    wanted = 1_000 if floor >= 2_500 else 1_000 / 2_500 * floor
     return [
-        *lines,
-        "",
-        f"Text: **{megabytes / least[ours]:,.0f} MB/s** (bar: 650), **{least[peer] / least[ours]:.0f} ×** faster than "
-        f"`load_svmlight_file` + SGD (bar: 25). Cache: {least[ours] / least[cached]:.1f} × faster than text (bar: 2). "
-        f"The floor is {megabytes / least[floor]:,.0f} MB/s. "
-        f"Ten times the length takes {least[longer] / least[ours]:.1f} × the time.",
-        "",
+        Bar("`thresher train` / VW, X1 text, start-up apart", net[OURS] / net[VW], 0.25),
+        Bar("`thresher train` / VW, X1 text, start-up included", costs[OURS].wall / costs[VW].wall, 0.4),
+        Bar("`thresher train` from X1 text", ours, wanted, " MB/s", at_least=True, note=f"floor {floor:,.0f} MB/s"),
+        Bar("`thresher train` / VW, cache, start-up apart", net[OURS_CACHED] / net[VW_CACHED], 0.5),
+        Bar("`thresher train` / VW, cache, start-up included", costs[OURS_CACHED].wall / costs[VW_CACHED].wall, 0.5),
     ]
+
+
+def _told(report: dict[str, Any]) -> str:
+    return f"{report['accuracy_on_test']:.4f} | {report['n_selected']:,}"
+
+
+class Files:
+    """X1 in every form that a contender reads: to train on, to test on, and ten rows that show what starting takes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.train = self._make("train", ROWS, 0)
+        self.test = self._make("test", 10_000, ROWS)
+        self.tiny = self._make("tiny", 10, 0)
+
+    def _make(self, name: str, rows: int, start: int) -> dict[str, str]:
+        paths = {ending: str(self.folder / f"{name}.{ending}") for ending in ("svm", "thc", "vw", "vw.cache")}
+        process(THRESHER, "synth", "x1", "-o", paths["svm"], "--rows", str(rows), "--start", str(start))
+        process(THRESHER, "convert", paths["svm"], paths["thc"])
+        with Path(paths["svm"]).open("rb") as lines, Path(paths["vw"]).open("wb") as out:
+            out.writelines(line.replace(b" ", b" | ", 1) for line in lines)
+        process(*VW_COMMAND, "-d", paths["vw"], "--cache_file", paths["vw.cache"], "-k")
+        return paths
+
+    def commands(self, data: dict[str, str]) -> dict[str, tuple[str, ...]]:
+        """Return what to run on the data."""
+        train = (THRESHER, "train", "-k", str(BUDGET), "--json", "--method")
+        # A fresh cache is used in place of the text that it was made from, which must be named all the same.
+        return {
+            FLOOR: (PYTHON, "-c", READ, data["svm"]),
+            OURS: (*train, "sofs", data["svm"]),
+            "`thresher train --method shadow`, text": (*train, "shadow", data["svm"]),
+            OURS_CACHED: (*train, "sofs", data["thc"]),
+            VW: (*VW_COMMAND, "-d", data["vw"]),
+            VW_CACHED: (*VW_COMMAND, "-d", data["vw"], "--cache_file", data["vw.cache"]),
+        }
+
+    def quality(self) -> dict[str, str]:
+        """Return accuracy on held-out rows and the number of features, from runs of their own."""
+        told = {}
+        for name, command in self.commands(self.train).items():
+            if "thresher" in name:
+                told[name] = _told(json.loads(process(*command, "--test", self.test["svm"]).output))
+            elif "Wabbit" in name:
+                told[name] = self._vw_quality(command)
+        return told
+
+    def _vw_quality(self, command: tuple[str, ...]) -> str:
+        model, weights, predicted = (str(self.folder / name) for name in ("vw.model", "vw.txt", "vw.predicted"))
+        process(*command, "-f", model)
+        # Weights that l1 has driven to 0 are still written after training; they are gone once the model was read back.
+        testing = (PYTHON, "-m", "vowpalwabbit", "--quiet", "-t", "-i", model, "-d", self.test["vw"])
+        process(*testing, "-p", predicted, "--readable_model", weights)
+        with Path(self.test["vw"]).open() as rows, Path(predicted).open() as margins:
+            pairs = zip(rows, margins, strict=True)
+            right = [(float(row.split(None, 1)[0]) > 0) == (float(margin) > 0) for row, margin in pairs]
+        # Weights come last, as id:weight; the constant is none of the features.
+        lines = Path(weights).read_text().splitlines()
+        kept = sum(line.split(":")[0].isdigit() and line.split(":")[0] != VW_CONSTANT for line in lines)
+        return f"{sum(right) / len(right):.4f} | {kept:,}"

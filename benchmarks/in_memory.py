@@ -1,61 +1,146 @@
-"""SOFS in memory beside its peers and floors."""
+"""Learning in memory, beside peers and the floor: float32 CSR of unit rows, norm=None, so that all do the same work."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
-from measure import least_seconds
+from measure import Bar, Section, least_costs
+from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 
-from thresher import SOFS, ShadowSOFS, datasets
+import thresher
+from thresher import datasets
 
-ROUNDS = 7
+FLOOR = "scipy `X @ w` (floor)"
+SGD = "scikit-learn SGD hinge l1, one `partial_fit`"
+CLASSES = np.array([-1, 1])
+RIVER_ROWS = 2_000  # it takes a row at a time, as a dict, and hundreds of times as long
 
 
-def section(permute: bool) -> list[str]:
-    """Return the table's rows for X1: unit rows, norm=None, so that all do the same work."""
-    X, y = datasets.make_x1(100_000, permute=permute)
-    X = normalize(X, copy=False)
-    X_test, y_test = datasets.make_x1(10_000, permute=permute, start=100_000)
-    X_test = normalize(X_test, copy=False)
-    w = np.zeros(X.shape[1], dtype=np.float32)
-    sofs, shadow = SOFS(200, norm=None), ShadowSOFS(200, norm=None)
-    sgd = SGDClassifier(loss="hinge", penalty="l1", random_state=0)
-
-    def sgd_one_pass() -> None:
-        nonlocal sgd
-        sgd = SGDClassifier(loss="hinge", penalty="l1", random_state=0)
-        sgd.partial_fit(X, y, classes=np.array([-1, 1]))
-
-    least = least_seconds(
-        {
-            "scipy `X @ w` (floor)": lambda: X @ w,
-            "thresher SOFS `fit`, B = 200": lambda: sofs.fit(X, y),
-            "thresher ShadowSOFS `fit`, B = 200": lambda: shadow.fit(X, y),
-            "scikit-learn SGD hinge l1, one `partial_fit`": sgd_one_pass,
-        },
-        ROUNDS,
-    )
-    floor, ours, shadows, peer = least.values()
-    quality = {
-        "thresher SOFS `fit`, B = 200": (sofs.score(X_test, y_test), len(sofs.selected_)),
-        "thresher ShadowSOFS `fit`, B = 200": (shadow.score(X_test, y_test), len(shadow.selected_)),
-        "scikit-learn SGD hinge l1, one `partial_fit`": (sgd.score(X_test, y_test), int(np.count_nonzero(sgd.coef_))),
+def x1(permute: bool, quick: bool) -> Section:
+    """Measure on X1 at B = 200."""
+    train = _unit_rows(*datasets.make_x1(100_000, permute=permute))
+    test = _unit_rows(*datasets.make_x1(10_000, permute=permute, start=100_000))
+    name = "X1, ids permuted" if permute else "X1"
+    peers: dict[str, Callable[[], Any]] = {
+        SGD: lambda: _sgd("hinge", *train),
+        "scikit-learn SGD log l1, one `partial_fit`": lambda: _sgd("log_loss", *train),
     }
+    seconds, lines = _compare(name, train, test, 200, peers, 3 if quick else 7)
+    if not quick:
+        lines += _slow_peers(train, test, seconds[FLOOR])
+    sofs = seconds["thresher SOFS"]
+    bars = [
+        Bar(f"SOFS / scikit-learn SGD hinge l1, {name}", sofs / seconds[SGD], 0.5 if permute else 0.42),
+        Bar(f"ShadowSOFS / SOFS, {name}", seconds["thresher ShadowSOFS"] / sofs, 2.0),
+    ]
+    if not permute:
+        bars.insert(0, Bar("SOFS `fit`, input checks included / scipy `X @ w`, X1", sofs / seconds[FLOOR], 2.5))
+    return Section([*lines, ""], bars)
+
+
+def ccat(quick: bool) -> Section:
+    """Measure on ccat at B = 500: few nonzeros a row, many changes of membership."""
+    try:
+        X, y = datasets.load("ccat")
+    except OSError as error:
+        return Section(["## ccat", "", f"Not measured: {error}", ""], [])
+    X, y = _unit_rows(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = (X[order[:23_000]], y[order[:23_000]]), (X[order[23_000:]], y[order[23_000:]])
+    peers: dict[str, Callable[[], Any]] = {SGD: lambda: _sgd("hinge", *train)}
+    seconds, lines = _compare("ccat", train, test, 500, peers, 10 if quick else 30)
+    ratio = seconds["thresher ShadowSOFS"] / seconds["thresher SOFS"]
+    return Section([*lines, ""], [Bar("ShadowSOFS / SOFS, ccat at B = 500", ratio, 2.0)])
+
+
+def _compare(
+    name: str, train: Any, test: Any, budget: int, peers: dict[str, Callable[[], Any]], rounds: int
+) -> tuple[dict[str, float], list[str]]:
+    (X, y), w = train, np.zeros(train[0].shape[1], dtype=np.float32)
+    fitted: dict[str, Any] = {}
+
+    def keep(who: str, fit: Callable[[], Any]) -> Callable[[], None]:
+        def run() -> None:
+            fitted[who] = fit()
+
+        return run
+
+    ours = {f"thresher {method}": _ours(method, budget, X, y) for method in ("SOFS", "ShadowSOFS")}
+    for method in ("PET", "FOFS", "AROW", "OGD"):
+        if hasattr(thresher, method):
+            ours[f"thresher {method}"] = _ours(method, budget, X, y)
+    contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}
+    contenders |= {who: keep(who, fit) for who, fit in (ours | peers).items()}
+    costs = least_costs(contenders, rounds)
     lines = [
-        f"## X1{', ids permuted' if permute else ''}: 100,000 rows, {X.nnz / 1e6:.0f}M nonzeros",
+        f"## {name}, B = {budget}: {X.shape[0]:,} rows, {X.nnz / 1e6:.1f}M nonzeros, in memory",
         "",
-        "| | ns a nonzero | × floor | accuracy, held out | features |",
-        "|---|---|---|---|---|",
+        "| | ns a nonzero | × floor | CPU s | MB beyond the data | accuracy, held out | features |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for name, seconds in least.items():
-        accuracy, features = quality.get(name, (None, None))
-        told = f"{accuracy:.4f} | {features:,}" if accuracy is not None else "– | –"
-        lines.append(f"| {name} | {seconds / X.nnz * 1e9:.2f} | {seconds / floor:.2f} | {told} |")
-    return [
-        *lines,
-        "",
-        f"SOFS / SGD: **{ours / peer:.2f}** (bar: 0.5). SOFS / floor: {ours / floor:.2f}. "
-        f"ShadowSOFS / SOFS: {shadows / ours:.2f} (bar: 2).",
-        "",
-    ]
+    for who, cost in costs.items():
+        figures = f"{cost.wall / X.nnz * 1e9:.2f} | {cost.wall / costs[FLOOR].wall:.2f} | {cost.cpu:.2f}"
+        lines.append(f"| {who} | {figures} | {cost.memory:.0f} | {_quality(fitted.get(who), test)} |")
+    return {who: cost.wall for who, cost in costs.items()}, lines
+
+
+def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
+    """Measure peers that take too long for several rounds, or for all rows."""
+    (X, y), fitted = train, {}
+
+    def svm() -> None:
+        fitted["svm"] = LinearSVC(penalty="l1", dual=False, C=0.1).fit(X, y)
+
+    def river() -> None:
+        for row, label in zip(rows, labels, strict=True):
+            model.learn_one(row, label)
+
+    rows, labels = _dicts(X, RIVER_ROWS), (y[:RIVER_ROWS] > 0).tolist()
+    model = linear_model.LogisticRegression(optim.SGD(1.0), l1=1e-3)
+    costs = least_costs({"svm": svm, "river": river}, 1)
+    named = {
+        "svm": ("scikit-learn `LinearSVC(penalty='l1', C=0.1)`, until it converges", X.nnz),
+        "river": (f"river logistic l1, `learn_one`, the first {RIVER_ROWS:,} rows", int(X.indptr[RIVER_ROWS])),
+    }
+    held_out = _dicts(test[0], RIVER_ROWS)
+    right = np.mean([model.predict_one(row) for row in held_out] == (test[1][:RIVER_ROWS] > 0))
+    kept = sum(weight != 0 for weight in model.weights.values())
+    quality = {"svm": _quality(fitted["svm"], test), "river": f"{right:.4f} | {kept:,}"}
+    lines = []
+    for who, (name, nonzeros) in named.items():
+        cost = costs[who]
+        figures = f"{cost.wall / nonzeros * 1e9:.2f} | {cost.wall / nonzeros / (floor / X.nnz):.2f} | {cost.cpu:.2f}"
+        lines.append(f"| {name} | {figures} | {cost.memory:.0f} | {quality[who]} |")
+    return lines
+
+
+def _ours(method: str, budget: int, X: Any, y: Any) -> Callable[[], Any]:
+    estimator = getattr(thresher, method)
+    parameters = {} if method in ("AROW", "OGD") else {"n_features_to_select": budget}
+    return lambda: estimator(norm=None, **parameters).fit(X, y)
+
+
+def _sgd(loss: str, X: Any, y: Any) -> SGDClassifier:
+    return SGDClassifier(loss=loss, penalty="l1", random_state=0).partial_fit(X, y, classes=np.unique(y))
+
+
+def _quality(model: Any, test: Any) -> str:
+    if model is None:
+        return "– | –"
+    coef = model.coef_
+    kept = coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)
+    return f"{model.score(*test):.4f} | {kept:,}"
+
+
+def _unit_rows(X: Any, y: Any) -> tuple[Any, Any]:
+    return normalize(X, copy=False), y
+
+
+def _dicts(X: Any, n: int) -> list[dict[int, float]]:
+    bounds = zip(X.indptr[:n], X.indptr[1 : n + 1], strict=True)
+    return [dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)) for a, b in bounds]

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: least of several interleaved runs, so that a busy neighbour slows all alike."""
+"""How the benchmarks measure: least of several interleaved runs, against what others do on the machine."""
 
 from __future__ import annotations
 
@@ -14,34 +14,101 @@ PYTHON = sys.executable
 THRESHER = str(Path(PYTHON).with_name("thresher"))
 
 
-def least_seconds(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Run all contenders in turn, several times, and return each one's least wall time."""
-    least = dict.fromkeys(contenders, float("inf"))
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            started = time.perf_counter()
-            run()
-            least[name] = min(least[name], time.perf_counter() - started)
-    return least
+@dataclass
+class Cost:
+    """What a run took, at the least: wall and CPU seconds, and peak memory in MB."""
+
+    wall: float = float("inf")
+    cpu: float = float("inf")
+    memory: float = float("inf")
+    output: str = ""
+
+    def or_less(self, other: Cost) -> Cost:
+        """Return the least of both, each figure for itself, and the output of the later one."""
+        return Cost(min(self.wall, other.wall), min(self.cpu, other.cpu), min(self.memory, other.memory), other.output)
 
 
 @dataclass
-class Run:
-    """What a process took."""
+class Bar:
+    """A figure that we hold ourselves to."""
 
-    seconds: float
-    peak_megabytes: float
-    output: str
+    what: str
+    value: float
+    limit: float
+    unit: str = ""
+    at_least: bool = False
+    note: str = ""
+
+    def row(self) -> str:
+        """Return the line of the table of bars."""
+        met = self.value >= self.limit if self.at_least else self.value <= self.limit
+        verdict = "met" if met else f"**missed by {100 * abs(self.value / self.limit - 1):.1f} %**"
+        what = f"{self.what} ({self.note})" if self.note else self.what
+        limit = f"{'≥' if self.at_least else '≤'} {_shown(self.limit)}{self.unit}"
+        return f"| {what} | {limit} | {_shown(self.value)}{self.unit} | {verdict} |"
 
 
-def process(*command: str) -> Run:
-    """Run a command and measure its wall time and peak memory."""
+@dataclass
+class Section:
+    """A part of RESULTS.md, and the bars that it measured."""
+
+    lines: list[str]
+    bars: list[Bar]
+
+
+def least_costs(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, Cost]:
+    """Run all contenders in turn in this process, several times; memory is what a run adds to what was there."""
+    least = {name: Cost() for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            before = _reset_peak()
+            cpu, wall = time.process_time(), time.perf_counter()
+            run()
+            cost = Cost(time.perf_counter() - wall, time.process_time() - cpu)
+            cost.memory = _status_megabytes("VmHWM") - before
+            least[name] = least[name].or_less(cost)
+    return least
+
+
+def least_process_costs(commands: dict[str, tuple[str, ...]], rounds: int) -> dict[str, Cost]:
+    """Run all commands in turn, several times."""
+    least = {name: Cost() for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            least[name] = least[name].or_less(process(*command))
+    return least
+
+
+def process(*command: str) -> Cost:
+    """Run a command; what it takes includes its start."""
     started = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed")
-    return Run(time.perf_counter() - started, usage.ru_maxrss / 1024, output)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
+
+
+def _reset_peak() -> float:
+    """Make the peak start again from what is in use now, and return that in MB."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return float("nan")  # not Linux: the table will say so
+    return _status_megabytes("VmRSS")
+
+
+def _status_megabytes(name: str) -> float:
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return float("nan")
+    return float(status.split(f"{name}:")[1].split()[0]) / 1024
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -260,12 +260,14 @@ class ManySelector {
 
     void tell_of_members(std::size_t n) {
         const float watched = members_.watched();
+        float lowest = std::numeric_limits<float>::max();
         for (std::size_t i = 0; i < n; ++i) {
             if (!is_member_at(i)) continue;
             const float rank = rank_at(i);
-            members_.lower(rank);
+            lowest = std::min(lowest, rank);
             if (rank < watched && ranks_before_[i] >= watched) members_.fell(id_at(i));
         }
+        members_.lower(lowest);
     }
 
     std::int64_t id_at(std::size_t i) const { return keys_[i] / static_cast<std::int64_t>(n_classes_); }

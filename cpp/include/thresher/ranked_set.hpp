@@ -7,9 +7,10 @@
 //   watched()    every member whose rank is below it is in a short list, the pool
 //
 // A row whose members fall below the threshold lowers it: O(1). A member that falls below `watched` goes into the pool:
-// O(1). When an outsider challenges, the lowest member is the lowest of the pool, found by looking at all of it, and
-// the threshold is exact again. When the pool has run dry, all members are looked at once, and the lowest √B or so of
-// them are the new pool.
+// O(1). Ranks change between rows, not within one, so the ranks of the pool are looked at once for a row that
+// challenges; they then lie side by side, with the least of each block of 64, and each of the row's challenges is a
+// short scan. When the pool has run dry, all members are looked at once, and the lowest of them are the new pool.
+// docs/performance.md has what else was tried.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thresher/top_set.hpp"
@@ -41,8 +43,11 @@ class RankedSet {
     float threshold() const { return full() ? threshold_ : -1.0f; }
     float watched() const { return watched_; }
 
-    // Some member's rank is now `rank`.
-    void lower(float rank) { threshold_ = std::min(threshold_, rank); }
+    // A row has changed ranks; the lowest of its members is now at `rank`. Comes before the row's offers.
+    void lower(float rank) {
+        threshold_ = std::min(threshold_, rank);
+        fresh_ = false;
+    }
 
     // A member's rank has fallen below `watched`. It may be in the pool already; twice does no harm.
     void fell(std::int64_t id) { pool_.push_back(id); }
@@ -54,15 +59,19 @@ class RankedSet {
             add(id, rank);
             return {true, kNobody};
         }
-        const Member lowest = find_lowest(rank_of);
-        threshold_ = lowest.rank;
-        if (!(rank > lowest.rank)) return {false, kNobody};
-        const std::size_t slot = slot_of_.at(lowest.id);
-        slot_of_.erase(lowest.id);
-        slot_of_[id] = slot;
-        members_[slot].id = id;
-        if (rank < watched_) pool_.push_back(id);
-        return {true, lowest.id};
+        if (!fresh_) refresh(rank_of);
+        const std::size_t place = find_lowest(rank_of);
+        const std::int64_t lowest = pool_[place];
+        threshold_ = ranks_[place];
+        if (!(rank > threshold_)) return {false, kNobody};
+        ++n_swaps_;
+        auto slot = slot_of_.extract(lowest);
+        members_[slot.mapped()].id = id;
+        slot.key() = id;
+        slot_of_.insert(std::move(slot));
+        pool_[place] = id;
+        set_rank(place, rank < watched_ ? rank : kVoid);
+        return {true, lowest};
     }
 
     void add(std::int64_t id, float rank) {
@@ -73,58 +82,145 @@ class RankedSet {
 
     // Nothing is known of the ranks until someone looks.
     void forget_ranks() {
-        threshold_ = -1.0f;
-        watched_ = -1.0f;
+        threshold_ = watched_ = -1.0f;
+        fresh_ = false;
         pool_.clear();
     }
 
   private:
-    static bool below(const Member& a, const Member& b) { return a.rank < b.rank || (a.rank == b.rank && a.id > b.id); }
+    // Looks at the pool, and lets go of leavers and of those that have risen; should one fall again, we will hear of
+    // it.
+    template <class RankOf>
+    void refresh(RankOf rank_of) {
+        fresh_ = true;
+        ++n_refreshes_;
+        // A pool that has grown long is dearer than looking at all of the members.
+        if (pool_.size() > members_.size() + kBlock) pool_.clear();
+        n_looks_ += pool_.size();
+        ranks_.resize(pool_.size());
+        std::size_t kept = 0;
+        for (const std::int64_t id : pool_) {
+            const float rank = rank_of(id);
+            pool_[kept] = id;
+            ranks_[kept] = rank;
+            kept += static_cast<std::size_t>((rank >= 0.0f) & (rank < watched_));
+        }
+        pool_.resize(kept);
+        ranks_.resize(kept);
+        if (kept > 2 * wanted_in_pool()) shorten();
+        divide();
+    }
+
+    // The place in the pool of the lowest member: the smallest rank, then the largest id.
+    template <class RankOf>
+    std::size_t find_lowest(RankOf rank_of) {
+        for (;;) {
+            const float least = least_of(least_in_block_.data(), least_in_block_.size());
+            if (least == kVoid) {
+                look_at_all(rank_of);
+                continue;
+            }
+            std::size_t lowest = pool_.size();
+            for (std::size_t block = 0; block < least_in_block_.size(); ++block) {
+                if (least_in_block_[block] != least) continue;
+                const std::size_t place = lowest_in_block_[block];
+                if (lowest == pool_.size() || pool_[place] > pool_[lowest]) lowest = place;
+            }
+            ++n_looks_;
+            if (rank_of(pool_[lowest]) >= 0.0f) return lowest;
+            set_rank(lowest, kVoid);  // it was there twice, and has left by its twin
+        }
+    }
 
     template <class RankOf>
-    Member find_lowest(RankOf rank_of) {
-        // A pool that has grown long is dearer than looking at all of the members.
-        if (pool_.size() < members_.size() + 64) {
-            Member lowest{std::numeric_limits<float>::infinity(), kNobody};
+    void look_at_all(RankOf rank_of) {
+        n_looks_ += members_.size();
+        pool_.clear();
+        ranks_.clear();
+        for (const Member& member : members_) {
+            pool_.push_back(member.id);
+            ranks_.push_back(rank_of(member.id));
+        }
+        watched_ = kVoid;
+        shorten();
+        divide();
+    }
+
+    // With p in the pool, a row that challenges costs p looks, and each of its s swaps B/p for the next look at all: p
+    // is best near √(sB), and a bit longer, because a look at all has its cut to find.
+    std::size_t wanted_in_pool() const {
+        const double swaps_a_row = static_cast<double>(n_swaps_ + 1) / static_cast<double>(n_refreshes_);
+        return static_cast<std::size_t>(16.0 + std::sqrt(3.0 * swaps_a_row * static_cast<double>(members_.size())));
+    }
+
+    // Keeps the lowest of the pool, as many as are wanted, and watches for those only.
+    void shorten() {
+        if (const std::size_t wanted = wanted_in_pool(); wanted < pool_.size()) {
+            ordered_ = ranks_;
+            const auto cut = ordered_.begin() + static_cast<std::ptrdiff_t>(wanted);
+            std::nth_element(ordered_.begin(), cut, ordered_.end());
+            // Those that tie with the first one left out are left out too, unless nobody would be in.
+            watched_ = *cut;
+            if (*std::min_element(ordered_.begin(), cut) == watched_) watched_ = std::nextafter(watched_, kVoid);
             std::size_t kept = 0;
-            n_looks_ += pool_.size();
-            for (const std::int64_t id : pool_) {
-                const Member member{rank_of(id), id};
-                // A leaver, or one that has risen; should that fall again, we will hear of it.
-                if (member.rank < 0.0f || !(member.rank < watched_)) continue;
-                pool_[kept++] = id;
-                if (below(member, lowest)) lowest = member;
+            for (std::size_t k = 0; k < pool_.size(); ++k) {
+                pool_[kept] = pool_[k];
+                ranks_[kept] = ranks_[k];
+                kept += static_cast<std::size_t>(ranks_[k] < watched_);
             }
             pool_.resize(kept);
-            if (lowest.id != kNobody) return lowest;
+            ranks_.resize(kept);
         }
-        n_looks_ += members_.size();
-        for (Member& member : members_) scratch_.push_back({rank_of(member.id), member.id});
-        const auto wanted = static_cast<std::size_t>(16.0 + 2.0 * std::sqrt(static_cast<double>(members_.size())));
-        pool_.clear();
-        if (wanted < scratch_.size()) {
-            std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(wanted), scratch_.end(),
-                             below);
-            watched_ = scratch_[wanted].rank;
-            scratch_.resize(wanted);
-        } else {
-            watched_ = std::numeric_limits<float>::infinity();
-        }
-        const Member lowest = *std::min_element(scratch_.begin(), scratch_.end(), below);
-        for (const Member& member : scratch_)
-            if (member.rank < watched_) pool_.push_back(member.id);
-        scratch_.clear();
-        return lowest;
+        // Early rows swap much, later ones little: what is long ago counts less and less.
+        n_swaps_ /= 2;
+        n_refreshes_ = std::max<std::uint64_t>(1, n_refreshes_ / 2);
     }
+
+    void set_rank(std::size_t place, float rank) {
+        ranks_[place] = rank;
+        look_at_block(place / kBlock);
+    }
+
+    void divide() {
+        least_in_block_.resize((pool_.size() + kBlock - 1) / kBlock);
+        lowest_in_block_.resize(least_in_block_.size());
+        for (std::size_t block = 0; block < least_in_block_.size(); ++block) look_at_block(block);
+    }
+
+    void look_at_block(std::size_t block) {
+        const std::size_t begin = block * kBlock, end = std::min(pool_.size(), begin + kBlock);
+        const float least = least_of(ranks_.data() + begin, end - begin);
+        std::size_t lowest = end;
+        for (std::size_t k = begin; k < end; ++k)
+            if (ranks_[k] == least && (lowest == end || pool_[k] > pool_[lowest])) lowest = k;
+        least_in_block_[block] = least;
+        lowest_in_block_[block] = lowest;
+    }
+
+    static float least_of(const float* ranks, std::size_t n) {
+        float least = kVoid;
+#pragma omp simd reduction(min : least)
+        for (std::size_t k = 0; k < n; ++k) least = least < ranks[k] ? least : ranks[k];
+        return least;
+    }
+
+    static constexpr float kVoid = std::numeric_limits<float>::infinity();  // above every rank
+    static constexpr std::size_t kBlock = 64;
 
     std::uint64_t budget_;
     std::vector<Member> members_;  // in no order, their ranks out of date
     std::unordered_map<std::int64_t, std::size_t> slot_of_;
     std::vector<std::int64_t> pool_;
-    std::vector<Member> scratch_;
+    std::vector<float> ranks_;  // of the pool, if fresh; kVoid in a place that no longer counts
+    std::vector<float> least_in_block_;
+    std::vector<std::size_t> lowest_in_block_;  // the place of that rank, of the largest id where several tie
+    std::vector<float> ordered_;
+    bool fresh_ = false;
     float threshold_ = -1.0f;
     float watched_ = -1.0f;
     std::uint64_t n_looks_ = 0;
+    std::uint64_t n_swaps_ = 0;      // of late
+    std::uint64_t n_refreshes_ = 0;  // of late: rows that challenged
 };
 
 }  // namespace thresher

@@ -1,0 +1,146 @@
+"""How the cost grows: with the number of columns, the budget, the nonzeros of a row, and the threads that parse."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from measure import THRESHER, Bar, Section, least_costs, least_process_costs, process
+from sklearn.preprocessing import normalize
+
+from thresher import SOFS, ShadowSOFS, datasets
+
+METHODS = {"SOFS": SOFS, "ShadowSOFS": ShadowSOFS}
+PLOT = Path(__file__).with_name("growth.svg")
+
+Curves = dict[str, dict[float, float]]  # the cost at each point, for each method
+
+
+def section(quick: bool, by_threads: dict[float, float]) -> Section:
+    """Measure, and draw growth.svg unless quick; `by_threads` was measured while this process was small."""
+    by_columns, by_budget = columns(quick), budgets(quick)
+    curves = {
+        "columns, the same rows spread out": by_columns,
+        "budget B, news20": by_budget,
+        "nonzeros a row": nonzeros(quick),
+        "threads that parse, from text": {"SOFS": by_threads},
+    }
+    lines = ["## Growth", ""]
+    for name, curve in curves.items():
+        lines += _table(name, "s" if name.startswith("threads") else "ns a nonzero", curve)
+    if not quick:
+        _draw(curves)
+        lines += ["![Four plots of these figures](growth.svg)", ""]
+    sofs = by_columns["SOFS"]
+    bars = [Bar("SOFS at 1e8 columns / at 1e4, the same rows with ids spread out", sofs[1e8] / sofs[1e4], 8.0)]
+    if by_budget:
+        sofs = by_budget["SOFS"]
+        bars.append(Bar("SOFS at B = 1e5 / at B = 100, news20", sofs[1e5] / sofs[100], 2.0))
+    return Section(lines, bars)
+
+
+def columns(quick: bool) -> Curves:
+    """Learn the same rows with their ids spread over ever more columns, in the same order."""
+    X, y = _unit_rows(*datasets.make_x1(30_000 if quick else 100_000, n_features=10_000))
+    curves: Curves = {name: {} for name in METHODS}
+    for width in (1e4, 1e8) if quick else (1e4, 1e5, 1e6, 1e7, 1e8, 1e9):
+        places = _spread(10_000, int(width))
+        spread = sp.csr_matrix((X.data, places[X.indices], X.indptr), shape=(X.shape[0], int(width)))
+        spread.has_canonical_format = True
+        _add_point(curves, width, spread, y, 200, 2 if quick else 3)
+    return curves
+
+
+def budgets(quick: bool) -> Curves:
+    """Learn news20 at ever larger budgets."""
+    try:
+        X, y = datasets.load("news20")
+    except OSError:
+        return {}
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = _unit_rows(X[order], y[order])
+    curves: Curves = {name: {} for name in METHODS}
+    for budget in (100, 1e5) if quick else (10, 100, 1e3, 1e4, 1e5, 1e6):
+        _add_point(curves, budget, X, y, int(budget), 3 if quick else 5)
+    return curves
+
+
+def nonzeros(quick: bool) -> Curves:
+    """Learn rows of ever more nonzeros, as many in all each time."""
+    curves: Curves = {name: {} for name in METHODS}
+    for size in (100, 1_000) if quick else (10, 30, 100, 300, 1_000, 3_000, 10_000):
+        rows, informative = 20_000_000 // size, size // 3
+        X, y = datasets.make_x1(rows, n_informative=informative, n_noise=size - informative)
+        _add_point(curves, size, *_unit_rows(X, y), 200, 2 if quick else 3)
+    return curves
+
+
+def threads(quick: bool) -> dict[float, float]:
+    """Train from text with one thread that parses, two, four … up to twice the cores."""
+    counts = [2**power for power in range((os.cpu_count() or 1).bit_length() + 1)]
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as folder:
+        text = str(Path(folder) / "x1.svm")
+        process(THRESHER, "synth", "x1", "-o", text, "--rows", "20000" if quick else "50000")
+        command = (THRESHER, "train", text, "-k", "200", "--method", "sofs", "--json", "--threads")
+        costs = least_process_costs({str(count): (*command, str(count)) for count in counts}, 3)
+    return {count: json.loads(costs[str(count)].output)["seconds"] for count in counts}
+
+
+def _add_point(curves: Curves, at: float, X: Any, y: Any, budget: int, rounds: int) -> None:
+    def fit(method: Any) -> Any:
+        return lambda: method(budget, norm=None).fit(X, y)
+
+    for name, cost in least_costs({name: fit(method) for name, method in METHODS.items()}, rounds).items():
+        curves[name][at] = cost.wall / X.nnz * 1e9
+
+
+def _spread(n: int, width: int) -> Any:
+    """Return n places among `width`, ascending: one at random in each of n equal parts."""
+    part = width // n
+    return (np.arange(n) * part + np.random.default_rng(0).integers(0, part, n)).astype(np.int32)
+
+
+def _unit_rows(X: Any, y: Any) -> tuple[Any, Any]:
+    return normalize(X, copy=False), y
+
+
+def _table(name: str, unit: str, curves: Curves) -> list[str]:
+    if not curves:
+        return [f"Against {name}: not measured, the data are not here.", ""]
+    points = list(next(iter(curves.values())))
+    lines = [f"| {unit}, against {name} | {' | '.join(_short(point) for point in points)} |"]
+    lines.append("|---" * (len(points) + 1) + "|")
+    for method, curve in curves.items():
+        lines.append(f"| {method} | {' | '.join(f'{curve[point]:.2f}' for point in points)} |")
+    return [*lines, ""]
+
+
+def _short(point: float) -> str:
+    return f"{point:,.0f}" if point < 1e5 else f"{point:.0e}".replace("e+0", "e")
+
+
+def _draw(figures: dict[str, Curves]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    # Text as text and ids from a fixed salt: a small file that changes only where the figures do.
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.size": 9})
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5.5), layout="constrained")
+    for axis, (name, curves) in zip(axes.flat, figures.items(), strict=True):
+        for method, curve in curves.items():
+            axis.plot(list(curve), list(curve.values()), "o-", label=method, markersize=4)
+        axis.set_xscale("log", base=2 if name.startswith("threads") else 10)
+        axis.set_xlabel(name)
+        axis.set_ylabel("seconds" if name.startswith("threads") else "ns a nonzero")
+        axis.minorticks_off()  # most of the file would be these
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False)
+    figure.savefig(PLOT, metadata={"Date": None})

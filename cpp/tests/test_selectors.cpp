@@ -1,0 +1,109 @@
+// Every selector under the sanitizers: the same bits on every SIMD path, under every compiler, and through a saved
+// state.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "check.hpp"
+#include "thresher/learners/arow.hpp"
+#include "thresher/learners/fofs.hpp"
+#include "thresher/learners/ogd.hpp"
+#include "thresher/learners/pet.hpp"
+#include "thresher/learners/shadow_sofs.hpp"
+#include "thresher/learners/sofs.hpp"
+#include "thresher/many_selector.hpp"
+#include "thresher/memory/dense.hpp"
+#include "thresher/selector.hpp"
+#include "thresher/synth.hpp"
+
+using namespace thresher;
+
+namespace {
+
+struct Rows {
+    std::vector<std::int64_t> starts, ids;
+    std::vector<float> values;
+    std::vector<std::int32_t> classes;
+
+    // The paper's synthetic rows; with three classes, every fifth row of the second is of the third.
+    Rows(std::size_t n, std::size_t n_classes) {
+        const Synth synth({1000, 40, 37, 5, true, 3});
+        std::vector<std::int32_t> narrow(n * synth.row_size());
+        std::vector<std::int64_t> labels(n);
+        values.resize(narrow.size());
+        synth.rows(0, n, narrow.data(), values.data(), labels.data());
+        ids.assign(narrow.begin(), narrow.end());
+        for (std::size_t r = 0; r <= n; ++r) starts.push_back(static_cast<std::int64_t>(r * synth.row_size()));
+        for (std::size_t r = 0; r < n; ++r)
+            classes.push_back(labels[r] > 0 ? (n_classes > 2 && r % 5 == 0 ? 2 : 1) : 0);
+    }
+    std::size_t n() const { return classes.size(); }
+    CsrBatch<std::int64_t> batch() const { return {starts.data(), ids.data(), {values.data(), nullptr}, n()}; }
+};
+
+template <class S>
+auto trained(Simd simd, bool in_two_halves, std::size_t n_classes, const typename S::Learner::Parameters& parameters) {
+    const Rows rows(400, n_classes);
+    const typename S::Options options{50, {Norm::l2, true}, parameters};
+    simd_choice() = simd;
+    S selector(n_classes, options);
+    Lesson lesson{rows.classes.data()};
+    lesson.end = in_two_halves ? rows.n() / 2 : rows.n();
+    CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    if (!in_two_halves) return selector.state();
+    // As a model that was written to disk in between.
+    S second(n_classes, options);
+    second.restore(selector.state());
+    lesson.begin = lesson.end, lesson.end = rows.n();
+    CHECK(second.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    return second.state();
+}
+
+// FNV-1a over all that learning depends on.
+template <class Cell>
+std::uint64_t digest(const State<Cell>& state) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    auto add = [&](const void* data, std::size_t bytes) {
+        for (std::size_t i = 0; i < bytes; ++i)
+            hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
+    };
+    add(state.keys.data(), state.keys.size() * sizeof(std::int64_t));
+    add(state.cells.data(), state.cells.size() * sizeof(Cell));
+    add(state.intercept.data(), state.intercept.size() * sizeof(Cell));
+    add(&state.counters, sizeof(state.counters));
+    add(state.scalars.data(), state.scalars.size() * sizeof(double));
+    return hash;
+}
+
+template <class S>
+void gives_the_same_bits(const char* name, std::size_t n_classes, const typename S::Learner::Parameters& parameters,
+                         std::uint64_t expected) {
+    const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters));
+    for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+        if (simd > best_simd()) continue;
+        CHECK(digest(trained<S>(simd, false, n_classes, parameters)) == scalar);
+        CHECK(digest(trained<S>(simd, true, n_classes, parameters)) == scalar);
+    }
+    std::printf("%-10s of %zu classes: %016llx\n", name, n_classes, static_cast<unsigned long long>(scalar));
+    CHECK(scalar == expected);
+}
+
+template <class Learner>
+void both(const char* name, const typename Learner::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
+    using Memory = DenseMemory<Learner::kWidth>;
+    gives_the_same_bits<Selector<Learner, Memory>>(name, 2, parameters, two);
+    gives_the_same_bits<ManySelector<Learner, Memory>>(name, 3, parameters, many);
+}
+
+}  // namespace
+
+int main() {
+    both<Sofs>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
+    both<ShadowSofs>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
+    both<Arow>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0x7284894ba270af84u);
+    both<Pet>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+    both<Fofs>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+    both<Ogd>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u);
+    std::printf("every selector gives the bits it should\n");
+    return 0;
+}
