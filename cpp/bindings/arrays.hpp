@@ -126,5 +126,6 @@ inline Norm norm_by_name(const std::string& name) {
 void bind_selectors(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_batch(nb::module_& m);
 
 }  // namespace thresher::python

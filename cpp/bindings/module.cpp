@@ -68,4 +68,5 @@ NB_MODULE(_core, m) {
     bind_selectors(m);
     bind_readers(m);
     bind_data(m);
+    bind_batch(m);
 }

@@ -1,0 +1,5 @@
+"""The batch methods that the paper compares with: scikit-learn classifiers and selectors that hold all rows at once."""
+
+from thresher.batch.mrmr import MRMR
+
+__all__ = ["MRMR"]
