@@ -126,6 +126,7 @@ BATCH: Mapping[str, Mapping[str, Parameter]] = {
         **_SEED,
         **_OF_ALL_BATCH,
     },
+    "l1svm": {"max_iter": Parameter(20_000, (Whole(1),)), **_SEED, **_OF_ALL_BATCH},
 }
 
 

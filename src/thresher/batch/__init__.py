@@ -1,5 +1,6 @@
 """The batch methods that the paper compares with: scikit-learn classifiers and selectors that hold all rows at once."""
 
+from thresher.batch.l1svm import L1SVM
 from thresher.batch.mrmr import MRMR
 
-__all__ = ["MRMR"]
+__all__ = ["L1SVM", "MRMR"]

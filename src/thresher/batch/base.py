@@ -141,6 +141,12 @@ class BatchSelector(FeatureSelector):
         return self.norm or "none"
 
 
+def signs(problem: Problem) -> Floats:
+    """Return y as ±1, a column for two classes; with more, a column for each class against the rest."""
+    of_class = np.arange(problem.n_classes) if problem.n_classes > 2 else np.array([1])
+    return np.where(problem.codes[:, np.newaxis] == of_class, 1.0, -1.0)
+
+
 def by_size(columns: Columns, weights: Floats, intercept: Floats) -> Selection:
     """Return a selection ordered by the size of the weights, without the columns whose weights are zero."""
     size = np.sqrt(np.square(weights).sum(axis=0))
