@@ -27,10 +27,10 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import L1SVM, MRMR, parameters
+from thresher import FGM, L1SVM, MRMR, parameters
 from thresher.batch import base, memory
 
-ESTIMATORS = [MRMR, L1SVM]
+ESTIMATORS = [MRMR, L1SVM, FGM]
 ROOT = Path(__file__).parents[1]
 
 
@@ -293,7 +293,11 @@ def test_there_is_memory():
 
 
 # Each of these fits goes on for much longer than the second after which it is interrupted.
-LONG_FITS = {"MRMR": "MRMR(2_000, progress=True)", "L1SVM": "L1SVM(2_000, progress=True)"}
+LONG_FITS = {
+    "MRMR": "MRMR(2_000, progress=True)",
+    "L1SVM": "L1SVM(2_000, progress=True)",
+    "FGM": "FGM(2_000, group_size=20, tol=1e-9, progress=True)",
+}
 LONG_FIT = """
 from thresher import {name}, datasets
 X, y = datasets.make_x1(20_000)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thresher import datasets
-    from thresher.batch import L1SVM, MRMR
+    from thresher.batch import FGM, L1SVM, MRMR
     from thresher.online import SOFS, ShadowSOFS, load, save
     from thresher.streams import open_stream
     from thresher.training import train
 
-__all__ = ["L1SVM", "MRMR", "SOFS", "ShadowSOFS", "datasets", "load", "open_stream", "save", "train"]
+__all__ = ["FGM", "L1SVM", "MRMR", "SOFS", "ShadowSOFS", "datasets", "load", "open_stream", "save", "train"]
 
 _HOMES = {
+    "FGM": "thresher.batch",
     "L1SVM": "thresher.batch",
     "MRMR": "thresher.batch",
     "SOFS": "thresher.online",

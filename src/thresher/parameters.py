@@ -126,6 +126,12 @@ BATCH: Mapping[str, Mapping[str, Parameter]] = {
         **_SEED,
         **_OF_ALL_BATCH,
     },
+    "fgm": {
+        "group_size": Parameter(None, (OneOf((None,)), Whole(1))),
+        "C": Parameter(10.0, (Between(0.0, float("inf")),)),
+        "tol": Parameter(1e-4, (Between(0.0, float("inf")),)),
+        **_OF_ALL_BATCH,
+    },
     "l1svm": {"max_iter": Parameter(20_000, (Whole(1),)), **_SEED, **_OF_ALL_BATCH},
 }
 
