@@ -177,6 +177,7 @@ class TestCopies:
         twin = duplicate(model)
         np.testing.assert_array_equal(twin.selected_, model.selected_)
         np.testing.assert_array_equal(twin.decision_function(X), model.decision_function(X))
+        np.testing.assert_array_equal(twin.set_params(norm=None).predict(X), model.predict(X))
 
     def test_clone_forgets(self, estimator, problem):
         model = clone(estimator(7).fit(*problem))
@@ -286,6 +287,29 @@ class TestBadInput:
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :20], y)
         assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
+def test_the_estimate_of_memory_is_true(estimator):
+    """Above what is taken, whether few columns are selected or many; and not so far above that it refuses what would fit."""
+    code = f"""
+from pathlib import Path
+from thresher import {estimator.__name__} as Estimator, datasets
+def kilobytes(what):
+    return int(next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if what in line))
+X, y = datasets.make_x1(5_000, n_features=700, n_noise=300)
+Estimator(10).fit(X[:100], y[:100])
+for budget in (10, 300):
+    before = kilobytes("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")
+    Estimator(budget).fit(X, y)
+    print(1024 * (kilobytes("VmHWM") - before) / X.nnz)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    taken = [float(line) for line in done.stdout.split()]
+    print(f"{estimator.__name__}: {taken} bytes a value of {estimator._bytes_per_value}")
+    assert max(taken) <= estimator._bytes_per_value <= 2.5 * max(taken)
 
 
 def test_there_is_memory():

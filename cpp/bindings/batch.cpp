@@ -63,9 +63,6 @@ void bind_batch(nb::module_& m) {
             "n_entries"_a, "budget"_a)
         .def_prop_ro(
             "chosen", [](Choice& self) { return new_array(std::vector(self.mrmr().chosen())); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "relevance", [](Choice& self) { return new_array(std::vector(self.mrmr().relevance())); },
-            nb::rv_policy::move)
         .def_prop_ro("exhausted", [](Choice& self) { return self.mrmr().exhausted(); });
 }
 

@@ -80,14 +80,14 @@ class BatchSelector(FeatureSelector):
             if len(classes) == 1:
                 raise ValueError(f"There is 1 class ({classes[0]!r}), but two are needed: add rows of the other.")
             budget = parameters.budget(self.n_features_to_select, rows.shape[1])
-            demand(
-                type(self).__name__,
-                self._bytes_per_value * rows.nnz + 64 * rows.shape[0],
-                f"the {rows.nnz:,} values of X",
-            )
+            n_outputs = 1 if len(classes) == 2 else len(classes)
+            a_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
+            n_bytes = self._bytes_per_value * rows.nnz + n_outputs * a_output
+            demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
             found = self._select(_problem(rows, self.norm, codes.astype(np.int32), len(classes), budget))
         self.classes_ = classes
         self._selection = found
+        self._norm = self.norm or "none"  # predictions go by what was learned, whatever is set later
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -101,7 +101,7 @@ class BatchSelector(FeatureSelector):
         starts, picked, places = _core.pick_columns(batch, self._selection.columns[order])
         Z = sp.csr_matrix((X.data[places].astype(np.float64), picked, starts), shape=(X.shape[0], len(order)))
         margins = Z @ self._selection.weights[:, order].T
-        if self.norm is not None:
+        if self._norm == "l2":
             margins /= _lengths(X.astype(np.float64, copy=False))[:, np.newaxis]
         margins += self._selection.intercept
         answer: Floats = margins[:, 0] if len(self._selection.weights) == 1 else margins
@@ -138,7 +138,8 @@ class BatchSelector(FeatureSelector):
 
     @property
     def _norm_of_rows(self) -> str:
-        return self.norm or "none"
+        check_is_fitted(self)
+        return self._norm
 
 
 def signs(problem: Problem) -> Floats:

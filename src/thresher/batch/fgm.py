@@ -68,7 +68,7 @@ class FGM(BatchSelector):
     """
 
     _method = "fgm"
-    _bytes_per_value = 56
+    _bytes_per_value = 48
 
     def __init__(
         self,

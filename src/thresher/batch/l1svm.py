@@ -72,7 +72,7 @@ class L1SVM(BatchSelector):
     """
 
     _method = "l1svm"
-    _bytes_per_value = 72
+    _bytes_per_value = 60
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class MRMR(BatchSelector):
     """
 
     _method = "mrmr"
-    _bytes_per_value = 64
+    _bytes_per_value = 48
 
     def __init__(
         self,

@@ -60,7 +60,6 @@ class Mrmr {
     }
 
     const std::vector<std::int64_t>& chosen() const { return chosen_; }
-    const std::vector<double>& relevance() const { return relevance_; }
     bool exhausted() const { return exhausted_; }
 
   private:
