@@ -25,6 +25,7 @@ def main() -> None:
     frame = pd.DataFrame((X.toarray() != 0).astype(int), columns=[str(column) for column in range(X.shape[1])])
     frame.insert(0, "class", (y > 0).astype(int))
     for scheme in ("MID", "MIQ"):
+        # pymrmr talks on stdout.
         print(scheme, [int(name) for name in pymrmr.mRMR(frame, scheme, 20)], file=sys.stderr)
 
 

@@ -292,7 +292,7 @@ class TestBadInput:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 def test_the_estimate_of_memory_is_true(estimator):
-    """Above what is taken, whether few columns are selected or many; and not so far above that it refuses what would fit."""
+    """Above what is taken, for few columns and for many; not so far above that it refuses what would fit."""
     code = f"""
 from pathlib import Path
 from thresher import {estimator.__name__} as Estimator, datasets
