@@ -127,5 +127,6 @@ void bind_second_order(nb::module_& m);
 void bind_first_order(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_batch(nb::module_& m);
 
 }  // namespace thresher::python

@@ -69,4 +69,5 @@ NB_MODULE(_core, m) {
     bind_first_order(m);
     bind_readers(m);
     bind_data(m);
+    bind_batch(m);
 }

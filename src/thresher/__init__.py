@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thresher import datasets
+    from thresher.batch import FGM, L1SVM, MRMR
     from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS, load, save
     from thresher.streams import open_stream
     from thresher.training import train
 
 __all__ = [
     "AROW",
+    "FGM",
     "FOFS",
+    "L1SVM",
+    "MRMR",
     "OGD",
     "PET",
     "SOFS",
@@ -30,6 +34,9 @@ __all__ = [
 
 _HOMES = {
     "AROW": "thresher.online",
+    "FGM": "thresher.batch",
+    "L1SVM": "thresher.batch",
+    "MRMR": "thresher.batch",
     "FOFS": "thresher.online",
     "OGD": "thresher.online",
     "PET": "thresher.online",

@@ -91,6 +91,23 @@ class Synth:
         self, first: int, ids: NDArray[np.int32], values: NDArray[np.float32], labels: NDArray[np.int64]
     ) -> None: ...
 
+class Mrmr:
+    def __init__(
+        self,
+        starts: NDArray[np.int64],
+        ids: NDArray[np.int32],
+        values: NDArray[np.uint8],
+        n_features: int,
+        classes: NDArray[np.int32],
+        n_classes: int,
+        scheme: str,
+    ) -> None: ...
+    def work(self, n_entries: int, budget: int) -> None: ...
+    @property
+    def chosen(self) -> NDArray[np.int64]: ...
+    @property
+    def exhausted(self) -> bool: ...
+
 def normal_cdf(z: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def pick_columns(
     batch: Batch, ids: NDArray[np.int64]

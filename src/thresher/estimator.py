@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -138,12 +138,12 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return np.sort(self.selected_)
 
     @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
+    def _unchanged_on_error(self, error: type[BaseException] = Exception) -> Iterator[None]:
         """Undo what scikit-learn's validation notes about X, if the rows then turn out to be bad."""
         noted = {name: vars(self).get(name) for name in ("n_features_in_", "feature_names_in_")}
         try:
             yield
-        except Exception:
+        except error:
             for name, value in noted.items():
                 if value is None:
                     self.__dict__.pop(name, None)
@@ -190,3 +190,5 @@ def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]
             return [None if value is None else StrOptions({str(value)}) for value in values]
         case parameters.Instance(type=type_):
             return [type_]
+        case parameters.WithMethods(names=names):
+            return [HasMethods(list(names))]

@@ -71,7 +71,21 @@ class Instance:
         return f"a {self.type.__name__}"
 
 
-Allowed = Whole | Between | OneOf | Instance
+@dataclass(frozen=True)
+class WithMethods:
+    """An object that has these methods."""
+
+    names: tuple[str, ...]
+
+    def admits(self, value: object) -> bool:
+        """Tell whether the value is one of these."""
+        return all(callable(getattr(value, name, None)) for name in self.names)
+
+    def __str__(self) -> str:
+        return f"an object with the methods {', '.join(self.names)}"
+
+
+Allowed = Whole | Between | OneOf | Instance | WithMethods
 
 
 @dataclass(frozen=True)
@@ -115,9 +129,35 @@ OWN: Mapping[str, Mapping[str, Parameter]] = {
     "ogd": _positive("eta", 1.0),
 }
 
+_OF_ALL_BATCH = {
+    **_BUDGET,
+    **{name: SHARED[name] for name in ("norm", "fit_intercept")},
+    "progress": Parameter(False, _FLAG),
+}
+_SEED = {"random_state": Parameter(0, SHARED["random_state"].allowed)}
+
+BATCH: Mapping[str, Mapping[str, Parameter]] = {
+    "mrmr": {
+        "scheme": Parameter("MID", (OneOf(("MID", "MIQ")),)),
+        "discretize": Parameter("auto", (OneOf(("auto", "presence", "mean_std")),)),
+        "classifier": Parameter("perceptron", (OneOf(("perceptron",)), WithMethods(("fit", "predict")))),
+        **_SEED,
+        **_OF_ALL_BATCH,
+    },
+    "fgm": {
+        "group_size": Parameter(None, (OneOf((None,)), Whole(1))),
+        "C": Parameter(10.0, (Between(0.0, float("inf")),)),
+        "tol": Parameter(1e-4, (Between(0.0, float("inf")),)),
+        **_OF_ALL_BATCH,
+    },
+    "l1svm": {"max_iter": Parameter(20_000, (Whole(1),)), **_SEED, **_OF_ALL_BATCH},
+}
+
 
 def table(method: str) -> dict[str, Parameter]:
     """Return all parameters of a method, its own first."""
+    if method in BATCH:
+        return dict(BATCH[method])
     if method not in OWN:
         raise ValueError(f"method must be one of {', '.join(OWN)}. Got {method!r} instead.")
     return {**OWN[method], **SHARED}

@@ -42,6 +42,37 @@ def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iter
         yield _Shown(shown, task, in_bytes)
 
 
+@contextmanager
+def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
+    """Show how many steps of a job are done, and the time left, while the block runs."""
+    if not (wanted and sys.stderr.isatty()):
+        yield Steps()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    ) as shown:  # fmt: skip
+        yield _ShownSteps(shown, shown.add_task(what, total=n_steps, told=""))
+
+
+class Steps:
+    """What a job of steps tells its bar; this one shows nothing."""
+
+    def done(self, n_steps: int, told: str) -> None:
+        """So many steps are done in all; and a word on how things stand."""
+
+
+class _ShownSteps(Steps):
+    def __init__(self, progress: Any, task: Any) -> None:
+        self._progress, self._task = progress, task
+
+    def done(self, n_steps: int, told: str) -> None:
+        self._progress.update(self._task, completed=n_steps, told=told)
+
+
 class _Silence:
     def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
         pass

@@ -1,0 +1,188 @@
+"""What the batch estimators share: all rows at once in, selected columns and a linear classifier on them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import check_is_fitted
+
+from thresher import _core, parameters
+from thresher.batch.memory import demand
+from thresher.estimator import FeatureSelector
+from thresher.labels import Labels
+from thresher.rows import checked
+
+Columns = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows scaled as they should be, of float64, with no zeros stored and only the columns that occur."""
+
+    X: Any
+    columns: Columns  # of the user's matrix, ascending
+    codes: NDArray[np.int32]
+    n_classes: int
+    budget: int
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was learned: all that a fitted batch estimator consists of, beside its classes."""
+
+    columns: Columns  # best first
+    weights: Floats  # (1 or n_classes, n_columns)
+    intercept: Floats  # (1 or n_classes,)
+
+
+class BatchSelector(FeatureSelector):
+    """An estimator that sees all rows at once.
+
+    A subclass names its method, lists the method's parameters in `__init__`, and turns a `Problem` into a `Selection`
+    whose columns are those of the problem.
+    """
+
+    n_features_to_select: int | float
+    norm: str | None
+    progress: bool
+    _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
+
+    def _select(self, problem: Problem) -> Selection:
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_selection")
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Select columns of X and learn a linear classifier on them.
+
+        Parameters
+        ----------
+        X : CSR matrix, array or data frame of shape (n_samples, n_features)
+            All rows.
+        y : array of shape (n_samples,)
+            Their labels, of two classes or more.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with self._unchanged_on_error(BaseException):  # on Ctrl-C too: half a batch method is none
+            rows, labels = self._validated(X, y, reset=True)
+            classes, codes = np.unique(labels, return_inverse=True)
+            if len(classes) == 1:
+                raise ValueError(f"There is 1 class ({classes[0]!r}), but two are needed: add rows of the other.")
+            budget = parameters.budget(self.get_params(deep=False), rows.shape[1])
+            n_outputs = 1 if len(classes) == 2 else len(classes)
+            a_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
+            n_bytes = self._bytes_per_value * rows.nnz + n_outputs * a_output
+            demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
+            found = self._select(_problem(rows, self.norm, codes.astype(np.int32), len(classes), budget))
+        self.classes_ = classes
+        self._selection = found
+        self._norm = self.norm or "none"  # predictions go by what was learned, whatever is set later
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margin of each row; above 0 means `classes_[1]`. With more classes, a margin for each of them.
+
+        With norm="l2" it is the margin of the row scaled to unit length.
+        """
+        check_is_fitted(self)
+        X, batch = checked(self._validated_rows(X), self._norm_of_rows, 0)
+        order = np.argsort(self._selection.columns)
+        starts, picked, places = _core.pick_columns(batch, self._selection.columns[order])
+        Z = sp.csr_matrix((X.data[places].astype(np.float64), picked, starts), shape=(X.shape[0], len(order)))
+        margins = Z @ self._selection.weights[:, order].T
+        if self._norm == "l2":
+            margins /= _lengths(X.astype(np.float64, copy=False))[:, np.newaxis]
+        margins += self._selection.intercept
+        answer: Floats = margins[:, 0] if len(self._selection.weights) == 1 else margins
+        return answer
+
+    def predict(self, X: Any) -> Labels:
+        """Return the label of each row."""
+        margins = self.decision_function(X)
+        codes = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        labels: Labels = self.classes_[codes]
+        return labels
+
+    @property
+    def selected_(self) -> Columns:
+        """Columns of the selected features, best first."""
+        check_is_fitted(self)
+        return self._selection.columns
+
+    @property
+    def coef_(self) -> Any:
+        """Weights as a CSR matrix: one row or, with more than two classes, a row for each."""
+        check_is_fitted(self)
+        order = np.argsort(self._selection.columns)
+        weights = self._selection.weights[:, order]
+        starts = np.arange(len(weights) + 1) * len(order)
+        ids = np.tile(self._selection.columns[order], len(weights))
+        return sp.csr_matrix((weights.ravel(), ids, starts), shape=(len(weights), self.n_features_in_))
+
+    @property
+    def intercept_(self) -> Floats:
+        """The intercept, an array of one or of one for each class; 0 without `fit_intercept`."""
+        check_is_fitted(self)
+        return self._selection.intercept
+
+    @property
+    def _norm_of_rows(self) -> str:
+        check_is_fitted(self)
+        return self._norm
+
+
+def signs(problem: Problem) -> Floats:
+    """Return y as ±1, a column for two classes; with more, a column for each class against the rest."""
+    of_class = np.arange(problem.n_classes) if problem.n_classes > 2 else np.array([1])
+    return np.where(problem.codes[:, np.newaxis] == of_class, 1.0, -1.0)
+
+
+def by_size(columns: Columns, weights: Floats, intercept: Floats) -> Selection:
+    """Return a selection ordered by the size of the weights, without the columns whose weights are zero."""
+    size = np.sqrt(np.square(weights).sum(axis=0))
+    order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
+    return Selection(columns[order], np.ascontiguousarray(weights[:, order]), intercept)
+
+
+def _problem(rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: int, budget: int) -> Problem:
+    rows = checked(rows, norm or "none", 0)[0]
+    values = rows.data.astype(np.float64)
+    if norm is not None:
+        lengths = _lengths(sp.csr_matrix((values, rows.indices, rows.indptr), shape=rows.shape))
+        values /= np.repeat(lengths, np.diff(rows.indptr))
+    ids, starts = rows.indices, rows.indptr.astype(np.int64)
+    stored = values != 0
+    if not stored.all():
+        starts = np.concatenate([[0], np.cumsum(stored)])[starts]
+        values, ids = values[stored], ids[stored]
+    columns, ids = _occurring(ids, rows.shape[1])
+    X = sp.csr_matrix((values, ids, starts), shape=(rows.shape[0], len(columns)))
+    return Problem(X, columns, codes, n_classes, min(budget, len(columns)))
+
+
+def _occurring(ids: NDArray[Any], n_columns: int) -> tuple[Columns, NDArray[np.int32]]:
+    """Return the columns that occur, and each id's place among them; without an array as long as X is wide."""
+    if n_columns > 4 * len(ids) + 1_000:
+        columns, places = np.unique(ids, return_inverse=True)
+        return columns.astype(np.int64), places.astype(np.int32)
+    occurs = np.zeros(n_columns, dtype=bool)
+    occurs[ids] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=np.int32) - 1)[ids].astype(np.int32, copy=False)
+
+
+def _lengths(rows: Any) -> Floats:
+    """Return the length of each row, 1 for an empty one."""
+    lengths: Floats = row_norms(rows)
+    lengths[lengths == 0] = 1.0
+    return lengths
