@@ -297,7 +297,10 @@ class TestMistakes:
             (["train", "{train}", "-k", "0"], "Invalid value for '-k'"),
             (["train", "{train}", "--gamma", "0"], "gamma of shadow_sofs must be a number above 0. Got 0.0 instead"),
             (["train", "{train}", "--norm", "l3"], "norm of shadow_sofs must be one of 'l2', None. Got 'l3'"),
-            (["train", "{train}", "--method", "magic"], "--method must be one of shadow, sofs. Got 'magic'"),
+            (
+                ["train", "{train}", "--method", "magic"],
+                "--method must be one of shadow, sofs, pet, fofs, arow, ogd. Got 'magic'",
+            ),
             (["train", "{train}", "--classes", "a"], "--classes must name two classes"),
             (["train", "{train}", "-o", "no/where/m.thresher"], "no/where/m.thresher: there is no folder no/where"),
             (["train", "{train}", "--test", "nowhere.svm"], "nowhere.svm: there is no such file"),

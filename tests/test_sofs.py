@@ -21,7 +21,7 @@ class TestPrecision:
         """Return a model of one feature with the given precision − 1."""
         model = Model("sofs", norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
         ids, cells, intercept, counters = model._learner.state()
-        model._learner = model._new_learner(1)
+        model._learner = model._new_learner(1, 2)
         model._learner.restore(ids, np.array([cells[0], -excess], dtype=np.float32), intercept, counters)
         return model
 

@@ -37,7 +37,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         columns, _ = model.members()
         kept = np.isin(ids // model.n_vectors, columns + model.id_base)
         ids, cells = ids[kept], cells[kept]
-        compact = not kept.all()  # where a method keeps nothing but its members, nothing is lost
+        # Where a method keeps nothing but its members, nothing is lost, unless it is names of other columns.
+        compact = not kept.all() or model.feature_names is not None
     names: Any = model.feature_names
     if names is not None and (compact or model.compact):
         columns = np.unique(ids // model.n_vectors) - model.id_base
@@ -114,8 +115,9 @@ def _model(raw: bytes) -> Model:
     classes = metadata["classes"]
     kinds = {isinstance(label, str) for label in classes} if isinstance(classes, list) else set()
     plain = all(isinstance(label, str | int | float) for label in classes)
-    sorted_ = all(one < other for one, other in itertools.pairwise(classes))
-    _demand(len(classes) >= 2 and len(kinds) == 1 and plain and sorted_, "there are not two classes or more, in order")
+    alike = len(classes) >= 2 and len(kinds) == 1 and plain
+    in_order = alike and all(one < other for one, other in itertools.pairwise(classes))
+    _demand(in_order, "there are not two classes or more, in order")
     model.classes = np.array(classes)
     _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
     model.compact = metadata["compact"]
