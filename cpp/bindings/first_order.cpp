@@ -5,6 +5,8 @@
 #include "thresher/learners/fofs.hpp"
 #include "thresher/learners/ogd.hpp"
 #include "thresher/learners/pet.hpp"
+#include "thresher/memory/dense.hpp"
+#include "thresher/memory/hash.hpp"
 
 namespace thresher::python {
 namespace {
@@ -21,12 +23,13 @@ Loss loss(const nb::dict& given) {
 }  // namespace
 
 void bind_first_order(nb::module_& m) {
-    bind_learner<Pet>(m, "Pet", "ManyPet",
-                      [](const nb::dict& given) { return Pet::Parameters{number(given, "eta"), loss(given)}; });
-    bind_learner<Fofs>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
+    bind_learner<Pet, HashMemory<Pet::kWidth>>(
+        m, "Pet", "ManyPet", [](const nb::dict& given) { return Pet::Parameters{number(given, "eta"), loss(given)}; });
+    bind_learner<Fofs, HashMemory<Fofs::kWidth>>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
         return Fofs::Parameters{number(given, "eta"), number(given, "lam"), loss(given)};
     });
-    bind_learner<Ogd>(m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd::Parameters{number(given, "eta")}; });
+    bind_learner<Ogd, DenseMemory<Ogd::kWidth>>(
+        m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd::Parameters{number(given, "eta")}; });
 }
 
 }  // namespace thresher::python

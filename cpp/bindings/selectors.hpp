@@ -12,7 +12,6 @@
 
 #include "arrays.hpp"
 #include "thresher/many_selector.hpp"
-#include "thresher/memory/dense.hpp"
 #include "thresher/readers/text.hpp"
 #include "thresher/selector.hpp"
 
@@ -181,9 +180,8 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "keys"_a, "cells"_a, "intercept"_a, "numbers"_a);
 }
 
-template <class Learner, class ParametersFrom>
+template <class Learner, class Memory, class ParametersFrom>
 void bind_learner(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
-    using Memory = DenseMemory<Learner::kWidth>;
     using Two = Selector<Learner, Memory>;
     bind_selector<Two>(m, two, parameters_from)
         .def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());

@@ -16,6 +16,7 @@
 #include "thresher/batch/mrmr.hpp"
 #include "thresher/columns.hpp"
 #include "thresher/memory/dense.hpp"
+#include "thresher/memory/hash.hpp"
 #include "thresher/memory/pages.hpp"
 #include "thresher/readers/ranges.hpp"
 #include "thresher/readers/svmlight.hpp"
@@ -74,6 +75,43 @@ void memory_scatters_what_it_gathers() {
         ++seen;
     });
     CHECK(seen == truth.size());
+}
+
+// Cells come and go, and whoever stays is found; ids that fall on the same places among them.
+void hash_memory_equals_a_map() {
+    std::mt19937 random(7);
+    HashMemory<2> memory;
+    std::map<std::int64_t, std::array<float, 2>> truth;
+    for (int round = 0; round < 30000; ++round) {
+        const std::int64_t id = random() % 2 ? random() % 300 : (std::int64_t{1} << 61) + 64 * (random() % 300);
+        const bool leaves = random() % 3 == 0;
+        const std::array<float, 2> cell{leaves ? 0.0f : static_cast<float>(random() % 100), leaves ? 0.0f : 1.0f};
+        memory.store(id, cell);
+        if (leaves)
+            truth.erase(id);
+        else
+            truth[id] = cell;
+        if (round % 100 == 0) {
+            RowBuffer row;
+            std::vector<std::int64_t> ids;
+            for (std::int64_t k = 0; k < 300; ++k) ids.push_back(k);
+            row.resize(ids.size());
+            const std::array<float*, 2> planes{row.row().plane(1), row.row().plane(2)};
+            memory.gather(ids.data(), ids.size(), planes);
+            for (std::size_t i = 0; i < ids.size(); ++i) {
+                const auto known = truth.count(ids[i]) ? truth[ids[i]] : std::array<float, 2>{};
+                CHECK(planes[0][i] == known[0] && planes[1][i] == known[1]);
+                if (known[1] != 0.0f) truth[ids[i]][0] = planes[0][i] += 1.0f;
+            }
+            memory.scatter(ids.data(), ids.size(), planes);
+        }
+    }
+    std::vector<std::int64_t> seen;
+    memory.for_each_touched([&](std::int64_t id, const auto& cell) {
+        CHECK(cell == truth.at(id) && (seen.empty() || seen.back() < id));
+        seen.push_back(id);
+    });
+    CHECK(seen.size() == truth.size());
 }
 
 // The lazy heap against a full sort, with ranks that only grow and many ties.
@@ -293,6 +331,7 @@ void mrmr_takes_the_best_score_each_time() {
 int main() {
     pages_grow_and_keep_their_content();
     memory_scatters_what_it_gathers();
+    hash_memory_equals_a_map();
     top_set_equals_a_full_sort();
     lanes_add_in_a_fixed_order();
     faults_are_named();
@@ -301,5 +340,5 @@ int main() {
     ranges_share_out_the_lines();
     text_reads_back();
     mrmr_takes_the_best_score_each_time();
-    std::puts("10 passed, 0 failed");
+    std::puts("11 passed, 0 failed");
 }

@@ -13,6 +13,7 @@
 #include "thresher/learners/sofs.hpp"
 #include "thresher/many_selector.hpp"
 #include "thresher/memory/dense.hpp"
+#include "thresher/memory/hash.hpp"
 #include "thresher/selector.hpp"
 #include "thresher/synth.hpp"
 
@@ -88,9 +89,9 @@ void gives_the_same_bits(const char* name, std::size_t n_classes, const typename
     CHECK(scalar == expected);
 }
 
-template <class Learner>
+template <class Learner, template <std::size_t> class Memory_>
 void both(const char* name, const typename Learner::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
-    using Memory = DenseMemory<Learner::kWidth>;
+    using Memory = Memory_<Learner::kWidth>;
     gives_the_same_bits<Selector<Learner, Memory>>(name, 2, parameters, two);
     gives_the_same_bits<ManySelector<Learner, Memory>>(name, 3, parameters, many);
 }
@@ -98,12 +99,14 @@ void both(const char* name, const typename Learner::Parameters& parameters, std:
 }  // namespace
 
 int main() {
-    both<Sofs>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
-    both<ShadowSofs>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
-    both<Arow>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0x7284894ba270af84u);
-    both<Pet>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
-    both<Fofs>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
-    both<Ogd>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u);
+    both<Sofs, DenseMemory>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
+    both<ShadowSofs, DenseMemory>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
+    both<Arow, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0x7284894ba270af84u);
+    both<Pet, DenseMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+    both<Pet, HashMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+    both<Fofs, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+    both<Fofs, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+    both<Ogd, DenseMemory>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u);
     std::printf("every selector gives the bits it should\n");
     return 0;
 }
