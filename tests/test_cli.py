@@ -10,7 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from thresher.cli.training import METHODS
 
 DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[2] / "shared" / "data"))
 THRESHER = str(Path(sys.executable).with_name("thresher"))
@@ -331,3 +334,74 @@ class TestMistakes:
         assert done.returncode == 0
         assert "2 lines were skipped; the first is" in done.stderr
         assert "d.svm, line 2: 'y' is not id:value" in done.stderr
+
+
+def run(*arguments: object, stdin: str | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command that ends as it should."""
+    done = thresher(*arguments, stdin=stdin)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+class TestManyClasses:
+    @pytest.fixture
+    def data(self, tmp_path):
+        random = np.random.default_rng(0)
+        path = tmp_path / "trees.svm"
+        names = ["ash", "elm", "oak"]
+        path.write_text(
+            "".join(f"{names[k]} {k + 1}:1 {random.integers(4, 40)}:0.5\n" for k in random.integers(0, 3, 600))
+        )
+        return path
+
+    @pytest.mark.parametrize("asked", [["--multiclass"], ["--classes", "oak,ash,elm"]])
+    def test_train_show_predict(self, data, asked, tmp_path):
+        model = tmp_path / "m.thresher"
+        report = json.loads(run("train", data, "-k", "3", *asked, "-o", model, "--json").stdout)
+        assert report["classes"] == ["ash", "elm", "oak"]
+        assert sorted(report["selected"]) == ["1", "2", "3"]
+        assert np.array(report["weights"]).shape == (3, 3)
+        shown = run("show", model).stdout
+        assert "3: ash, elm, oak" in shown
+        assert "of class" in shown
+        lines = run("predict", model, data, "--margins").stdout.splitlines()
+        assert {len(line.split("\t")) for line in lines} == {4}
+        assert float(run("predict", model, data, "--accuracy").stdout) == 1.0
+
+    def test_a_pipe_must_name_them(self, data):
+        done = run("train", "-", "-k", "3", "--multiclass", stdin=data.read_text(), status=2)
+        assert "can be read only once" in done.stderr
+        assert "--classes a,b,c" in done.stderr
+        told = run("train", "-", "-k", "3", "--classes", "ash,elm,oak", stdin=data.read_text()).stdout
+        assert "classes 3: ash, elm, oak" in told
+
+    def test_a_third_class_is_told_what_to_do(self, data):
+        done = run("train", data, "-k", "3", status=2)
+        assert re.search(r"line \d+: the label \w+ is a third class", done.stderr)
+        assert "--multiclass" in done.stderr
+
+
+class TestMethods:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_every_method_trains_and_goes_on(self, x1, method, tmp_path):
+        train, test = x1 / "train.svm", x1 / "test.svm"
+        model = tmp_path / "m.thresher"
+        budget = [] if method in ("arow", "ogd") else ["-k", "50"]
+        report = json.loads(run("train", train, *budget, "--method", method, "-o", model, "--full", "--json").stdout)
+        assert report["n_selected"] == 50 if budget else report["n_selected"] > 1_000
+        run("train", test, "--from", model, "-o", model)
+        assert json.loads(run("show", model, "--json").stdout)["method"].startswith(method)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (["--method", "ogd", "-k", "5"], "-k can't be used with --method ogd: it keeps all features"),
+            (["--method", "pet", "--gamma", "1"], "--gamma can't be used with --method pet: it has --eta, --loss"),
+            (["--method", "fofs", "--eta", "10", "--lam", "0.1"], "eta=10 and lam=0.1"),
+            (["--method", "fofs", "--loss", "squared"], "loss of fofs must be one of 'perceptron', 'hinge'"),
+            (["--classes", "a"], "--classes must name two classes or more"),
+            (["--classes", "a,b,a"], "--classes must name two classes or more"),
+        ],
+    )
+    def test_parameters_that_do_not_fit(self, x1, given, message):
+        assert message in run("train", x1 / "train.svm", *given, status=2).stderr
