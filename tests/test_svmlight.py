@@ -74,6 +74,29 @@ def test_values_round_as_python_floats(number):
     assert values[0] == np.float32(float(number))
 
 
+@given(
+    st.lists(st.one_of(numbers, st.from_regex(r"-?[0-9]{1,10}(\.[0-9]{0,10})?", fullmatch=True)), min_size=1),
+    st.integers(0, 10**10),
+)
+def test_far_from_the_end_they_round_so_too(values, first):
+    """The plain shape of a pair is read another way than the rest, but only where the text goes on behind it."""
+    pairs = [f"{first + j}:{value}" for j, value in enumerate(values)]
+    _, ids, floats, *_, bad, _, _, _, _ = _core.read_text(
+        "svmlight", f"1 {' '.join(pairs)} {10**12}:1 # {'x' * 40}\n".encode(), False
+    )
+    assert bad == []
+    assert ids.tolist() == [*range(first, first + len(values)), 10**12]
+    np.testing.assert_array_equal(floats[:-1], np.array([float(value) for value in values]).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "pair", ["7:", "7:-", "7:--1", "7:1.2.3", "7:1-2", "7:1:2", ":5", "x7:1", "7:1x", "7:1.x", "7: 1"]
+)
+def test_what_only_looks_plain_is_refused(pair):
+    rows = _core.read_text("svmlight", f"1 3:1 {pair} 9:1 {'11:1 ' * 9}\n".encode(), False)
+    assert len(rows[7]) == 1
+
+
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_are_read_or_refused(raw, skip):
     """Nothing crashes, and rows and bad lines never outnumber lines."""

@@ -10,7 +10,8 @@ namespace thresher {
 
 template <class Id>
 TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
-    return read_lines<Id>(text, skip_bad, 4, [](const char*& p, TextRows<Id>& rows, std::string& why) {
+    const char* const end_of_text = text.data() + text.size();
+    return read_lines<Id>(text, skip_bad, 4, [end_of_text](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p) || *p == '#') return true;
         const char* const label = p;
@@ -31,6 +32,10 @@ TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
             const char* const token = p;
             std::uint64_t id;
             double value;
+            if (end_of_text - p >= kPlainPairBytes && read_plain_pair(p, id, value)) {
+                rows.add_feature(id, value);
+                continue;
+            }
             if (!read_id(p, id) || *p != ':') {
                 const char* const end = token_end(token);
                 if (std::string_view(token, static_cast<std::size_t>(end - token)).starts_with("qid:")) {

@@ -1,7 +1,12 @@
 // What the text readers share: numbers, the rows they collect, and lines that can't be read.
 #pragma once
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -173,11 +178,85 @@ inline std::string quoted(const char* begin, const char* end) {
     return "'" + text + (begin + n < end ? "…'" : "'");
 }
 
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+inline constexpr std::ptrdiff_t kPlainPairBytes = 32;
+
+#if defined(__SSE2__)
+
+// n digits at p, 1 ≤ n ≤ 8, eight bytes at a time. `wrong` becomes nonzero if one of them is no digit.
+inline std::uint64_t digits_at(const char* p, unsigned n, std::uint64_t& wrong) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, p, 8);
+    // A digit becomes its value and anything else is above 9, behind as many zeros as are missing to eight digits …
+    bytes = (bytes ^ 0x3030303030303030u) << (64 - 8 * n);
+    wrong |= (bytes | (bytes + 0x0606060606060606u)) & 0xf0f0f0f0f0f0f0f0u;
+    // … then pairs, fours, and the whole.
+    bytes = bytes * 10 + (bytes >> 8);
+    const std::uint64_t high = (bytes & 0x000000ff000000ffu) * 0x000f424000000064u;
+    const std::uint64_t low = ((bytes >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u;
+    return (high + low) >> 32;
+}
+
+// What nearly every feature looks like: id:value, the value with or without a sign and decimals, none of its parts
+// longer than 8 digits, a space or a newline behind it. Returns false, with p where it was, for everything else. Looks
+// at kPlainPairBytes from p on.
+//
+// Files mix lengths and signs at random, so a loop over digits is mispredicted twice a feature. Here a comparison of
+// all bytes finds the end, which is all that the next feature waits for, and no branch depends on a length.
+inline bool read_plain_pair(const char*& p, std::uint64_t& id, double& value) {
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16));
+    auto places = [&](auto of) {
+        return static_cast<unsigned>(_mm_movemask_epi8(of(first))) |
+               static_cast<unsigned>(_mm_movemask_epi8(of(second))) << 16;
+    };
+    const unsigned ends = places([](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ' + 1)); });
+    const unsigned colons = places([](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')); });
+    const unsigned dots = places([](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')); });
+    const auto end = static_cast<unsigned>(std::countr_zero(ends)),
+               colon = static_cast<unsigned>(std::countr_zero(colons));
+    if ((colon >= end) | (end == 32)) return false;
+    const unsigned dot = std::min(static_cast<unsigned>(std::countr_zero(dots)), end);
+    const bool negative = p[colon + 1] == '-';
+    const unsigned whole = colon + 1 + negative;
+    const unsigned n_decimals = end - dot - (dot < end);
+    // Unsigned, so that a part that is missing counts as far too long.
+    const unsigned n_whole = dot - whole;
+    if ((colon - 1 > 7) | (n_whole - 1 > 7) | (n_decimals > 8) | (n_whole + n_decimals > 15)) return false;
+    std::uint64_t wrong = dot < end && n_decimals == 0;
+    const std::uint64_t name = digits_at(p, colon, wrong);
+    double size;
+    if (n_whole == 1) {  // most values are below 10
+        const unsigned digit = static_cast<unsigned char>(p[whole]) - unsigned{'0'};
+        wrong |= digit > 9;
+        size = static_cast<double>(static_cast<int>(digit));
+    } else {
+        size = static_cast<double>(static_cast<std::int64_t>(digits_at(p + whole, n_whole, wrong)));
+    }
+    if (n_decimals > 0) {
+        // As in `read_number`: digits and power are exact, so one division rounds once.
+        const double power = kPowersOfTen[n_decimals];
+        const auto decimals = static_cast<std::int64_t>(digits_at(p + dot + 1, n_decimals, wrong));
+        size = (size * power + static_cast<double>(decimals)) / power;
+    }
+    if ((wrong != 0) | ((p[end] != ' ') & (p[end] != '\n'))) return false;
+    id = name;
+    value = negative ? -size : size;
+    p += end;
+    return true;
+}
+
+#else
+
+inline bool read_plain_pair(const char*&, std::uint64_t&, double&) { return false; }
+
+#endif
+
 // Reads a decimal number at p as Python's float() rounds it, and moves p behind it. The text must end in a byte that no
 // number contains. Returns false, with p where it was, if there is none, or none that is finite.
 inline bool read_number(const char*& p, double& value) {
-    static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const char* q = p;
     const bool negative = *q == '-';
     if (*q == '-' || *q == '+') ++q;
@@ -208,8 +287,8 @@ inline bool read_number(const char*& p, double& value) {
     }
     // Both the digits and the power of ten are exact in float64, so one operation rounds once (Clinger 1990).
     if (n_digits <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
-        const double size = exponent < 0 ? static_cast<double>(mantissa) / kPowers[-exponent]
-                                         : static_cast<double>(mantissa) * kPowers[exponent];
+        const double size = exponent < 0 ? static_cast<double>(mantissa) / kPowersOfTen[-exponent]
+                                         : static_cast<double>(mantissa) * kPowersOfTen[exponent];
         value = negative ? -size : size;
         p = q;
         return true;
@@ -248,10 +327,15 @@ inline bool read_id(const char*& p, std::uint64_t& id) {
 // skip them. No feature takes fewer than `feature_bytes`, with the space before it.
 template <class Id, class ReadLine>
 TextRows<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feature_bytes, ReadLine read_line) {
-    const auto n_newlines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    TextRows<Id> rows(n_newlines + 1, text.size() / feature_bytes + 1);
     const char* p = text.data();
     const char* const end = p + text.size();
+    auto next_line = [end](const char* at) {
+        at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+        return at != nullptr ? at + 1 : end;
+    };
+    std::size_t n_lines = 0;
+    for (const char* line = p; line < end; line = next_line(line)) ++n_lines;
+    TextRows<Id> rows(n_lines + 1, text.size() / feature_bytes + 1);
     std::string why;
     while (p < end) {
         const std::size_t n_rows = rows.n_rows();
@@ -267,8 +351,7 @@ TextRows<Id> read_lines(std::string_view text, bool skip_bad, std::size_t featur
             if (!skip_bad) break;
         }
         if (rows.ids_too_wide) break;
-        p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
-        p = p != nullptr ? p + 1 : end;
+        p = next_line(p);
         ++rows.n_lines;
     }
     return rows;
