@@ -204,8 +204,43 @@ class PetOracle(FirstOrderOracle):
 
 
 class FofsOracle(FirstOrderOracle):
+    """In float64 as Algorithm 1 says; in float32 with the product's lazy scalar, w = scale · what is stored.
+
+    Else the two would break ties in different ways. The norm is summed anew at every step.
+    """
+
     def __init__(self, eta=0.2, lam=0.01, **rest):
         super().__init__(eta=eta, lam=lam, **rest)
+        self.scale = 1.0
+
+    @property
+    def lazy(self) -> bool:
+        return self.dtype is np.float32
+
+    def score(self, v, ids, x):
+        intercept = float(self.weight[v][INTERCEPT])
+        n = len(ids) - self.fit_intercept
+        return self.scale * Oracle.score(self, v, ids[:n], x[:n]) + intercept
+
+    def learn(self, ids, x, pulls, margin, importance):
+        if not self.lazy:
+            super().learn(ids, x, pulls, margin, importance)
+            return
+        self.scale *= 1.0 - self.lam * self.eta
+        for v, pull in pulls:
+            delta = pull * self.eta * importance
+            for j, value in zip(ids, x, strict=True):
+                if value != 0:
+                    step = self.dtype(delta if j == INTERCEPT else delta / self.scale) * value
+                    self.weight[v][j] = self.weight[v][j] + step
+        stored = [float(w) for v in self.vectors for j, w in self.weight[v].items() if j != INTERCEPT]
+        length = self.scale * np.sqrt(sum(w * w for w in stored))
+        if length > 1.0 / np.sqrt(self.lam):
+            self.scale *= 1.0 / np.sqrt(self.lam) / length
+
+    @property
+    def weights(self):
+        return (super().weights.astype(np.float64) * self.scale).astype(self.dtype)
 
 
 class OgdOracle(FirstOrderOracle):

@@ -20,6 +20,7 @@ def test_is_what_the_others_are_with_room_for_all(problem, norm):
         assert set(arow.selected_) == set(other.selected_)
         np.testing.assert_array_equal(arow.coef_.toarray(), other.coef_.toarray())
         np.testing.assert_array_equal(arow.decision_function(X), other.decision_function(X))
+        np.testing.assert_array_equal(arow.predict_proba(X), other.predict_proba(X))
 
 
 def test_only_touched_columns_have_weights():

@@ -368,6 +368,22 @@ class TestManyClasses:
         assert {len(line.split("\t")) for line in lines} == {4}
         assert float(run("predict", model, data, "--accuracy").stdout) == 1.0
 
+    def test_class_names_may_be_anything(self, tmp_path):
+        path, model = tmp_path / "odd.svm", tmp_path / "m.thresher"
+        path.write_text("[b] 1:1\nc[/b] 2:1\n1_000 3:1\n" * 50)
+        run("train", path, "-k", "3", "--classes", "1_000,[b],c[/b]", "-o", model)
+        shown = run("show", model).stdout
+        assert "c[/b]" in shown.split("of class")[1]
+
+    def test_known_classes_are_not_looked_for(self, data, tmp_path):
+        done = run("train", data, "-k", "3", "--multiclass", "--classes", "ash,elm,oak", status=2)
+        assert "--multiclass can't be used with --classes" in done.stderr
+
+    def test_labels_that_the_model_does_not_know_are_told(self, data, tmp_path):
+        other = tmp_path / "other.svm"
+        other.write_text("fir 1:1\nyew 2:1\n")
+        assert "not one row was right" in run("train", data, "-k", "3", "--multiclass", "--test", other).stderr
+
     def test_a_pipe_must_name_them(self, data):
         done = run("train", "-", "-k", "3", "--multiclass", stdin=data.read_text(), status=2)
         assert "can be read only once" in done.stderr

@@ -340,6 +340,8 @@ class TestBadInput:
         ("labels", "message"),
         [
             (lambda y: np.ones_like(y), r"There is 1 class \(1\), but two are needed"),
+            (lambda y: np.full(len(y), "oak", dtype=object), r"There is 1 class \('oak'\), but two are needed"),
+            (lambda y: np.array([1, "oak"] * 100, dtype=object), "Unknown label type"),
             (lambda y: y[:-1], "inconsistent numbers of samples"),
         ],
     )
@@ -382,10 +384,17 @@ class TestBadInput:
         with pytest.raises(ValueError, match=r"classes must name two classes or more. Got \[1\]"):
             made(estimator, 7).partial_fit(X, y, classes=[1])
         model = made(estimator, 7).partial_fit(X, y, classes=[1, -1])
-        with pytest.raises(ValueError, match=r"y\[1\] is .*5.*not in classes=\[-1, 1\]"):
+        with pytest.raises(ValueError, match=r"y\[1\] is 5, which is not in classes=\[-1, 1\]"):
             model.partial_fit(X[:2], [1, 5])
         with pytest.raises(ValueError, match=r"classes=\[0, 1\] is not what the model has learned"):
             model.partial_fit(X, y, classes=[0, 1])
+
+    def test_classes_that_are_no_numbers(self, estimator, problem):
+        X, y = problem
+        with pytest.raises(ValueError, match="classes holds nan"):
+            made(estimator, 7).partial_fit(X, y, classes=[-1, 1, float("nan")])
+        with pytest.raises(ValueError, match="sample_weight must hold numbers"):
+            made(estimator, 7).fit(X, y, sample_weight=["a"] * 200)
 
     def test_width(self, estimator, problem):
         X, y = problem

@@ -98,7 +98,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"classes": ["a", 1]}, "there are not two classes"),
         ({"classes": []}, "there are not two classes"),
         ({"compact": "yes"}, "compact is neither"),
-        ({"parameters": {"n_features_to_select": 2}}, "it has more members than its budget"),
+        ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
         ({"parameters": {"method": 1}}, "not valid"),
         ({"parameters": {"class_weight": [1, 2]}}, "not valid"),
         ({"feature_names": ["a"]}, "there is not one name for each feature"),

@@ -31,24 +31,14 @@ def test_every_estimator_has_an_oracle():
 
 
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):
-    """Return an estimator and its oracle. FOFS's lazy scalar rounds in its own way, so its oracle is float64."""
-    dtype = dtype or (np.float64 if estimator is FOFS else np.float32)
-    of_oracle = {name: value for name, value in given.items() if name != "class_weight"}
-    oracle = ORACLES[estimator.__name__](n_classes=n_classes, dtype=dtype, **applicable(estimator, budget), **of_oracle)
-    return made(estimator, budget, **given), oracle
-
-
-def real_rows(estimator, name: str, n_rows: int):
-    X, y, _, _ = split(name, n_rows, 0)
-    if estimator is FOFS:
-        # Counts have ties that float32 and float64 break in different ways; weighted columns have none.
-        X = X @ sp.diags(np.random.default_rng(0).uniform(0.5, 1.5, X.shape[1]).astype(np.float32))
-    return X, y
+    """Return an estimator and its oracle."""
+    about = {"n_classes": n_classes, "dtype": dtype or np.float32, **applicable(estimator, budget), **given}
+    return made(estimator, budget, **given), ORACLES[estimator.__name__](**about)
 
 
 @cache
 def real_oracle(estimator, name: str, n_rows: int, budget: int):
-    X, y = real_rows(estimator, name, n_rows)
+    X, y, _, _ = split(name, n_rows, 0)
     classes, codes = np.unique(y, return_inverse=True)
     return with_oracle(estimator, budget, len(classes))[1].fit(X, codes)
 
@@ -58,7 +48,8 @@ def assert_equals_oracle(model, oracle) -> None:
     assert (model.n_updates_, model.n_mistakes_) == (oracle.n_updates, oracle.n_mistakes)
     if oracle.dtype is np.float32:
         assert columns.tolist() == oracle.selected
-        np.testing.assert_array_equal(weights, oracle.weights)
+        # FOFS sums its norm by what changes, the oracle sums it anew: a last bit of the common scalar may differ.
+        np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
         return
     assert sorted(columns.tolist()) == sorted(oracle.selected)
@@ -76,7 +67,7 @@ def assert_same_bits(a, b) -> None:
 
 @online
 class TestOracle:
-    """The product has the members and the weights of a naive implementation: to the bit, but for FOFS."""
+    """The product has the members and the weights of a naive implementation, to the bit (FOFS: nearly so)."""
 
     @given(st.data(), problems(n_classes=class_counts), budgets, norms, st.booleans())
     def test_random_values(self, estimator, data, problem, budget, norm, fit_intercept):
@@ -108,7 +99,7 @@ class TestOracle:
     @pytest.mark.parametrize("budget", [1, 100])
     @pytest.mark.parametrize(("name", "n_rows"), [("basehock", 150), ("news20.multiclass", 50)])
     def test_real_data(self, estimator, simd, name, n_rows, budget):
-        X, y = real_rows(estimator, name, n_rows)
+        X, y, _, _ = split(name, n_rows, 0)
         assert_equals_oracle(made(estimator, budget).fit(X, y), real_oracle(estimator, name, n_rows, budget))
 
     @pytest.mark.parametrize("norm", ["l2", None])
@@ -314,6 +305,36 @@ class TestKeeping:
             each.partial_fit(X[150:], y[150:])
         assert_same_bits(model, twin)
         assert_same_bits(model, made(estimator, 7, fit_intercept=True).fit(X, y))
+
+    @pytest.mark.parametrize("size", [1e-17, 1e9, 1e17])
+    def test_values_of_any_size_can_be_kept(self, estimator, size, tmp_path):
+        X, y = random_problem(60, 10, 0.5, seed=9)
+        model = made(estimator, 7, norm=None).fit(X * np.float32(size), y)
+        save(model, tmp_path / "model.thresher")
+        assert_same_bits(load(tmp_path / "model.thresher"), model)
+
+    def test_parameters_that_changed_are_those_it_goes_on_with(self, estimator):
+        rate = "gamma" if "gamma" in estimator().get_params() else "eta"
+        stream = datasets.make_x2(500, n_features=2_000, n_informative=50)
+        by_train, by_hand = made(estimator, 7), made(estimator, 7)
+        for model in (by_train, by_hand):
+            train(model, stream)
+            model.set_params(**{rate: 0.125})
+        train(by_train, stream)
+        for rows, labels in stream:
+            by_hand.partial_fit(rows[:, : by_hand.n_features_in_], labels)
+        assert by_train._model.parameters[rate] == 0.125
+        np.testing.assert_array_equal(by_train.selected_, by_hand.selected_)
+
+    def test_a_failed_batch_does_not_change_parameters(self, estimator):
+        X, y = random_problem(60, 10, 0.5, seed=9)
+        model = made(estimator, 7).fit(X, y)
+        before = dict(model._model.parameters)
+        bad = X.copy()
+        bad.data[3] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            model.set_params(fit_intercept=True).partial_fit(bad, y)
+        assert model._model.parameters == before
 
     def test_a_stream_learns_the_same(self, estimator, tmp_path):
         X, y = random_problem(300, 50, 0.3, seed=9, n_classes=3)

@@ -63,9 +63,9 @@ def test_time_does_not_depend_on_the_width(estimator):
     for _ in range(7):
         for n_features, times in seconds.items():
             wide = spread(X, n_features)
-            start = time.perf_counter()
+            start = time.process_time()
             estimator(200).fit(wide, y)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
     narrow, wide = (min(times) for times in seconds.values())
     print(f"{estimator.__name__}: {narrow:.4f} s at 1e4 columns, {wide:.4f} s at 1e8")
     assert wide < 2 * narrow

@@ -101,7 +101,7 @@ void both(const char* name, const typename Learner::Parameters& parameters, std:
 int main() {
     both<Sofs, DenseMemory>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
     both<ShadowSofs, DenseMemory>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
-    both<Arow, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0x7284894ba270af84u);
+    both<Arow, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0xafd221afc0e40deau);
     both<Pet, DenseMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
     both<Pet, HashMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
     both<Fofs, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);

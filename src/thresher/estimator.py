@@ -164,6 +164,14 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return _as_csr(validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False))
 
 
+def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) -> Any:
+    """Return weights, a row for each output, as a CSR matrix over all columns."""
+    order = np.argsort(columns)
+    starts = np.arange(len(weights) + 1) * len(columns)
+    ids = np.tile(columns[order], len(weights))
+    return sp.csr_matrix((weights[:, order].reshape(-1), ids, starts), shape=(len(weights), n_features))
+
+
 def _as_csr(X: Any) -> Any:
     return X if sp.issparse(X) else sp.csr_matrix(X)
 
@@ -187,7 +195,8 @@ def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]
         case parameters.OneOf(values=(True, False)):
             return ["boolean"]
         case parameters.OneOf(values=values):
-            return [None if value is None else StrOptions({str(value)}) for value in values]
+            words = {str(value) for value in values if value is not None}
+            return [StrOptions(words), *([None] if None in values else [])] if words else [None]
         case parameters.Instance(type=type_):
             return [type_]
         case parameters.WithMethods(names=names):

@@ -19,16 +19,30 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
-    known = np.unique(labels) if classes is None else classes
+    known = distinct("y", labels) if classes is None else classes
     if len(known) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
     if len(known) == 1:
-        raise ValueError(f"There is 1 class ({known[0].item()!r}), but two are needed: add rows of the other.")
+        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of the other.")
     codes, strange = _places(labels, known)
     if np.any(strange):
         row = int(np.flatnonzero(strange)[0])
-        raise ValueError(f"y[{row}] is {labels[row]!r}, which is not in classes={known.tolist()}.")
+        raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={known.tolist()}.")
     return codes, known
+
+
+def distinct(name: str, labels: Labels) -> Labels:
+    """Return the labels that occur, sorted; those that can't be put in order, or are no number, are an error."""
+    try:
+        found: Labels = np.unique(labels)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise ValueError(
+            f"{name} holds labels of different kinds ({kinds}): make all of them text or numbers."
+        ) from None
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError(f"{name} holds {found[~np.isfinite(found)][0]}: labels must be finite numbers, or text.")
+    return found
 
 
 def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
@@ -164,12 +178,15 @@ class ClassesOfAStream:
     def _refuse(self, row: int, label: Any) -> None:
         known = [shown(known) for known in self._known]
         if self._given:
-            raise StrangeLabelError(row, f"the label {shown(label)} is not among the classes {', '.join(known)}.")
-        together = ",".join([*known, shown(label)])
+            raise StrangeLabelError(
+                row,
+                f"the label {shown(label)} is not among the classes {', '.join(known)}: drop such rows, or name it.",
+            )
+        all_of_them = ",".join([*known, shown(label)])
         raise StrangeLabelError(
             row,
             f"the label {shown(label)} is a third class beside {' and '.join(known)}: name all classes (--classes "
-            f"{together},…; classes= in Python), or have them looked for (--multiclass; multiclass=True).",
+            f"{all_of_them},…; classes= in Python), or have them looked for (--multiclass; multiclass=True).",
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, parameters
-from thresher.labels import ClassesOfAStream, Codes, LabelRuns, Labels, class_weights, encode, warn
+from thresher.labels import ClassesOfAStream, Codes, LabelRuns, Labels, class_weights, distinct, encode, warn
 from thresher.rows import (
     Csr,
     NotCanonicalError,
@@ -343,7 +343,7 @@ class Model:
             if self.classes is None:
                 raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
             return self.classes
-        classes = np.unique(np.asarray(given))
+        classes = distinct("classes", np.asarray(given))
         if self.classes is None:
             if len(classes) < 2:
                 raise ValueError(f"classes must name two classes or more. Got {given!r} instead.")
@@ -360,7 +360,10 @@ class Model:
         """Return the weight of each row: its own times its class's; None if all are 1."""
         weights = None
         if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=np.float64)
+            try:
+                weights = np.asarray(sample_weight, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"sample_weight must hold numbers: {error}.") from None
             weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
             if weights.shape != codes.shape:
                 raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")

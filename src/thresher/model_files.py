@@ -20,6 +20,7 @@ from thresher.files import written_whole
 from thresher.model import Model
 
 FORMAT_VERSION = 1
+N_COUNTS = 6
 # By falling width, so that each one is aligned.
 _TENSORS: dict[str, Any] = {"ids": np.int64, "counters": np.float64, "cells": np.float32, "intercept": np.float32}
 _KINDS: dict[Any, str] = {np.int64: "I64", np.float32: "F32", np.float64: "F64"}
@@ -167,7 +168,8 @@ def _check_state(tensors: dict[str, NDArray[Any]], model: Model) -> None:
     for name in ("cells", "intercept", "counters"):
         _demand(bool(np.isfinite(tensors[name]).all()), f"{name} has a value that is not finite")
     counters = tensors["counters"]
-    _demand(bool((counters >= 0).all() and (counters < 2**63).all()), "a counter is out of range")
+    # The counts come first, then the loss and what the learner keeps beside its features, which may be of any size.
+    _demand(bool((counters >= 0).all() and (counters[:N_COUNTS] < 2**63).all()), "a counter is out of range")
 
 
 def _demand(holds: bool, message: str) -> None:

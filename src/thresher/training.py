@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
-from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, together, warn
+from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, shown, together, warn
 from thresher.model import Model
 from thresher.progress import Bar, progress_bar
 from thresher.streams import Batch, DataError, Stream, open_stream
@@ -28,7 +28,8 @@ class History:
     rows, seconds : list
         Rows learned so far, all passes together, and the time since training began.
     error, loss : list of float
-        Share of rows misjudged just before they were learned, and their mean squared hinge loss, so far.
+        Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
+        second-order methods, the hinge or perceptron loss of the others.
     validation : list of float or None
         Accuracy on the validation data; only at the end of a pass, and only where such data were given.
     skipped : list of str
@@ -108,6 +109,8 @@ def train(
     """
     if isinstance(model, Model):
         return _run(model, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
+    if not hasattr(model, "_lend_model"):
+        raise TypeError(f"{type(model).__name__} can't learn from a stream: it needs all rows at once. Use its fit.")
     lent = model._lend_model()
     try:
         return _run(lent, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
@@ -125,6 +128,12 @@ def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = Non
         n_rows += batch.n_rows
     if n_rows == 0:
         raise DataError(f"{stream.name}: there are no rows.")
+    if n_right == 0:
+        assert model.classes is not None
+        known = ", ".join(shown(label) for label in model.classes[:5].tolist())
+        warn(
+            f"{stream.name}: not one row was right. The model's classes are {known}: are they those there?", UserWarning
+        )
     return n_right / n_rows
 
 

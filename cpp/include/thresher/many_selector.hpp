@@ -13,6 +13,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "thresher/lesson.hpp"
@@ -155,7 +156,8 @@ class ManySelector {
                 for (std::size_t c = 0; c < n_classes_; ++c)
                     if (!Learner::is_member(memory_.load(key(id, c))))
                         throw std::invalid_argument("a feature is a member for some of the classes only");
-                if (members_.size() >= budget_) throw std::invalid_argument("it has more members than its budget");
+                if (members_.size() >= budget_)
+                    throw std::invalid_argument("it has more members than its budget of " + std::to_string(budget_));
                 members_.add(id, rank_of(id));
                 last = id;
             }
@@ -237,6 +239,15 @@ class ManySelector {
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
+        if constexpr (requires { Learner::mark_touched(buffer_.row()); }) {
+            if (has_newcomers(n, truth, rival)) {
+                for (std::size_t c = 0; c < n_classes_; ++c) {
+                    Learner::mark_touched(buffer_.row(c));
+                    put_back(n, c);
+                }
+                return;
+            }
+        }
         put_back(n, truth);
         put_back(n, rival);
         if constexpr (kRanksFall) tell_of_members(n);
@@ -249,6 +260,16 @@ class ManySelector {
         memory_.scatter(keys_.data(), n, planes);
         to_class(static_cast<std::int64_t>(c), 0);
         if (options_.fit_intercept) intercept_[c] = cell_at(buffer_.row(c), n);
+    }
+
+    // Whether some feature of the row was not touched before: seen in a class that has not just taken the step.
+    bool has_newcomers(std::size_t n, std::size_t truth, std::size_t rival) {
+        std::size_t other = 0;
+        while (other == truth || other == rival) ++other;
+        const Row row = buffer_.row(other);
+        for (std::size_t i = 0; i < n; ++i)
+            if (Learner::is_outsider(row, i)) return true;
+        return false;
     }
 
     bool is_member_at(std::size_t i) { return Learner::is_member(cell_at(buffer_.row(0), i)); }

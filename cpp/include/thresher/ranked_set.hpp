@@ -34,7 +34,6 @@ class RankedSet {
 
     explicit RankedSet(std::uint64_t budget) : budget_(budget) {}
 
-    std::uint64_t budget() const { return budget_; }
     std::size_t size() const { return members_.size(); }
     bool full() const { return members_.size() >= budget_; }
     std::uint64_t n_sifts() const { return n_looks_; }  // how many ranks of members were looked at

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -151,7 +153,9 @@ class Selector {
         if (state.intercept.size() != 1) throw std::invalid_argument("the saved state has arrays of the wrong size");
         std::uint64_t n_members = 0;
         for (const Cell& cell : state.cells) n_members += Learner::is_member(cell);
-        if (kHasBudget && n_members > budget_) throw std::invalid_argument("it has more members than its budget");
+        if (kHasBudget && n_members > budget_)
+            throw std::invalid_argument("it has " + std::to_string(n_members) + " members, more than its budget of " +
+                                        std::to_string(budget_));
         restore_scalars(learner_, state.scalars);
         if (!state.keys.empty()) memory_.reserve(state.keys.back() + 1);
         for (std::size_t i = 0; i < state.keys.size(); ++i) {

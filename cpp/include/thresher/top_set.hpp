@@ -8,12 +8,17 @@
 // out of date but is always a lower bound. Members are left where they are, O(1) a row; only when an outsider beats the
 // root is the root brought up to date, until a root that is up to date has come to the top. On the paper's X1
 // with B = 200 that is some two thousand sifts, where an eager heap makes one for each member touched, 15 million.
+//
+// A large heap leaves the caches, and a sift through it costs more than what it finds. So the heap holds the lowest
+// eighth of the members only, and a bound says that all others are above; when it is empty, all are looked at anew.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace thresher {
@@ -33,14 +38,13 @@ class TopSet {
 
     explicit TopSet(std::uint64_t budget) : budget_(budget) {}
 
-    std::uint64_t budget() const { return budget_; }
-    std::size_t size() const { return heap_.size(); }
-    bool full() const { return heap_.size() >= budget_; }
-    std::uint64_t n_sifts() const { return n_sifts_; }
-    const std::vector<Member>& members() const { return heap_; }
+    std::size_t size() const { return members_.size(); }
+    bool full() const { return members_.size() >= budget_; }
+    std::uint64_t n_sifts() const { return n_sifts_; }  // and looks at members
+    const std::vector<Member>& members() const { return members_; }
 
     // No outsider whose rank is at or below this can enter. Ranks are not negative, so an open set lets all pass.
-    float threshold() const { return full() ? heap_.front().rank : -1.0f; }
+    float threshold() const { return full() ? threshold_ : -1.0f; }
 
     // Offers an outsider. `rank_of(id)` tells a member's rank as it is now.
     template <class RankOf>
@@ -49,43 +53,91 @@ class TopSet {
             add(id, rank);
             return {true, kNobody};
         }
-        while (rank > heap_.front().rank) {
-            const float current = rank_of(heap_.front().id);
-            if (current == heap_.front().rank) {
-                const std::int64_t leaver = heap_.front().id;
-                replace_root({rank, id});
+        while (rank > threshold_) {
+            if (low_.empty()) {
+                look_at_all(rank_of);
+                continue;
+            }
+            Member& lowest = members_[low_.front().slot];
+            const float current = rank_of(lowest.id);
+            if (current == low_.front().rank) {
+                const std::int64_t leaver = std::exchange(lowest.id, id);
+                put_root(rank);
                 return {true, leaver};
             }
-            replace_root({current, heap_.front().id});
+            put_root(current);
         }
         return {false, kNobody};
     }
 
     // Takes a member without asking: while the set is open, or to restore a saved one.
     void add(std::int64_t id, float rank) {
-        heap_.push_back({rank, id});
-        // An open set has no lowest member to know, so the order is made once, when the last place is taken.
-        if (full()) std::make_heap(heap_.begin(), heap_.end(), above);
+        members_.push_back({rank, id});
+        // An open set has no lowest member to know; the order is made when the last place is taken and someone asks.
+        low_.clear();
+        bound_ = 0.0f;
+        threshold_ = -1.0f;
     }
 
   private:
-    // std's heaps keep the greatest in front; with "above" as their "less" that is the lowest member.
-    static bool above(const Member& a, const Member& b) { return a.rank > b.rank || (a.rank == b.rank && a.id < b.id); }
+    struct Node {
+        float rank;
+        std::uint32_t slot;  // in members_
+    };
 
-    void replace_root(Member member) {
-        ++n_sifts_;
-        const std::size_t n = heap_.size();
-        std::size_t hole = 0;
-        for (std::size_t child; (child = 2 * hole + 1) < n; hole = child) {
-            if (child + 1 < n && above(heap_[child], heap_[child + 1])) ++child;
-            if (!above(member, heap_[child])) break;
-            heap_[hole] = heap_[child];
-        }
-        heap_[hole] = member;
+    // std's heaps keep the greatest in front; with "above" as their "less" that is the lowest member.
+    bool above(const Node& a, const Node& b) const {
+        return a.rank > b.rank || (a.rank == b.rank && members_[a.slot].id < members_[b.slot].id);
     }
 
+    // Brings every member up to date, and makes a heap of the lowest.
+    template <class RankOf>
+    [[gnu::noinline]] void look_at_all(RankOf rank_of) {
+        n_sifts_ += members_.size();
+        low_.clear();
+        for (std::size_t slot = 0; slot < members_.size(); ++slot)
+            low_.push_back({rank_of(members_[slot].id), static_cast<std::uint32_t>(slot)});
+        bound_ = std::numeric_limits<float>::infinity();
+        if (const std::size_t wanted = std::max<std::size_t>(kFew, low_.size() / 8); wanted < low_.size()) {
+            const auto cut = low_.begin() + static_cast<std::ptrdiff_t>(wanted);
+            auto lower = [](const Node& a, const Node& b) { return a.rank < b.rank; };
+            std::nth_element(low_.begin(), cut, low_.end(), lower);
+            // Those that tie with the first one left out are left out too, unless nobody would be in.
+            bound_ = cut->rank;
+            if (std::min_element(low_.begin(), cut, lower)->rank == bound_)
+                bound_ = std::nextafter(bound_, std::numeric_limits<float>::infinity());
+            std::erase_if(low_, [this](const Node& node) { return !(node.rank < bound_); });
+        }
+        std::make_heap(low_.begin(), low_.end(), [this](const Node& a, const Node& b) { return above(a, b); });
+        threshold_ = low_.front().rank;
+    }
+
+    // Gives the root's slot a new rank: a place further down, or none if it is no longer among the lowest.
+    void put_root(float rank) {
+        ++n_sifts_;
+        Node node{rank, low_.front().slot};
+        if (!(rank < bound_)) {
+            node = low_.back();
+            low_.pop_back();
+        }
+        const std::size_t n = low_.size();
+        std::size_t hole = 0;
+        for (std::size_t child; (child = 2 * hole + 1) < n; hole = child) {
+            if (child + 1 < n && above(low_[child], low_[child + 1])) ++child;
+            if (!above(node, low_[child])) break;
+            low_[hole] = low_[child];
+        }
+        if (n > 0) low_[hole] = node;
+        threshold_ = n > 0 ? low_.front().rank : bound_;
+    }
+
+    static constexpr std::size_t kFew = 4096;  // up to so many, the heap holds all: it lies in the caches anyway
+
     std::uint64_t budget_;
-    std::vector<Member> heap_;
+    std::vector<Member> members_;  // in no order, their ranks out of date
+    std::vector<Node> low_;        // a heap of the members whose rank was below the bound
+    float bound_ = 0.0f;           // every member that is not in the heap is at or above it
+    float threshold_ = -1.0f;      // no member is below it
     std::uint64_t n_sifts_ = 0;
 };
 

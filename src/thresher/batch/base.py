@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher import _core, parameters
 from thresher.batch.memory import demand
-from thresher.estimator import FeatureSelector
-from thresher.labels import Labels
+from thresher.estimator import FeatureSelector, as_coef
+from thresher.labels import Labels, encode
 from thresher.rows import checked
 
 Columns = NDArray[np.int64]
@@ -76,15 +76,13 @@ class BatchSelector(FeatureSelector):
         self._validate_params()
         with self._unchanged_on_error(BaseException):  # on Ctrl-C too: half a batch method is none
             rows, labels = self._validated(X, y, reset=True)
-            classes, codes = np.unique(labels, return_inverse=True)
-            if len(classes) == 1:
-                raise ValueError(f"There is 1 class ({classes[0]!r}), but two are needed: add rows of the other.")
+            codes, classes = encode(labels, None)
             budget = parameters.budget(self.get_params(deep=False), rows.shape[1])
             n_outputs = 1 if len(classes) == 2 else len(classes)
             a_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
             n_bytes = self._bytes_per_value * rows.nnz + n_outputs * a_output
             demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
-            found = self._select(_problem(rows, self.norm, codes.astype(np.int32), len(classes), budget))
+            found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
         self.classes_ = classes
         self._selection = found
         self._norm = self.norm or "none"  # predictions go by what was learned, whatever is set later
@@ -124,11 +122,7 @@ class BatchSelector(FeatureSelector):
     def coef_(self) -> Any:
         """Weights as a CSR matrix: one row or, with more than two classes, a row for each."""
         check_is_fitted(self)
-        order = np.argsort(self._selection.columns)
-        weights = self._selection.weights[:, order]
-        starts = np.arange(len(weights) + 1) * len(order)
-        ids = np.tile(self._selection.columns[order], len(weights))
-        return sp.csr_matrix((weights.ravel(), ids, starts), shape=(len(weights), self.n_features_in_))
+        return as_coef(self._selection.columns, self._selection.weights, self.n_features_in_)
 
     @property
     def intercept_(self) -> Floats:

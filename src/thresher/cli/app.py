@@ -166,7 +166,9 @@ def predict(
     model: ModelFile,
     data: Data,
     output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
-    margins: Annotated[bool, typer.Option("--margins", help="Write the margin behind each label.")] = False,
+    margins: Annotated[
+        bool, typer.Option("--margins", help="Write the margin behind each label; of many classes, each one's score.")
+    ] = False,
     accuracy: Annotated[bool, typer.Option("--accuracy", help="Print the accuracy instead of the labels.")] = False,
     label: Label = None,
     format: Format = "auto",

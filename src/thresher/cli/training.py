@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import warnings
@@ -19,6 +20,7 @@ from thresher.streams import Stream
 from thresher.training import History, accuracy, train
 
 METHODS = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
+_ALIASES = {"shadow_sofs": "shadow"}  # as `show` names it
 
 
 def run(
@@ -37,8 +39,12 @@ def run(
     as_json: bool,
 ) -> None:
     """Train, report, write the model. Of a method's own parameters those that are None have their defaults."""
+    method = _ALIASES.get(method, method)
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    if multiclass and (classes is not None or start_from):
+        known_by = "--from" if start_from else "--classes"
+        raise ValueError(f"--multiclass can't be used with {known_by}: the classes are known.")
     if start_from:
         model = load_model(start_from)
         _keep_parameters(model, shared)
@@ -100,9 +106,10 @@ def _classes(text: str | None) -> list[Any] | None:
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
     try:
-        return [float(name) for name in names]
+        numbers = [float(name) for name in names if "_" not in name]
     except ValueError:
         return names
+    return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names
 
 
 def _report(model: Model, history: History, tested: float | None, output: str | None) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
     for rank, (name, row) in enumerate(zip(names[:n_features], weights, strict=False), start=1):
         # Of many classes, the one to which the feature says most.
         c = int(np.abs(row).argmax())
-        of_class = [about["classes"][c]] if model.n_vectors > 1 else []
+        of_class = [Text(about["classes"][c])] if model.n_vectors > 1 else []
         table.add_row(str(rank), Text(name), f"{row[c]:+.5f}", *of_class)
     if n_features:
         console.print(table)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimator import FeatureSelector
+from thresher.estimator import FeatureSelector, as_coef
 from thresher.labels import Labels
 from thresher.model import Model
 
@@ -89,9 +88,13 @@ class OnlineSelector(FeatureSelector):
         with self._unchanged_on_error():
             rows, labels = self._validated(X, y, reset=first)
             model = self._new_model() if first else self._model
+            before = model.parameters
             model.adopt_parameters(self.get_params(deep=False))
             try:
                 model.partial_fit(rows, labels, classes, sample_weight)
+            except Exception:
+                model.adopt_parameters(before)
+                raise
             finally:
                 if model.is_trained:  # after Ctrl-C too: the rows learned by then count
                     model.feature_names = self._names_in()
@@ -121,11 +124,7 @@ class OnlineSelector(FeatureSelector):
     def coef_(self) -> Any:
         """Weights as a CSR matrix of one row, or of one a class if there are more than two."""
         columns, weights = self._fitted_model().members()
-        order = np.argsort(columns)
-        n_rows = weights.shape[1]
-        starts = np.arange(n_rows + 1) * len(columns)
-        ids = np.tile(columns[order], n_rows)
-        return sp.csr_matrix((weights[order].T.reshape(-1), ids, starts), shape=(n_rows, self.n_features_in_))
+        return as_coef(columns, weights.T, self.n_features_in_)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -150,7 +149,10 @@ class OnlineSelector(FeatureSelector):
     def _lend_model(self) -> Model:
         """Lend the model to `train`: a new one, or the one that goes on learning."""
         self._validate_params()
-        return self._model if self.__sklearn_is_fitted__() else self._new_model()
+        if not self.__sklearn_is_fitted__():
+            return self._new_model()
+        self._model.adopt_parameters(self.get_params(deep=False))
+        return self._model
 
     def _take_back(self, model: Model) -> None:
         """Take back a model that `train` has trained."""

@@ -24,6 +24,8 @@ def save(model: OnlineSelector | Model, path: str | os.PathLike[str]) -> None:
 
     The file is there whole or not at all.
     """
+    if not isinstance(model, Model | OnlineSelector):
+        raise TypeError(f"{type(model).__name__} can't be saved as a model file: only online methods can. Pickle it.")
     save_model(model if isinstance(model, Model) else model._fitted_model(), path)
 
 

@@ -37,6 +37,13 @@ class Arow : public SecondOrder {
         return done;
     }
 
+    // With many classes a feature counts in all of them once it was touched, though only two take the step.
+    static void mark_touched(const Row& row) {
+        float* excess = row.plane(kExcess);
+        for (std::size_t i = 0; i < row.size(); ++i)
+            if (row.x()[i] != 0.0f) excess[i] = -std::fabs(excess[i]);
+    }
+
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
         return SecondOrder::pull_apart<Outsiders::none>(up, down, n, margin, importance);
