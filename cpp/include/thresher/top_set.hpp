@@ -10,10 +10,11 @@
 // with B = 200 that is some two thousand sifts, where an eager heap makes one for each member touched, 15 million.
 //
 // A large heap leaves the caches, and a sift through it costs more than what it finds. So the heap holds the lowest
-// eighth of the members only, and a bound says that all others are above; when it is empty, all are looked at anew.
+// quarter of the members only, and a bound says that all others are above; when it is empty, all are looked at anew.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +61,9 @@ class TopSet {
             }
             Member& lowest = members_[low_.front().slot];
             const float current = rank_of(lowest.id);
-            if (current == low_.front().rank) {
+            if (current == low_.front().rank()) {
                 const std::int64_t leaver = std::exchange(lowest.id, id);
+                wide_ |= id >> 32 != 0;
                 put_root(rank);
                 return {true, leaver};
             }
@@ -73,6 +75,7 @@ class TopSet {
     // Takes a member without asking: while the set is open, or to restore a saved one.
     void add(std::int64_t id, float rank) {
         members_.push_back({rank, id});
+        wide_ |= id >> 32 != 0;
         // An open set has no lowest member to know; the order is made when the last place is taken and someone asks.
         low_.clear();
         bound_ = 0.0f;
@@ -80,14 +83,24 @@ class TopSet {
     }
 
   private:
+    // Ranks are not negative, so their bits are in their order; below them the bits of the id turned around, so that
+    // one comparison tells who is lower: the smaller rank, then the larger id.
     struct Node {
-        float rank;
-        std::uint32_t slot;  // in members_
+        std::uint64_t key;
+        std::size_t slot;  // in members_
+        float rank() const { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
     };
+
+    Node node(float rank, std::size_t slot) const {
+        const auto low = ~static_cast<std::uint32_t>(members_[slot].id);
+        return {std::uint64_t{std::bit_cast<std::uint32_t>(rank)} << 32 | low, slot};
+    }
 
     // std's heaps keep the greatest in front; with "above" as their "less" that is the lowest member.
     bool above(const Node& a, const Node& b) const {
-        return a.rank > b.rank || (a.rank == b.rank && members_[a.slot].id < members_[b.slot].id);
+        if (wide_ && (a.key ^ b.key) >> 32 == 0) [[unlikely]]
+            return members_[a.slot].id < members_[b.slot].id;
+        return a.key > b.key;
     }
 
     // Brings every member up to date, and makes a heap of the lowest.
@@ -96,39 +109,39 @@ class TopSet {
         n_sifts_ += members_.size();
         low_.clear();
         for (std::size_t slot = 0; slot < members_.size(); ++slot)
-            low_.push_back({rank_of(members_[slot].id), static_cast<std::uint32_t>(slot)});
+            low_.push_back(node(rank_of(members_[slot].id), slot));
         bound_ = std::numeric_limits<float>::infinity();
-        if (const std::size_t wanted = std::max<std::size_t>(kFew, low_.size() / 8); wanted < low_.size()) {
+        if (const std::size_t wanted = std::max<std::size_t>(kFew, low_.size() / 4); wanted < low_.size()) {
             const auto cut = low_.begin() + static_cast<std::ptrdiff_t>(wanted);
-            auto lower = [](const Node& a, const Node& b) { return a.rank < b.rank; };
+            auto lower = [](const Node& a, const Node& b) { return a.key >> 32 < b.key >> 32; };
             std::nth_element(low_.begin(), cut, low_.end(), lower);
             // Those that tie with the first one left out are left out too, unless nobody would be in.
-            bound_ = cut->rank;
-            if (std::min_element(low_.begin(), cut, lower)->rank == bound_)
+            bound_ = cut->rank();
+            if (std::min_element(low_.begin(), cut, lower)->rank() == bound_)
                 bound_ = std::nextafter(bound_, std::numeric_limits<float>::infinity());
-            std::erase_if(low_, [this](const Node& node) { return !(node.rank < bound_); });
+            std::erase_if(low_, [this](const Node& low) { return !(low.rank() < bound_); });
         }
         std::make_heap(low_.begin(), low_.end(), [this](const Node& a, const Node& b) { return above(a, b); });
-        threshold_ = low_.front().rank;
+        threshold_ = low_.front().rank();
     }
 
     // Gives the root's slot a new rank: a place further down, or none if it is no longer among the lowest.
     void put_root(float rank) {
         ++n_sifts_;
-        Node node{rank, low_.front().slot};
+        Node moved = node(rank, low_.front().slot);
         if (!(rank < bound_)) {
-            node = low_.back();
+            moved = low_.back();
             low_.pop_back();
         }
         const std::size_t n = low_.size();
         std::size_t hole = 0;
         for (std::size_t child; (child = 2 * hole + 1) < n; hole = child) {
-            if (child + 1 < n && above(low_[child], low_[child + 1])) ++child;
-            if (!above(node, low_[child])) break;
+            child += child + 1 < n && above(low_[child], low_[child + 1]);
+            if (!above(moved, low_[child])) break;
             low_[hole] = low_[child];
         }
-        if (n > 0) low_[hole] = node;
-        threshold_ = n > 0 ? low_.front().rank : bound_;
+        if (n > 0) low_[hole] = moved;
+        threshold_ = n > 0 ? low_.front().rank() : bound_;
     }
 
     static constexpr std::size_t kFew = 4096;  // up to so many, the heap holds all: it lies in the caches anyway
@@ -136,6 +149,7 @@ class TopSet {
     std::uint64_t budget_;
     std::vector<Member> members_;  // in no order, their ranks out of date
     std::vector<Node> low_;        // a heap of the members whose rank was below the bound
+    bool wide_ = false;            // some id has more than 32 bits
     float bound_ = 0.0f;           // every member that is not in the heap is at or above it
     float threshold_ = -1.0f;      // no member is below it
     std::uint64_t n_sifts_ = 0;
