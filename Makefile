@@ -20,7 +20,8 @@ test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Pytho
 	$(BIN)/cmake --build build/core-tests
 	build/core-tests/test_core
 	build/core-tests/test_selectors
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto -m 'not timed'
+	$(BIN)/python -m pytest -m timed
 
 test-system: $(VENV)/.installed $(VENV)/.test  ## tests that need Debian packages (installed here if you are root): clang
 	tests/system/run $(CURDIR)/$(BIN)

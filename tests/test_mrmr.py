@@ -122,6 +122,7 @@ class TestClassifier:
             MRMR(10, classifier=3).fit(X, y)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("name", "n_train", "limit"),
     [("relathe", 1_000, 2), ("basehock", 1_500, 2), ("pcmac", 1_500, 2), ("ccat", 13_149, 60)],

@@ -53,6 +53,7 @@ def spread(X: sp.csr_matrix, n_features: int) -> sp.csr_matrix:
     return sp.csr_matrix((X.data, ids, X.indptr.astype(np.int64)), shape=(X.shape[0], n_features))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("estimator", [PET, FOFS])
 def test_time_does_not_depend_on_the_width(estimator):
     """Only the members have a place in memory, so a column costs the same wherever it lies."""

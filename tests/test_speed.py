@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
 
 from thresher import SOFS, datasets
 
 
+@pytest.mark.timed
 def test_half_the_time_of_sgd():
     X, y = datasets.make_x1(20_000)
     X = normalize(X)  # as both see it; on raw rows SGD is slower still

@@ -1,0 +1,43 @@
+"""Instructions a nonzero, counted by callgrind, and the most that each may take.
+
+The limits are some 15 % above what was counted when they were set: room for another compiler, not for a slower loop.
+Usage: instructions.py PROGRAM (cpp/bench/instructions.cpp, built).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+
+LIMITS = {"sofs": 58, "shadow_sofs": 125, "arow": 52, "pet": 87, "fofs": 169, "ogd": 37, "svmlight": 248}
+
+
+def count(program: str, *arguments: str) -> int:
+    """Return the instructions of a run."""
+    with tempfile.NamedTemporaryFile() as profile:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile.name}", program, *arguments]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    found = re.search(r"Collected : (\d+)", told)
+    assert found is not None, told
+    return int(found[1])
+
+
+def main() -> None:
+    """Count, print, and fail if a limit is passed."""
+    program = sys.argv[1]
+    n_nonzeros = int(subprocess.run([program], capture_output=True, text=True, check=True).stdout)
+    start = count(program, "nothing")
+    slow = []
+    for what, limit in LIMITS.items():
+        each = (count(program, what) - start) / n_nonzeros
+        print(f"{what:12} {each:6.1f} instructions a nonzero, at most {limit}")
+        if each > limit:
+            slow.append(what)
+    if slow:
+        sys.exit(f"more instructions than the limit: {', '.join(slow)}")
+
+
+if __name__ == "__main__":
+    main()
