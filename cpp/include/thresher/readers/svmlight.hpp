@@ -27,15 +27,16 @@ TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
             p = label_end;
         }
         for (;;) {
-            while (is_space(*p)) ++p;
-            if (*p == '\n' || *p == '#' || *p == '\0') break;
-            const char* const token = p;
             std::uint64_t id;
             double value;
+            p += *p == ' ';
             if (end_of_text - p >= kPlainPairBytes && read_plain_pair(p, id, value)) {
                 rows.add_feature(id, value);
                 continue;
             }
+            while (is_space(*p)) ++p;
+            if (*p == '\n' || *p == '#' || *p == '\0') break;
+            const char* const token = p;
             if (!read_id(p, id) || *p != ':') {
                 const char* const end = token_end(token);
                 if (std::string_view(token, static_cast<std::size_t>(end - token)).starts_with("qid:")) {

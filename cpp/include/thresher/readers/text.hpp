@@ -206,15 +206,18 @@ inline std::uint64_t digits_at(const char* p, unsigned n, std::uint64_t& wrong) 
 // Files mix lengths and signs at random, so a loop over digits is mispredicted twice a feature. Here a comparison of
 // all bytes finds the end, which is all that the next feature waits for, and no branch depends on a length.
 inline bool read_plain_pair(const char*& p, std::uint64_t& id, double& value) {
+    auto is_end = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ' + 1)); };
+    auto is_colon = [](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')); };
+    auto is_dot = [](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')); };
+    auto places = [](__m128i found) { return static_cast<unsigned>(_mm_movemask_epi8(found)); };
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16));
-    auto places = [&](auto of) {
-        return static_cast<unsigned>(_mm_movemask_epi8(of(first))) |
-               static_cast<unsigned>(_mm_movemask_epi8(of(second))) << 16;
-    };
-    const unsigned ends = places([](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ' + 1)); });
-    const unsigned colons = places([](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')); });
-    const unsigned dots = places([](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')); });
+    unsigned ends = places(is_end(first)), colons = places(is_colon(first)), dots = places(is_dot(first));
+    if (ends == 0) {  // longer than 16 bytes: few are, or nearly all of a file
+        const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16));
+        ends |= places(is_end(second)) << 16;
+        colons |= places(is_colon(second)) << 16;
+        dots |= places(is_dot(second)) << 16;
+    }
     const auto end = static_cast<unsigned>(std::countr_zero(ends)),
                colon = static_cast<unsigned>(std::countr_zero(colons));
     if ((colon >= end) | (end == 32)) return false;
