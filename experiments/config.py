@@ -28,7 +28,7 @@ class Config:
     file: str | None = None  # what the user must download,
     home: str | None = None  # and from where
     differs: str | None = None  # how the data are not the paper's
-    generate: dict[str, int] = field(default_factory=dict)  # for datasets.make_x1
+    generate: dict[str, Any] = field(default_factory=dict)  # for datasets.make_x1
     cv_rows: int | None = None  # how many training rows the cross-validation may see; all unless given
     permutations: dict[str, int] = field(default_factory=dict)
     most_permutations: int = 10
@@ -76,4 +76,5 @@ def read(name: str) -> Config:
 
 def from_table(name: str, table: dict[str, Any]) -> Config:
     """Return a config from what TOML holds."""
-    return Config(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+    told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return Config(name, **told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
@@ -51,10 +52,10 @@ class Forks(Generic[Key]):
                         key, process, _ = working.pop(end)
                         _stop(process)
                         yield key, Stopped()
-                for end in ready:
-                    assert isinstance(end, Connection)
-                    key, process, _ = working.pop(end)
-                    yield key, _result(end, process)
+                for told in ready:
+                    assert isinstance(told, Connection)
+                    key, process, _ = working.pop(told)
+                    yield key, _result(told, process)
         finally:
             for _, process, _ in working.values():
                 _stop(process)
@@ -63,7 +64,10 @@ class Forks(Generic[Key]):
 def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
     ours, theirs = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs), daemon=True)
-    process.start()
+    with warnings.catch_warnings():
+        # Python fears for forks of processes with threads; those that we start have ended by now.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
     theirs.close()
     return ours, process
 
