@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
+import resource
+import signal
 import time
 import traceback
 import warnings
@@ -14,6 +17,8 @@ from threadpoolctl import threadpool_limits
 
 Key = TypeVar("Key")
 
+_PATIENCE = 10  # how much longer than its CPU time a task may take on a busy machine
+
 
 class Stopped:
     """What a task gives that took too long."""
@@ -22,7 +27,9 @@ class Stopped:
 class Forks(Generic[Key]):
     """Runs tasks in forks of this process, which see its data without a copy.
 
-    Every method is measured in such a process, with one thread; at most `n_at_once` run at the same time.
+    Every method is measured in such a process, with one thread; at most `n_at_once` run at the same time. A task may
+    take `seconds` of CPU time, so that a busy machine stops no more of them than an idle one; the clock on the wall is
+    only for those that sleep.
     """
 
     def __init__(self, seconds: float, n_at_once: int) -> None:
@@ -41,8 +48,8 @@ class Forks(Generic[Key]):
                     if task is None:
                         more = False
                         break
-                    end, process = _start(task[1])
-                    working[end] = (task[0], process, time.monotonic() + self._seconds)
+                    end, process = _start(task[1], self._seconds)
+                    working[end] = (task[0], process, time.monotonic() + _PATIENCE * self._seconds)
                 if not working:
                     break
                 patience = max(0.0, min(deadline for _, _, deadline in working.values()) - time.monotonic())
@@ -61,9 +68,9 @@ class Forks(Generic[Key]):
                 _stop(process)
 
 
-def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
+def _start(work: Callable[[], Any], seconds: float) -> tuple[Connection, Any]:
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs), daemon=True)
+    process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs, seconds), daemon=True)
     with warnings.catch_warnings():
         # Python fears for forks of processes with threads; those that we start have ended by now.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -72,7 +79,9 @@ def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
     return ours, process
 
 
-def _child(work: Callable[[], Any], end: Connection) -> None:
+def _child(work: Callable[[], Any], end: Connection, seconds: float) -> None:
+    whole = max(1, math.ceil(seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
     try:
         with threadpool_limits(1):
             end.send((work(), None))
@@ -86,6 +95,8 @@ def _result(end: Connection, process: Any) -> Any:
     except EOFError:
         answer, error = None, "the process died, perhaps for want of memory"
     process.join()
+    if process.exitcode == -signal.SIGXCPU:
+        return Stopped()
     if error is not None:
         raise RuntimeError(f"a cell failed:\n{error}")
     return answer

@@ -42,7 +42,7 @@ class TestData:
         for name in config.names():
             told = config.read(name)
             assert set(told.methods) <= set(METHODS)
-            assert (told.known or told.file or told.generate)
+            assert told.known or told.file or told.generate
             assert told.split in ("random", "first")
             assert told.home or not told.file
 
@@ -171,10 +171,15 @@ class TestProtocol:
 
 class TestForks:
     def test_results_and_stops(self):
-        tasks = [("quick", lambda: 7), ("slow", lambda: time.sleep(60)), ("next", lambda: 8)]
-        found = dict(Forks(2.0, 2).run(tasks))
+        def busy():
+            while True:
+                pass
+
+        tasks = [("quick", lambda: 7), ("asleep", lambda: time.sleep(60)), ("busy", busy), ("next", lambda: 8)]
+        found = dict(Forks(0.3, 2).run(tasks))
         assert (found["quick"], found["next"]) == (7, 8)
-        assert isinstance(found["slow"], Stopped)
+        assert isinstance(found["asleep"], Stopped)
+        assert isinstance(found["busy"], Stopped)
 
     def test_an_error_is_told(self):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
