@@ -50,7 +50,7 @@ bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's m
 	$(BIN)/cmake --build build/bench
 	$(BIN)/python benchmarks/members.py build/bench/member_sets
 
-paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes; rewrites experiments/
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes
 	$(BIN)/python -m experiments run all
 
 clean:  ## remove everything that was made here

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
-import resource
-import signal
+import os
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -39,7 +38,8 @@ class Forks(Generic[Key]):
     def run(self, tasks: Iterable[tuple[Key, Callable[[], Any]]]) -> Iterator[tuple[Key, Any]]:
         """Yield each task's key and result as it is done. A task is taken from the iterable only when it can start."""
         waiting = iter(tasks)
-        working: dict[Connection, tuple[Key, Any, float]] = {}
+        working: dict[Connection, tuple[Key, Any, float]] = {}  # and when to look at its time
+        started: dict[Connection, float] = {}
         more = True
         try:
             while more or working:
@@ -48,17 +48,23 @@ class Forks(Generic[Key]):
                     if task is None:
                         more = False
                         break
-                    end, process = _start(task[1], self._seconds)
-                    working[end] = (task[0], process, time.monotonic() + _PATIENCE * self._seconds)
+                    end, process = _start(task[1])
+                    started[end] = time.monotonic()
+                    working[end] = (task[0], process, started[end] + self._seconds)
                 if not working:
                     break
                 patience = max(0.0, min(deadline for _, _, deadline in working.values()) - time.monotonic())
                 ready = wait(list(working), patience)
                 for end in [end for end, (*_, deadline) in working.items() if deadline <= time.monotonic()]:
-                    if end not in ready:
-                        key, process, _ = working.pop(end)
-                        _stop(process)
-                        yield key, Stopped()
+                    if end in ready:
+                        continue
+                    key, process, _ = working.pop(end)
+                    left = self._seconds - _cpu_seconds(process.pid)
+                    if left > 0 and time.monotonic() - started[end] < _PATIENCE * self._seconds:
+                        working[end] = (key, process, time.monotonic() + left)
+                        continue
+                    _stop(process)
+                    yield key, Stopped()
                 for told in ready:
                     assert isinstance(told, Connection)
                     key, process, _ = working.pop(told)
@@ -68,9 +74,9 @@ class Forks(Generic[Key]):
                 _stop(process)
 
 
-def _start(work: Callable[[], Any], seconds: float) -> tuple[Connection, Any]:
+def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs, seconds), daemon=True)
+    process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs), daemon=True)
     with warnings.catch_warnings():
         # Python fears for forks of processes with threads; those that we start have ended by now.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -79,9 +85,7 @@ def _start(work: Callable[[], Any], seconds: float) -> tuple[Connection, Any]:
     return ours, process
 
 
-def _child(work: Callable[[], Any], end: Connection, seconds: float) -> None:
-    whole = max(1, math.ceil(seconds))
-    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
+def _child(work: Callable[[], Any], end: Connection) -> None:
     try:
         with threadpool_limits(1):
             end.send((work(), None))
@@ -95,11 +99,18 @@ def _result(end: Connection, process: Any) -> Any:
     except EOFError:
         answer, error = None, "the process died, perhaps for want of memory"
     process.join()
-    if process.exitcode == -signal.SIGXCPU:
-        return Stopped()
     if error is not None:
         raise RuntimeError(f"a cell failed:\n{error}")
     return answer
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process. A limit set in the process itself would make its own clock coarse."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:  # not Linux: the wall clock decides
+        return float("inf")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _stop(process: Any) -> None:
