@@ -68,6 +68,9 @@ def _panels(sets: list[SetResults], what: str) -> Any:
             axes.plot(shares, paper, color="#0b5fa5", linestyle="none", marker="*", markersize=8, alpha=0.5,
                       label="SOFS, the paper's")  # fmt: skip
         axes.set_xscale("log")
+        axes.set_xticks([0.2, 0.5, 1, 2, 5, 10, 20, 40], minor=False)
+        axes.set_xlim(min(100 * budget / told.n_features for budget in told.budgets) * 0.9, 45)
+        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:g}")
         axes.set_title(f"{told.config.title}, {told.n_features:,} columns", fontsize=9)
         axes.set_xlabel("share of features selected, %")

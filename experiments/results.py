@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from experiments.store import read_csv
 
 @dataclass(frozen=True)
 class Cell:
-    """What a method does on a data set at a budget: accuracy in %, CPU seconds, and means of the rest."""
+    """What a method does on a data set at a budget: accuracy in %, median CPU seconds, and means of the rest."""
 
     status: str
     accuracies: tuple[float, ...] = ()
@@ -37,6 +38,11 @@ class Cell:
     def deviation(self) -> float | None:
         """The standard deviation over permutations, where there are two or more."""
         return statistics.stdev(self.accuracies) if len(self.accuracies) > 1 else None
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean; 0 where nothing is known of it."""
+        return (self.deviation or 0.0) / math.sqrt(max(1, len(self.accuracies)))
 
 
 class Results:
@@ -115,4 +121,6 @@ def _cell(rows: list[dict[str, str]]) -> Cell:
         return statistics.fmean(float(row[name]) for row in rows) if rows[0][name] else float("nan")
 
     accuracies = tuple(100 * float(row["accuracy"]) for row in rows)
-    return Cell("done", accuracies, mean("seconds"), mean("n_selected"), mean("n_updates"))
+    # The median, since on a machine with other work now and then one takes five times as long.
+    seconds = statistics.median(float(row["seconds"]) for row in rows)
+    return Cell("done", accuracies, seconds, mean("n_selected"), mean("n_updates"))
