@@ -19,8 +19,8 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
 # The shortest first: whoever waits sees tables early.
 ORDER = (
-    "relathe", "basehock", "pcmac", "aut", "real-sim", "rcv1", "url", "dense", "news-first", "news-random", "ccat",
-    "x2", "x1-20k", "x1",
+    "relathe", "basehock", "pcmac", "relathe-raw", "basehock-raw", "pcmac-raw", "aut", "real-sim", "rcv1", "url",
+    "dense", "news-first", "news-random", "ccat", "x2", "x1-20k", "x1",
 )  # fmt: skip
 
 Names = Annotated[list[str], typer.Argument(help=f"Data sets, or all: {', '.join(ORDER)}.")]

@@ -16,7 +16,7 @@ class Config:
 
     name: str
     title: str
-    table: str  # which of the paper's it belongs to: medium, large, synthetic or dense
+    table: str  # which of the report's it belongs to: medium, raw, large, synthetic or dense
     n_train: int
     n_test: int
     split: str  # random: a permutation of all rows; first: the first rows train, in random order

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from experiments import config
 from experiments.config import Config
@@ -69,6 +71,7 @@ class SetResults:
         costs = read_csv(folder / f"{told.name}-truncation.csv")
         self.n_features = int(costs[0]["n_features"]) if costs else 0
         self.truncation = {int(row["budget"]): float(row["seconds"]) for row in costs}
+        self._choices = [row for row in read_csv(folder / f"{told.name}-parameters.csv") if row["status"] == "done"]
         grouped: dict[tuple[str, int], list[dict[str, str]]] = {}
         for row in rows:
             grouped.setdefault((row["method"], int(row["budget"])), []).append(row)
@@ -92,6 +95,10 @@ class SetResults:
     def cell(self, method: str, budget: int) -> Cell:
         """Return a cell; one that was not run has no figure."""
         return self._cells.get((method, budget), Cell("not run"))
+
+    def chosen(self, *methods: str) -> list[dict[str, Any]]:
+        """Return the parameters that cross-validation chose for some methods, a budget each."""
+        return [json.loads(row["parameters"]) for row in self._choices if row["method"] in methods]
 
     def at_share(self, method: str, share: float) -> Cell:
         """Return the cell whose budget is this share of the columns."""
