@@ -258,16 +258,21 @@ def sofs_cheapest_on_dense_rows(results: Results) -> Finding:
     told = results.sets["dense"]
     if not told.here:
         return Finding(says, None, "")
-    parts, holds = [], True
+    parts, holds, n_beaten = [], True, 0
     for budget in told.budgets:
         sofs, *others = (told.cell(name, budget).seconds for name in ("SOFS", "PET", "FOFS"))
         full = [told.with_truncation(name, budget) for name in ("PET", "FOFS")]
         holds = holds and sofs <= (1 + _SHARE) * min(others)
+        n_beaten += sofs <= min(full)
         parts.append(
             f"B = {budget}: {sofs:.3f} / {others[0]:.3f} / {others[1]:.3f} s, with a full truncation {full[0]:.2f} and "
             f"{full[1]:.2f} s"
         )
-    return Finding(says, holds, "rows of 600 nonzeros in 600 columns, SOFS / PET / FOFS, " + "; ".join(parts))
+    found = (
+        f"rows of 600 nonzeros in 600 columns, SOFS / PET / FOFS, {'; '.join(parts)}. Against PET and FOFS as the paper "
+        f"writes them, with that truncation, SOFS is the cheapest at {n_beaten} of {len(parts)} budgets"
+    )
+    return Finding(says, holds, found)
 
 
 def batch_wins_at_small_budgets(results: Results) -> Finding:
