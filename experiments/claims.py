@@ -269,8 +269,8 @@ def sofs_cheapest_on_dense_rows(results: Results) -> Finding:
             f"{full[1]:.2f} s"
         )
     found = (
-        f"rows of 600 nonzeros in 600 columns, SOFS / PET / FOFS, {'; '.join(parts)}. Against PET and FOFS as the paper "
-        f"writes them, with that truncation, SOFS is the cheapest at {n_beaten} of {len(parts)} budgets"
+        f"rows of 600 nonzeros in 600 columns, SOFS / PET / FOFS, {'; '.join(parts)}. Against PET and FOFS as the "
+        f"paper writes them, with that truncation, SOFS is the cheapest at {n_beaten} of {len(parts)} budgets"
     )
     return Finding(says, holds, found)
 
