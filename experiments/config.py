@@ -19,7 +19,7 @@ class Config:
     table: str  # which of the report's it belongs to: medium, raw, large, synthetic or dense
     n_train: int
     n_test: int
-    split: str  # random: a permutation of all rows; first: the first rows train, in random order
+    split: str  # random: a permutation of all rows; first, last: the first or the last rows train, in random order
     methods: tuple[str, ...]
     norms: tuple[str, ...]
     budgets: tuple[int, ...] = ()

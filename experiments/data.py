@@ -73,6 +73,8 @@ def split(rows: Rows, config: Config, permutation: int) -> tuple[Rows, Rows]:
         raise ValueError(f"{config.name}: {len(rows.y):,} rows are here, but {n_train:,} + {n_test:,} are asked for.")
     if config.split == "first":
         return rows.take(random.permutation(n_train)), rows.take(slice(n_train, n_train + n_test))
+    if config.split == "last":
+        return rows.take(n_test + random.permutation(n_train)), rows.take(slice(n_test))
     order = random.permutation(len(rows.y))
     return rows.take(order[:n_train]), rows.take(order[n_train : n_train + n_test])
 

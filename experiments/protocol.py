@@ -26,6 +26,8 @@ from thresher.training import train_many
 
 SECONDS_A_CELL = 120.0
 
+DATA = ("set", "n_train", "n_test", "n_features", "train_nonzeros")
+
 # A fit that is over so soon is run again, and the least counts: the first one finds cold caches.
 _SOON = 0.1
 _RUNS = 3
@@ -63,6 +65,13 @@ class Experiment:
         self._choose(bar)
         for permutation in range(max(self.config.n_permutations(name) for name in self.config.methods)):
             self._measure(permutation, bar)
+
+    def data(self) -> Found:
+        """Return the size of the data as the paper's tables tell it, for permutation 0."""
+        assert self.rows is not None
+        train, test = split(self.rows, self.config, 0)
+        sizes = {"n_train": len(train.y), "n_test": len(test.y), "n_features": self.rows.n_features}
+        return {"set": self.config.name, **sizes, "train_nonzeros": int(train.X.nnz)}
 
     def choices(self) -> list[Found]:
         """Return the parameters of all cells, as rows of a table."""

@@ -68,6 +68,7 @@ class SetResults:
     def __init__(self, told: Config, folder: Path) -> None:
         self.config = told
         rows = read_csv(folder / f"{told.name}.csv")
+        self.data = next(iter(read_csv(folder / f"{told.name}-data.csv")), None)
         costs = read_csv(folder / f"{told.name}-truncation.csv")
         self.n_features = int(costs[0]["n_features"]) if costs else 0
         self.truncation = {int(row["budget"]): float(row["seconds"]) for row in costs}

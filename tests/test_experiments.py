@@ -43,18 +43,18 @@ class TestData:
             told = config.read(name)
             assert set(told.methods) <= set(METHODS)
             assert told.known or told.file or told.generate
-            assert told.split in ("random", "first")
+            assert told.split in ("random", "first", "last")
             assert told.home or not told.file
 
-    @pytest.mark.parametrize("how", ["random", "first"])
+    @pytest.mark.parametrize("how", ["random", "first", "last"])
     def test_no_row_is_both_learned_and_tested(self, rows, how):
         numbered = Rows(rows.X, np.arange(len(rows.y)))
         for permutation in range(3):
             train, test = split(numbered, replace(TINY, split=how), permutation)
             assert (len(train.y), len(test.y)) == (200, 80)
             assert not set(train.y) & set(test.y)
-            if how == "first":
-                assert sorted(train.y) == list(range(200))
+            if how != "random":
+                assert sorted(train.y) == list(range(200) if how == "first" else range(80, 280))
                 assert list(train.y) != sorted(train.y)
 
     def test_permutations_differ_and_come_again(self, rows):
