@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-system lint format bench bench-quick bench-members clean help
+.PHONY: demo test test-system lint format bench bench-quick bench-members paper clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -51,6 +51,9 @@ bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's m
 	$(BIN)/cmake --build build/bench
 	$(BIN)/python benchmarks/members.py build/bench/member_sets
 
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes
+	$(BIN)/python -m experiments run all
+
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -73,6 +76,10 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group bench
+	@touch $@
+
+$(VENV)/.paper: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group paper
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml

@@ -22,7 +22,7 @@ from thresher import SOFS, datasets, load, open_stream, save, train
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
 from thresher.streams import DataError
-from thresher.training import accuracy
+from thresher.training import accuracy, train_many
 
 
 def write(path, labels, rows, base=1):
@@ -322,3 +322,78 @@ def test_ctrl_c_as_a_user_types_it(tmp_path, rows):
     assert "stopped by Ctrl-C after" in err
     assert "kept 50 features" in out
     assert load_model(tmp_path / "m.thresher").counters["n_samples"] > 0
+
+
+class TestTrainMany:
+    """Several models on one read: each as if it had been trained alone."""
+
+    MODELS = (
+        ("sofs", {"gamma": 0.25}), ("sofs", {"gamma": 4.0, "norm": None}), ("shadow_sofs", {}),
+        ("pet", {"loss": "hinge"}), ("fofs", {}), ("arow", {}), ("ogd", {"fit_intercept": True}),
+    )  # fmt: skip
+
+    def models(self, n_classes=2, **given):
+        budget = {"n_features_to_select": 20}
+        return [
+            Model(method, **({} if method in ("arow", "ogd") else budget), **own, **given)
+            for method, own in self.MODELS
+        ]
+
+    @pytest.mark.parametrize("n_threads", [1, 2, 5])
+    @pytest.mark.parametrize("passes", [1, 2])
+    def test_each_equals_a_run_of_its_own(self, n_threads, passes):
+        stream = datasets.make_x2(1_500, n_features=400, n_informative=20, n_noise=30, batch_size=170)
+        test = datasets.make_x2(300, n_features=400, n_informative=20, n_noise=30, start=1_500)
+        together, apart = self.models(), self.models()
+        histories = train_many(together, stream, passes, test, n_threads=n_threads)
+        for model, other, history in zip(together, apart, histories, strict=True):
+            alone = train(other, stream, passes, test)
+            assert same_state(model.state(), other.state())
+            assert model.counters == other.counters
+            assert (history.rows, history.error, history.loss) == (alone.rows, alone.error, alone.loss)
+            assert history.validation == alone.validation
+
+    def test_files_with_ids_from_one_and_classes_that_turn_up(self, tmp_path):
+        path = write(tmp_path / "a.svm", ["b", "a"] * 50, [[(j % 7, 1.0), (7 + j % 3, 0.5)] for j in range(100)])
+        together, apart = self.models(), self.models()
+        train_many(together, path)
+        for model, other in zip(together, apart, strict=True):
+            train(other, path)
+            assert model.id_base == other.id_base == 1
+            assert model.classes.tolist() == ["a", "b"]
+            assert same_state(model.state(), other.state())
+
+    def test_estimators_are_taken_back(self):
+        stream = datasets.make_x2(500, n_features=400, n_informative=20, n_noise=30)
+        models = [SOFS(20, gamma=gamma) for gamma in (0.5, 2.0)]
+        train_many(models, stream)
+        alone = SOFS(20, gamma=2.0)
+        train(alone, stream)
+        assert models[1].selected_.tolist() == alone.selected_.tolist()
+        assert models[0].n_samples_seen_ == 500
+
+    def test_an_error_leaves_all_as_they_were(self, tmp_path):
+        path = write(tmp_path / "a.svm", ["1", "-1", "7"], [[(0, 1.0)], [(1, 1.0)], [(2, 1.0)]])
+        models = self.models()
+        with pytest.raises(DataError, match="line 3"):
+            train_many(models, path)
+        assert not any(model.is_trained for model in models)
+
+    @pytest.mark.parametrize(
+        ("models", "message"),
+        [
+            ([SOFS(5), SOFS(5, shuffle=True)], r"models\[1\] has shuffle=True"),
+            ([SOFS(5), SOFS(5, n_passes=2)], r"models\[1\] has n_passes=2"),
+            ([Model("sofs")] * 2, "named twice"),
+        ],
+    )
+    def test_what_one_read_cannot_give_is_refused(self, models, message):
+        with pytest.raises(ValueError, match=message):
+            train_many(models, datasets.make_x2(100, n_features=400, n_informative=20, n_noise=30))
+
+    def test_none_is_none(self):
+        assert train_many([], datasets.make_x2(100, n_features=400, n_informative=20, n_noise=30)) == []
+
+
+def same_state(one, other) -> bool:
+    return all(np.array_equal(mine, its) for mine, its in zip(one, other, strict=True))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,10 @@ from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, show
 from thresher.model import Model
 from thresher.progress import Bar, progress_bar
 from thresher.streams import Batch, DataError, Stream, open_stream
+from thresher.streams.pipeline import default_threads
 from thresher.streams.shuffling import shuffled
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass
@@ -108,33 +112,88 @@ def train(
     (2000, 200)
     """
     if isinstance(model, Model):
-        return _run(model, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
+        return _run([model], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
     if not hasattr(model, "_lend_model"):
         raise TypeError(f"{type(model).__name__} can't learn from a stream: it needs all rows at once. Use its fit.")
     lent = model._lend_model()
     try:
-        return _run(lent, stream, passes, validate, shuffle, classes, multiclass, progress, callback)
+        return _run([lent], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
     finally:
         if lent.classes is not None:
             model._take_back(lent)
+
+
+def train_many(
+    models: Sequence[Model | Streamable],
+    stream: Stream | str | os.PathLike[str],
+    passes: int | None = None,
+    validate: Stream | str | os.PathLike[str] | None = None,
+    *,
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    n_threads: int | None = None,
+) -> list[History]:
+    """Train several models on one read of a stream; each becomes what `train` alone would have made of it, to the bit.
+
+    The models are spread over the cores: a batch is learned by all of them before the next one is taken, so it is read
+    and parsed once and stays in the cache.
+
+    Parameters
+    ----------
+    models : sequence of estimators or Models
+        All new, or all trained before on data that count their ids alike. None may ask for a shuffle of its own.
+    stream : Stream or path
+        What to learn from, in its order.
+    passes : int, optional
+        How often to read it; by default the models' `n_passes`, which must then be the same.
+    validate : Stream or path, optional
+        Data to measure each model's accuracy on at the end of each pass.
+    classes, multiclass
+        As in `train`.
+    n_threads : int, optional
+        How many models learn at the same time; by default one a core.
+
+    Returns
+    -------
+    list of History
+        One a model, in their order. Their `seconds` are those of the whole run.
+
+    Examples
+    --------
+    >>> from thresher import SOFS, datasets
+    >>> from thresher.training import train_many
+    >>> models = [SOFS(200, gamma=gamma) for gamma in (0.1, 1.0, 10.0)]
+    >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
+    >>> best = min(models, key=lambda model: model.n_mistakes_)
+    """
+    lent = [model if isinstance(model, Model) else model._lend_model() for model in models]
+    if len({id(model) for model in lent}) < len(lent):
+        raise ValueError("a model can be trained only once at a time, but it is named twice.")
+    for place, model in enumerate(lent):
+        if model.parameters["shuffle"]:
+            raise ValueError(f"models[{place}] has shuffle=True, but all models share one read: shuffle the stream.")
+        if passes is None and model.parameters["n_passes"] != lent[0].parameters["n_passes"]:
+            raise ValueError(
+                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
+                f"{lent[0].parameters['n_passes']}, but all models share one read: give passes=."
+            )
+        if (model.classes is None, model.id_base) != (lent[0].classes is None, lent[0].id_base):
+            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them apart.")
+    try:
+        return _run(lent, stream, passes, validate, False, classes, multiclass, False, None, n_threads)
+    finally:
+        for lender, worked in zip(models, lent, strict=True):
+            if not isinstance(lender, Model) and worked.classes is not None:
+                lender._take_back(worked)
 
 
 def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = None) -> float:
     """Return the share of rows whose label the model predicts; `batches` may be the stream's, watched on their way."""
     n_rows = n_right = 0
     for batch in batches_for(model, stream) if batches is None else batches:
-        predicted, _ = model.predict_batch(batch)
-        n_right += int(np.count_nonzero(_same(predicted, batch.labels)))
+        n_right += _n_right(model, batch)
         n_rows += batch.n_rows
-    if n_rows == 0:
-        raise DataError(f"{stream.name}: there are no rows.")
-    if n_right == 0:
-        assert model.classes is not None
-        known = ", ".join(shown(label) for label in model.classes[:5].tolist())
-        warn(
-            f"{stream.name}: not one row was right. The model's classes are {known}: are they those there?", UserWarning
-        )
-    return n_right / n_rows
+    return _share(model, n_right, n_rows, stream)
 
 
 def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
@@ -171,6 +230,20 @@ def _check_names(model: Model, stream: Stream) -> None:
             raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
 
 
+def _n_right(model: Model, batch: Batch) -> int:
+    predicted, _ = model.predict_batch(batch)
+    return int(np.count_nonzero(_same(predicted, batch.labels)))
+
+
+def _share(model: Model, n_right: int, n_rows: int, stream: Stream) -> float:
+    if n_rows == 0:
+        raise DataError(f"{stream.name}: there are no rows.")
+    if n_right == 0 and model.classes is not None:
+        known = ", ".join(shown(label) for label in model.classes[:5].tolist())
+        warn(f"{stream.name}: not one row was right. Are the model's classes, {known}, those there?", UserWarning)
+    return n_right / n_rows
+
+
 def _same(predicted: Labels, labels: Labels) -> Any:
     if (predicted.dtype.kind == "U") == (labels.dtype.kind == "U"):
         return predicted == labels
@@ -178,7 +251,7 @@ def _same(predicted: Labels, labels: Labels) -> Any:
 
 
 def _run(
-    model: Model,
+    models: Sequence[Model],
     data: Any,
     passes: int | None,
     validate: Any,
@@ -187,7 +260,12 @@ def _run(
     multiclass: bool,
     progress: bool,
     callback: Callable[[History], None] | None,
-) -> History:
+    n_threads: int | None = None,
+) -> list[History]:
+    """Train models on one read; what is asked of the first stands for all, since they agree on it."""
+    if not models:
+        return []
+    model = models[0]
     stream = data if isinstance(data, Stream) else open_stream(data)
     held_out = validate if validate is None or isinstance(validate, Stream) else open_stream(validate)
     n_passes = model.parameters["n_passes"] if passes is None else passes
@@ -198,34 +276,29 @@ def _run(
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]))
-    run = _Training(model, stream, callback)
-    with progress_bar("training", stream, n_passes, progress) as bar:
+    team = _Team([_Training(each, stream, callback) for each in models], n_threads)
+    with progress_bar("training", stream, n_passes, progress) as bar, team:
         for _ in range(n_passes):
-            model.begin_stream(classes)
+            for each in models:
+                each.begin_stream(classes)
             try:
-                run.one_pass(bar)
+                team.one_pass(bar)
             except KeyboardInterrupt:
-                run.history.interrupted = True
+                team.interrupt()
             except BaseException:
-                model.abandon_stream()
+                team.abandon()
                 raise
-            try:
-                model.end_stream(stream.id_base)
-            except ValueError as error:
-                model.abandon_stream()
-                if run.history.interrupted:  # before there was anything to keep
-                    raise KeyboardInterrupt from None
-                raise DataError(f"{stream.name}: {error}") from None
-            run.note()
-            if held_out is not None and not run.history.interrupted:
-                run.history.validation[-1] = accuracy(model, held_out)
-            run.tell()
-            if run.history.interrupted:
+            team.end_pass()
+            if held_out is not None and not team.interrupted:
+                team.validate(held_out)
+            team.tell()
+            if team.interrupted:
                 break
-    if stream.feature_names is not None and not run.goes_on:
-        model.feature_names = stream.feature_names
-    run.runs.warn_if_sorted(stream.name)
-    return run.history
+    for run in team.runs:
+        if stream.feature_names is not None and not run.goes_on:
+            run.model.feature_names = stream.feature_names
+    team.runs[0].runs.warn_if_sorted(stream.name)
+    return [run.history for run in team.runs]
 
 
 def _find_classes(stream: Stream, progress: bool) -> Labels | None:
@@ -247,6 +320,82 @@ def _find_classes(stream: Stream, progress: bool) -> Labels | None:
     return classes if len(classes) > 1 else None
 
 
+class _Team:
+    """Training runs that share one read: each batch goes to all of them, spread over threads."""
+
+    def __init__(self, runs: list[_Training], n_threads: int | None) -> None:
+        self.runs = runs
+        self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> None:
+        # One run stays on the caller's thread, where Ctrl-C is heard between two blocks of a batch.
+        if self._n_threads > 1:
+            self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="thresher-learn")
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def one_pass(self, bar: Bar) -> None:
+        first = self.runs[0]
+        for batch in batches_for(first.model, first.stream):
+            self._each(lambda run, batch=batch: run.learn(batch))  # type: ignore[misc]
+            rows, mistakes, _ = first.so_far()
+            bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
+            for run in self.runs:
+                run.note_now_and_then()
+
+    def end_pass(self) -> None:
+        stream = self.runs[0].stream
+        try:
+            for run in self.runs:
+                run.model.end_stream(stream.id_base)
+        except ValueError as error:
+            self.abandon()
+            if self.interrupted:  # before there was anything to keep
+                raise KeyboardInterrupt from None
+            raise DataError(f"{stream.name}: {error}") from None
+        for run in self.runs:
+            run.note()
+
+    def validate(self, held_out: Stream) -> None:
+        """Measure the accuracy of all models on one read."""
+        n_rows, n_right = 0, [0] * len(self.runs)
+        for batch in batches_for(self.runs[0].model, held_out):
+            found = self._each(lambda run, batch=batch: _n_right(run.model, batch))  # type: ignore[misc]
+            n_right = [before + more for before, more in zip(n_right, found, strict=True)]
+            n_rows += batch.n_rows
+        for run, right in zip(self.runs, n_right, strict=True):
+            run.history.validation[-1] = _share(run.model, right, n_rows, held_out)
+
+    def interrupt(self) -> None:
+        for run in self.runs:
+            run.history.interrupted = True
+
+    @property
+    def interrupted(self) -> bool:
+        return self.runs[0].history.interrupted
+
+    def abandon(self) -> None:
+        for run in self.runs:
+            run.model.abandon_stream()
+
+    def tell(self) -> None:
+        for run in self.runs:
+            run.tell()
+
+    def _each(self, work: Callable[[_Training], _Answer]) -> list[_Answer]:
+        if self._pool is None:
+            return [work(run) for run in self.runs]
+        jobs = [self._pool.submit(work, run) for run in self.runs]
+        try:
+            return [job.result() for job in jobs]
+        finally:
+            # On an error or Ctrl-C too no batch is left half learned by some.
+            wait(jobs)
+
+
 class _Training:
     """A training run: hands batches to the model and keeps the history."""
 
@@ -261,28 +410,28 @@ class _Training:
         self.goes_on = model.classes is not None
         self.runs = LabelRuns()
 
-    def one_pass(self, bar: Bar) -> None:
-        for batch in batches_for(self.model, self.stream):
-            self.history.n_skipped += len(batch.skipped)
-            self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
-            if batch.zero_seen and (self.stream.id_base == 1 or (self.goes_on and self.model.id_base == 1)):
-                says = "zero_based=False says" if self.stream.id_base == 1 else "the model has learned"
-                raise DataError(f"{batch.file}: id 0 occurs, but {says} that ids count from 1.")
-            try:
-                codes = self.model.learn_batch(batch)
-            except StrangeLabelError as error:
-                raise DataError(f"{batch.place(error.row)}: {error}") from None
-            self.runs.add(codes)
-            self.history.n_bytes += batch.n_bytes
-            rows, mistakes, _ = self._so_far()
-            bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
-            if rows >= self.next_note:
-                self.next_note = rows + rows // 4
-                self.note()
-                self.tell()
+    def learn(self, batch: Batch) -> None:
+        self.history.n_skipped += len(batch.skipped)
+        self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
+        if batch.zero_seen and (self.stream.id_base == 1 or (self.goes_on and self.model.id_base == 1)):
+            says = "zero_based=False says" if self.stream.id_base == 1 else "the model has learned"
+            raise DataError(f"{batch.file}: id 0 occurs, but {says} that ids count from 1.")
+        try:
+            codes = self.model.learn_batch(batch)
+        except StrangeLabelError as error:
+            raise DataError(f"{batch.place(error.row)}: {error}") from None
+        self.runs.add(codes)
+        self.history.n_bytes += batch.n_bytes
+
+    def note_now_and_then(self) -> None:
+        rows, _, _ = self.so_far()
+        if rows >= self.next_note:
+            self.next_note = rows + rows // 4
+            self.note()
+            self.tell()
 
     def note(self) -> None:
-        rows, mistakes, loss = self._so_far()
+        rows, mistakes, loss = self.so_far()
         history = self.history
         history.rows.append(rows)
         history.seconds.append(time.perf_counter() - self.started)
@@ -294,7 +443,7 @@ class _Training:
         if self.callback is not None:
             self.callback(self.history)
 
-    def _so_far(self) -> tuple[int, int, float]:
+    def so_far(self) -> tuple[int, int, float]:
         now = self.model.counters
         return (
             now["n_samples"] - self.before["n_samples"],

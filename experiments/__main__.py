@@ -1,0 +1,97 @@
+"""The command line: `python -m experiments run NAME`, `python -m experiments report`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments import config, store, truncation, x2
+from experiments.config import HOME, Config
+from experiments.protocol import DATA, Experiment
+from experiments.store import Store, note_run, write_csv
+from thresher.progress import steps_bar
+
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+
+# The shortest first: whoever waits sees tables early.
+ORDER = (
+    "relathe", "basehock", "pcmac", "relathe-raw", "basehock-raw", "pcmac-raw", "aut", "real-sim", "rcv1", "url",
+    "dense", "news-last", "news-first", "news-random", "ccat", "x2", "x1-20k", "x1",
+)  # fmt: skip
+
+Names = Annotated[list[str], typer.Argument(help=f"Data sets, or all: {', '.join(ORDER)}.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Small sizes, two permutations; results go to build/experiments.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Fits at the same time; one a core unless given.")]
+
+
+@app.command()
+def run(names: Names, quick: Quick = False, jobs: Jobs = None) -> None:
+    """Run experiments; what is finished is not run again. Then write the report."""
+    unknown = set(names) - {"all", *ORDER}
+    if unknown:
+        raise typer.BadParameter(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(ORDER)} and all.")
+    folder = store.CACHE / "quick" if quick else HOME
+    for name in ORDER if "all" in names else names:
+        if name == "x2":
+            run_x2(quick, folder / "results")
+        else:
+            wanted = config.read(name)
+            run_set(wanted.quick() if quick else wanted, folder / "results", jobs or len(os.sched_getaffinity(0)))
+    report(folder)
+
+
+@app.command()
+def report(folder: Path = HOME) -> None:
+    """Draw the figures and write REPORT.md from the results that are there."""
+    from experiments.figures import draw_all
+    from experiments.report import write_report
+
+    draw_all(folder)
+    write_report(folder)
+    typer.echo(f"{folder / 'REPORT.md'}")
+
+
+def run_set(wanted: Config, results: Path, n_at_once: int, cache: Path = store.CACHE) -> None:
+    """Run the experiments on a data set and write its tables; without the data, say where they can be had."""
+    experiment = Experiment(wanted, Store.of(wanted, cache), n_at_once)
+    if experiment.rows is None:
+        typer.echo(f"{wanted.name}: data not present. Get {wanted.file} from {wanted.home}.", err=True)
+        return
+    n_features = experiment.rows.n_features
+    with steps_bar(wanted.name, experiment.n_steps, True) as bar:
+        experiment.run(bar)
+    write_csv(results / f"{wanted.name}-parameters.csv", store.CHOICES, experiment.choices())
+    write_csv(results / f"{wanted.name}.csv", store.FITS, experiment.fits())
+    costs = truncation.truncations(wanted.name, n_features, wanted.budgets_of(n_features))
+    write_csv(results / f"{wanted.name}-truncation.csv", truncation.TRUNCATIONS, costs)
+    write_csv(results / f"{wanted.name}-data.csv", DATA, [experiment.data()])
+    note_run(wanted.name, results)
+    typer.echo(f"{wanted.name}: done", err=True)
+
+
+def run_x2(quick: bool, results: Path, cache: Path = store.CACHE) -> None:
+    """Run X2 and write its tables."""
+    size = x2.QUICK if quick else x2.Size()
+    # The digest needs a config; X2 has none of the rest.
+    named = Config("x2", json_of(size), "x2", size.n_train, size.n_test, "first", x2.NAMES, ("l2",))
+    kept = Store.of(named, cache)
+    with steps_bar("x2", 2 * len(x2.NAMES), True) as bar:
+        x2.run(size, kept, bar)
+    tried, measured = x2.tables(kept)
+    write_csv(results / "x2-tried.csv", x2.TRIED, tried)
+    write_csv(results / "x2.csv", x2.MEASURED, measured)
+    note_run("x2", results)
+    typer.echo("x2: done", err=True)
+
+
+def json_of(size: x2.Size) -> str:
+    """Return a size as text."""
+    return str(dataclasses.asdict(size))
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m experiments")

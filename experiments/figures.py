@@ -1,0 +1,109 @@
+"""Fig. 1 (X1) and Figs. 2–3 (the medium sets): accuracy and time against the number of features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt
+
+from experiments.paper import BUDGETS, MEDIUM, TABLE_6
+from experiments.results import Results, SetResults
+
+# One look for a method everywhere: ours and the paper's in strong colours, the others quieter.
+LOOKS: dict[str, dict[str, Any]] = {
+    "ShadowSOFS": {"color": "#c1272d", "marker": "o", "linewidth": 2.2},
+    "SOFS": {"color": "#0b5fa5", "marker": "s", "linewidth": 2.2},
+    "FOFS": {"color": "#4f9d4f", "marker": "^"},
+    "PET": {"color": "#e08a1e", "marker": "v"},
+    "PET perceptron": {"color": "#e08a1e", "marker": "v", "linestyle": ":"},
+    "mRMR": {"color": "#7b5ea7", "marker": "D", "linestyle": "--"},
+    "l1-SVM": {"color": "#555555", "marker": "x", "linestyle": "--"},
+    "FGM": {"color": "#8c564b", "marker": "+", "linestyle": "--"},
+}
+_STYLE: dict[Any, Any] = {
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e5e5e5", "font.size": 9,
+    "lines.markersize": 4, "lines.linewidth": 1.4, "svg.hashsalt": "thresher", "svg.fonttype": "none",
+}  # fmt: skip
+
+
+def draw_all(folder: Path) -> None:
+    """Draw every figure that has results, as SVG and PNG."""
+    results = Results(folder / "results")
+    with mpl.rc_context(_STYLE):
+        for name, number in (("x1", "fig1-x1"), ("x1-20k", "fig1-x1-20k")):
+            if results.sets[name].here:
+                _save(_pair(results.sets[name]), folder / "figures" / number)
+        medium = [results.sets[name] for name in MEDIUM if results.sets[name].here]
+        if medium:
+            _save(_panels(medium, "accuracy"), folder / "figures" / "fig2-accuracy")
+            _save(_panels(medium, "seconds"), folder / "figures" / "fig3-time")
+
+
+def _pair(told: SetResults) -> Any:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
+    for axes, what in ((left, "accuracy"), (right, "seconds")):
+        _draw(axes, told, what, in_shares=False)
+        axes.set_xlabel("features selected, B")
+        axes.set_ylabel("accuracy on test rows, %" if what == "accuracy" else "CPU seconds")
+    left.axvline(200, color="#999999", linewidth=0.8, linestyle=":")
+    left.annotate("200 informative", (200, left.get_ylim()[0]), (3, 4), textcoords="offset points", color="#777777")
+    figure.suptitle(told.config.title)
+    _legend(figure, left)
+    return figure
+
+
+def _panels(sets: list[SetResults], what: str) -> Any:
+    n_rows = -(-len(sets) // 2)
+    figure, grid = plt.subplots(n_rows, 2, figsize=(9.5, 3.2 * n_rows), layout="constrained", squeeze=False)
+    for axes, told in zip(grid.flat, sets, strict=False):
+        _draw(axes, told, what, in_shares=True)
+        if what == "accuracy":
+            paper = TABLE_6[told.config.name]["SOFS"]
+            shares = [100 * budget / told.n_features for budget in BUDGETS]
+            axes.plot(shares, paper, color="#0b5fa5", linestyle="none", marker="*", markersize=8, alpha=0.5,
+                      label="SOFS, the paper's")  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xticks([0.2, 0.5, 1, 2, 5, 10, 20, 40], minor=False)
+        axes.set_xlim(min(100 * budget / told.n_features for budget in told.budgets) * 0.9, 45)
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:g}")
+        axes.set_title(f"{told.config.title}, {told.n_features:,} columns", fontsize=9)
+        axes.set_xlabel("share of features selected, %")
+        axes.set_ylabel("accuracy on test rows, %" if what == "accuracy" else "CPU seconds")
+    for axes in list(grid.flat)[len(sets) :]:
+        axes.remove()
+    _legend(figure, grid.flat[0])
+    return figure
+
+
+def _draw(axes: Any, told: SetResults, what: str, in_shares: bool) -> None:
+    for method in (name for name in LOOKS if name in told.methods):
+        curve = told.curve(method)
+        if not curve:
+            continue
+        x = [100 * budget / told.n_features if in_shares else budget for budget, _ in curve]
+        y = [getattr(cell, what) for _, cell in curve]
+        axes.plot(x, y, label=method, **LOOKS[method])
+        if what == "accuracy":
+            spread = [cell.deviation or 0.0 for _, cell in curve]
+            low, high = ([v + sign * s for v, s in zip(y, spread, strict=True)] for sign in (-1, 1))
+            axes.fill_between(x, low, high, color=LOOKS[method]["color"], alpha=0.12, linewidth=0)
+    if what == "seconds":
+        axes.set_yscale("log")
+
+
+def _legend(figure: Any, axes: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(9, len(labels)), frameon=False, fontsize=8)
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(path.with_suffix(".png"), dpi=130, metadata={"Software": None})
+    plt.close(figure)

@@ -1,0 +1,118 @@
+"""Work in processes of its own: one thread each, timed by its CPU, and stopped when it takes too long."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Key = TypeVar("Key")
+
+_PATIENCE = 10  # how much longer than its CPU time a task may take on a busy machine
+
+
+class Stopped:
+    """What a task gives that took too long."""
+
+
+class Forks(Generic[Key]):
+    """Runs tasks in forks of this process, which see its data without a copy.
+
+    Every method is measured in such a process, with one thread; at most `n_at_once` run at the same time. A task may
+    take `seconds` of CPU time, so that a busy machine stops no more of them than an idle one; the clock on the wall is
+    only for those that sleep.
+    """
+
+    def __init__(self, seconds: float, n_at_once: int) -> None:
+        self._seconds = seconds
+        self._n_at_once = n_at_once
+
+    def run(self, tasks: Iterable[tuple[Key, Callable[[], Any]]]) -> Iterator[tuple[Key, Any]]:
+        """Yield each task's key and result as it is done. A task is taken from the iterable only when it can start."""
+        waiting = iter(tasks)
+        working: dict[Connection, tuple[Key, Any, float]] = {}  # and when to look at its time
+        started: dict[Connection, float] = {}
+        more = True
+        try:
+            while more or working:
+                while more and len(working) < self._n_at_once:
+                    task = next(waiting, None)
+                    if task is None:
+                        more = False
+                        break
+                    end, process = _start(task[1])
+                    started[end] = time.monotonic()
+                    working[end] = (task[0], process, started[end] + self._seconds)
+                if not working:
+                    break
+                patience = max(0.0, min(deadline for _, _, deadline in working.values()) - time.monotonic())
+                ready = wait(list(working), patience)
+                for end in [end for end, (*_, deadline) in working.items() if deadline <= time.monotonic()]:
+                    if end in ready:
+                        continue
+                    key, process, _ = working.pop(end)
+                    left = self._seconds - _cpu_seconds(process.pid)
+                    if left > 0 and time.monotonic() - started[end] < _PATIENCE * self._seconds:
+                        working[end] = (key, process, time.monotonic() + left)
+                        continue
+                    _stop(process)
+                    yield key, Stopped()
+                for told in ready:
+                    assert isinstance(told, Connection)
+                    key, process, _ = working.pop(told)
+                    yield key, _result(told, process)
+        finally:
+            for _, process, _ in working.values():
+                _stop(process)
+
+
+def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs), daemon=True)
+    with warnings.catch_warnings():
+        # Python fears for forks of processes with threads; those that we start have ended by now.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    return ours, process
+
+
+def _child(work: Callable[[], Any], end: Connection) -> None:
+    try:
+        with threadpool_limits(1):
+            end.send((work(), None))
+    except BaseException:
+        end.send((None, traceback.format_exc()))
+
+
+def _result(end: Connection, process: Any) -> Any:
+    try:
+        answer, error = end.recv()
+    except EOFError:
+        answer, error = None, "the process died, perhaps for want of memory"
+    process.join()
+    if error is not None:
+        raise RuntimeError(f"a cell failed:\n{error}")
+    return answer
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process. A limit set in the process itself would make its own clock coarse."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:  # not Linux: the wall clock decides
+        return float("inf")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _stop(process: Any) -> None:
+    process.kill()
+    process.join()

@@ -1,0 +1,122 @@
+"""What has been found: a cache of finished cells, from which a stopped run goes on, and the CSV files in results/."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import thresher
+from experiments.config import HOME, Config
+from thresher import _core
+
+CACHE = HOME.parent / "build" / "experiments"
+RESULTS = HOME / "results"
+Found = dict[str, Any]
+
+CHOICES = ("set", "method", "budget", "status", "parameters", "cv_accuracy")
+FITS = ("set", "method", "budget", "permutation", "status", "accuracy", "seconds", "n_selected", "n_updates")
+
+
+class Store:
+    """The finished cells of a data set: one JSON object a line, written as soon as it is known."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cells: dict[tuple[Any, ...], Found] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                try:
+                    self._keep(json.loads(line))
+                except json.JSONDecodeError:  # the run was stopped while it wrote
+                    continue
+
+    @classmethod
+    def of(cls, config: Config, folder: Path = CACHE) -> Store:
+        """Return the store of a data set; results of other code or another config are not in it."""
+        return cls(folder / digest(config) / f"{config.name}.jsonl")
+
+    def get(self, *key: Any) -> Found | None:
+        """Return what is known of a cell."""
+        return self._cells.get(key)
+
+    def put(self, key: tuple[Any, ...], found: Found) -> None:
+        """Keep a cell, on the disk too."""
+        cell = {"key": list(key), **found}
+        self._keep(cell)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            file.write("\n" * self._ends_in_mid_line() + json.dumps(cell) + "\n")
+
+    def _keep(self, cell: Found) -> None:
+        self._cells[tuple(cell["key"])] = {name: value for name, value in cell.items() if name != "key"}
+
+    def _ends_in_mid_line(self) -> bool:
+        return self._path.exists() and self._path.read_bytes()[-1:] not in (b"\n", b"")
+
+
+def digest(config: Config) -> str:
+    """Return a name for all that results depend on: the config, the library, and the protocol."""
+    told = hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode())
+    package = Path(thresher.__file__).parent
+    sources = [*sorted(package.rglob("*.py")), Path(_core.__file__)]
+    for path in [*sources, *(HOME / name for name in ("data.py", "methods.py", "protocol.py", "x2.py"))]:
+        told.update(path.read_bytes())
+    return told.hexdigest()[:16]
+
+
+def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None:
+    """Write a table, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with part.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    part.replace(path)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read a table; none is an empty one."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def note_run(name: str, folder: Path = RESULTS) -> None:
+    """Write down on what a data set was run: commit, machine and versions."""
+    path = folder / "runs.csv"
+    rows = [row for row in read_csv(path) if row["set"] != name]
+    row = {"set": name, "commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
+    row |= {"python": platform.python_version()}
+    row |= {package: version(package) for package in ("thresher", "numpy", "scipy", "scikit-learn")}
+    write_csv(path, row, sorted([*rows, row], key=lambda row: str(row["set"])))
+
+
+def _commit() -> str:
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=HOME, capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "../src", "../cpp", "*.py", "configs")
+    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + (" and changes" if changed else "")
+
+
+def _machine() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"

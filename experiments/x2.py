@@ -1,0 +1,174 @@
+"""The paper's X2: a million rows of a billion columns, learned while they are generated.
+
+Each method is trained in a process of its own, which also tells its peak memory. γ and η are chosen by prequential
+error on the first rows of the training stream: test rows are not looked at. There, a billion columns would cost
+gigabytes for each value tried, so the ids of those rows are numbered anew in their order; a method sees ids only by
+their identity and order, so its mistakes are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.data import Rows
+from experiments.methods import METHODS
+from experiments.store import Found, Store
+from thresher import datasets
+from thresher.progress import Steps
+from thresher.streams import Batch
+from thresher.training import accuracy, train, train_many
+
+TRIED = ("set", "method", "parameters", "n_mistakes", "n_rows")
+MEASURED = (
+    "set", "method", "parameters", "accuracy", "seconds", "learning_seconds", "sparsity", "n_selected", "n_updates",
+    "peak_mb",
+)  # fmt: skip
+NAMES = ("OGD", "AROW", "SOFS", "ShadowSOFS")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large X2 is; `prefix` rows are used to choose parameters."""
+
+    n_train: int = 1_000_000
+    n_test: int = 100_000
+    n_features: int = 1_000_000_000
+    budget: int = 500
+    prefix: int = 20_000
+    probes: int = 10_000_000  # columns looked at to find the share of weights that are zero
+
+    def stream(self, start: int, n_rows: int) -> Any:
+        """Return some of the rows."""
+        return datasets.make_x2(n_rows, n_features=self.n_features, start=start)
+
+
+QUICK = Size(20_000, 5_000, 1_000_000, 500, 5_000, 100_000)
+
+
+def run(size: Size, store: Store, bar: Steps) -> None:
+    """Choose parameters, then measure every method."""
+    prefix: Rows | None = None
+    for n_done, name in enumerate(NAMES):
+        bar.done(2 * n_done, f"{name}: parameters")
+        if store.get("tried", name) is None:
+            prefix = prefix or _prefix(size)
+            store.put(("tried", name), {"tried": _tried(name, size, prefix)})
+        bar.done(2 * n_done + 1, f"{name}: {size.n_train:,} rows")
+        if store.get("measured", name) is None:
+            found = _in_a_process(name, chosen(store, name), size)
+            store.put(("measured", name), found)
+    bar.done(2 * len(NAMES), "")
+
+
+def chosen(store: Store, name: str) -> dict[str, Any]:
+    """Return the parameters with the fewest mistakes."""
+    found = store.get("tried", name)
+    assert found is not None
+    best = min(found["tried"], key=lambda row: row["n_mistakes"])
+    parameters: dict[str, Any] = json.loads(best["parameters"])
+    return parameters
+
+
+def tables(store: Store) -> tuple[list[Found], list[Found]]:
+    """Return what was tried and what was measured, as rows of tables."""
+    tried = [
+        {"set": "x2", "method": name, **row}
+        for name in NAMES
+        for row in (store.get("tried", name) or {"tried": []})["tried"]
+    ]
+    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in NAMES]
+    return tried, measured
+
+
+def numbered_anew(X: Any) -> Any:
+    """Return the same rows with the ids that occur numbered 0, 1, 2 … in their order."""
+    ids, places = np.unique(X.indices, return_inverse=True)
+    return type(X)((X.data, places.astype(np.int32), X.indptr), shape=(X.shape[0], len(ids)))
+
+
+def _prefix(size: Size) -> Rows:
+    import scipy.sparse as sp
+
+    parts = list(size.stream(0, size.prefix))
+    return Rows(numbered_anew(sp.vstack([X for X, _ in parts], format="csr")), np.concatenate([y for _, y in parts]))
+
+
+def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
+    grid = METHODS[name].grid(("l2",))
+    models = [_estimator(name, size, parameters) for parameters in grid]
+    train_many(models, prefix.stream())
+    return [
+        {"parameters": json.dumps(parameters), "n_mistakes": model.n_mistakes_, "n_rows": size.prefix}
+        for parameters, model in zip(grid, models, strict=True)
+    ]
+
+
+def _in_a_process(name: str, parameters: dict[str, Any], size: Size) -> Found:
+    order = json.dumps({"name": name, "parameters": parameters, "size": size.__dict__})
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.x2", order], stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
+    """Train and test one method; rows are generated on a thread of their own, as the paper loads its data."""
+    model = _estimator(name, size, parameters)
+    wall, cpu = time.perf_counter(), time.thread_time()
+    train(model, size.stream(0, size.n_train))
+    seconds, learning = time.perf_counter() - wall, time.thread_time() - cpu
+    n_selected: Any = len(model.selected_) if name in ("SOFS", "ShadowSOFS") else ""
+    zeros = _share_of_zeros(model, size) if n_selected == "" else 1 - n_selected / size.n_features
+    return {
+        "parameters": json.dumps(parameters),
+        "accuracy": accuracy(model._model, size.stream(size.n_train, size.n_test)),
+        "seconds": round(seconds, 3),
+        "learning_seconds": round(learning, 3),
+        "sparsity": round(100 * zeros, 6),
+        "n_selected": n_selected,
+        "n_updates": model.n_updates_,
+        "peak_mb": round(_peak_megabytes()),
+    }
+
+
+def _estimator(name: str, size: Size, parameters: dict[str, Any]) -> Any:
+    given = (size.budget,) if name in ("SOFS", "ShadowSOFS") else ()
+    return METHODS[name].make(*given, **parameters)
+
+
+def _peak_megabytes() -> float:
+    try:
+        # What getrusage says may still be the parent's, from before this process became itself.
+        return float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    except OSError:  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _share_of_zeros(model: Any, size: Size) -> float:
+    """Return the share of columns with weight 0, from columns taken at random: all of them would take gigabytes.
+
+    A row of a single 1 has its column's weight for a margin.
+    """
+    random, n_zeros, piece = np.random.default_rng(0), 0, 100_000
+    starts = np.arange(piece + 1, dtype=np.int64)
+    ones, labels = np.ones(piece, dtype=np.float32), np.zeros(piece)
+    for _ in range(size.probes // piece):
+        ids = random.integers(0, size.n_features, piece)
+        _, margins = model._model.predict_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
+        n_zeros += int(np.count_nonzero(margins == 0))
+    return n_zeros / (size.probes // piece * piece)
+
+
+if __name__ == "__main__":
+    ordered = json.loads(sys.argv[1])
+    print(json.dumps(measure(ordered["name"], ordered["parameters"], Size(**ordered["size"]))))
