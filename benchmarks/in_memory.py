@@ -70,10 +70,8 @@ def _compare(
 
         return run
 
-    ours = {f"thresher {method}": _ours(method, budget, X, y) for method in ("SOFS", "ShadowSOFS")}
-    for method in ("PET", "FOFS", "AROW", "OGD"):
-        if hasattr(thresher, method):
-            ours[f"thresher {method}"] = _ours(method, budget, X, y)
+    methods = ("SOFS", "ShadowSOFS", "PET", "FOFS", "AROW", "OGD")
+    ours = {f"thresher {method}": _ours(method, budget, X, y) for method in methods}
     contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}
     contenders |= {who: keep(who, fit) for who, fit in (ours | peers).items()}
     costs = least_costs(contenders, rounds)
