@@ -106,8 +106,8 @@ class ShadowRun : private ShadowSofs {
                 const bool falls = kEveryFall ? old_rank > new_rank : old_rank >= watched;
                 fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & falls);
             }
-            const float as_member = member & touched ? new_rank : kLargest;
-            const float as_outsider = !member & touched ? new_rank : -1.0f;
+            const float as_member = (member & touched) ? new_rank : kLargest;
+            const float as_outsider = (!member & touched) ? new_rank : -1.0f;
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }

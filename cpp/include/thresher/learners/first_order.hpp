@@ -131,8 +131,8 @@ class Truncated : public FirstOrder {
             weight[i] = member ? moved[i] : 0.0f;
             rank_before[i] = old_rank;
             fallen |= static_cast<std::int32_t>(member & touched & (new_rank < watched) & (old_rank >= watched));
-            const float as_member = member & touched ? new_rank : kLargest;
-            const float as_outsider = !member & touched ? new_rank : -1.0f;
+            const float as_member = (member & touched) ? new_rank : kLargest;
+            const float as_outsider = (!member & touched) ? new_rank : -1.0f;
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }

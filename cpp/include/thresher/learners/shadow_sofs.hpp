@@ -62,8 +62,8 @@ class ShadowSofs : public SecondOrder {
             rank_before[i] = old_rank;
             fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
             n_grown += static_cast<std::int32_t>(after != std::fabs(before));
-            const float as_member = member & touched ? new_rank : kLargest;
-            const float as_outsider = !member & touched ? new_rank : -1.0f;
+            const float as_member = (member & touched) ? new_rank : kLargest;
+            const float as_outsider = (!member & touched) ? new_rank : -1.0f;
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }

@@ -90,8 +90,11 @@ class HashMemory {
     // Where the feature is, or else where it would be.
     THRESHER_INLINE std::size_t place_of(std::int64_t id) const {
         std::size_t place = home_of(id);
-        while ((keys_[place] != id) & (keys_[place] != kEmpty)) place = (place + 1) & mask_;
-        return place;
+        for (;;) {
+            const std::int64_t key = keys_[place];
+            if ((key == id) | (key == kEmpty)) return place;
+            place = (place + 1) & mask_;
+        }
     }
 
     // Takes a feature out, and moves up those behind it that would no longer be found.
