@@ -465,7 +465,10 @@ def _machine(results: Results) -> list[str]:
         return []
     columns = list(results.runs[0])
     rows = ([row[column] for column in columns] for row in results.runs)
-    said = "`load` is how many processes wanted a core when the set was done, this run's own among them."
+    said = (
+        "`commit` is the harness's when it wrote the table; cells that it took from its cache were made by the same "
+        "library and protocol. `load` is how many processes wanted a core then, this run's own among them."
+    )
     return ["## Commit, machine and versions", "", *table(columns, rows), said, ""]
 
 
