@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import problems
 
-from thresher import SOFS, datasets, load, open_stream, save, train
+from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
 from thresher.streams import DataError
@@ -385,10 +385,11 @@ class TestTrainMany:
             ([SOFS(5), SOFS(5, shuffle=True)], r"models\[1\] has shuffle=True"),
             ([SOFS(5), SOFS(5, n_passes=2)], r"models\[1\] has n_passes=2"),
             ([Model("sofs")] * 2, "named twice"),
+            ([SOFS(5), MRMR(5)], "MRMR can't learn from a stream"),
         ],
     )
     def test_what_one_read_cannot_give_is_refused(self, models, message):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             train_many(models, datasets.make_x2(100, n_features=400, n_informative=20, n_noise=30))
 
     def test_none_is_none(self):

@@ -113,9 +113,7 @@ def train(
     """
     if isinstance(model, Model):
         return _run([model], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
-    if not hasattr(model, "_lend_model"):
-        raise TypeError(f"{type(model).__name__} can't learn from a stream: it needs all rows at once. Use its fit.")
-    lent = model._lend_model()
+    lent = _lent(model)
     try:
         return _run([lent], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
     finally:
@@ -166,7 +164,7 @@ def train_many(
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
-    lent = [model if isinstance(model, Model) else model._lend_model() for model in models]
+    lent = [model if isinstance(model, Model) else _lent(model) for model in models]
     if len({id(model) for model in lent}) < len(lent):
         raise ValueError("a model can be trained only once at a time, but it is named twice.")
     for place, model in enumerate(lent):
@@ -228,6 +226,12 @@ def _check_names(model: Model, stream: Stream) -> None:
         if found != name:
             place = "there is no such column" if found is None else f"it is {found!r} there"
             raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
+
+
+def _lent(model: Streamable) -> Model:
+    if not hasattr(model, "_lend_model"):
+        raise TypeError(f"{type(model).__name__} can't learn from a stream: it needs all rows at once. Use its fit.")
+    return model._lend_model()
 
 
 def _n_right(model: Model, batch: Batch) -> int:
