@@ -200,6 +200,10 @@ class RankedSet {
         float least = kVoid;
 #pragma omp simd reduction(min : least)
         for (std::size_t k = 0; k < n; ++k) least = least < ranks[k] ? least : ranks[k];
+        if (least < std::numeric_limits<float>::max()) return least;
+        // Compilers differ in what a reduction starts from, the largest number or infinity; here that matters.
+        least = kVoid;
+        for (std::size_t k = 0; k < n; ++k) least = std::min(least, ranks[k]);
         return least;
     }
 
