@@ -23,8 +23,8 @@ Try next, in Python:
     model = SOFS(n_features_to_select=200).fit(X, y)
     model.selected_, model.score(X, y)
 
-On your own data X is any CSR matrix, array or data frame, with two classes in
-y. ShadowSOFS, in the place of SOFS, finds better features where the budget is
+On your own data X is any CSR matrix, array or data frame, and y its labels.
+ShadowSOFS, in the place of SOFS, finds better features where the budget is
 small. For files there is thresher train. README.md goes on from here."""
 
 

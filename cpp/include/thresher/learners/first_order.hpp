@@ -24,6 +24,10 @@ namespace thresher {
 enum class Loss { perceptron, hinge };
 
 class FirstOrder {
+  public:
+    THRESHER_INLINE static double margin(const Row& row, std::size_t n) { return products(row, n) + intercept(row, n); }
+    THRESHER_INLINE static Score score(const Row& row, std::size_t n) { return {margin(row, n), 0.0}; }
+
   protected:
     enum Plane : std::size_t { kWeight = 1, kMark = 2, kMoved = 3, kRank = 4 };
     static constexpr float kLargestWeight = 1e20f;

@@ -35,9 +35,6 @@ class Ogd : public FirstOrder {
     static Cell as_member(const Cell& cell) { return cell; }
     static Cell negated(const Cell& cell) { return {0.0f - cell[0]}; }
 
-    THRESHER_INLINE double margin(const Row& row, std::size_t n) const { return products(row, n) + intercept(row, n); }
-    THRESHER_INLINE Score score(const Row& row, std::size_t n) const { return {margin(row, n), 0.0}; }
-
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members&) {
         Step done{margin(row, n)};
         n_rows_ += 1.0;

@@ -27,9 +27,6 @@ class Pet : public Truncated {
 
     static float weight(const Cell& cell) { return cell[0]; }
 
-    THRESHER_INLINE double margin(const Row& row, std::size_t n) const { return products(row, n) + intercept(row, n); }
-    THRESHER_INLINE Score score(const Row& row, std::size_t n) const { return {margin(row, n), 0.0}; }
-
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         Step done{margin(row, n)};
         if (!has_loss(loss_, y * done.margin)) return done;
