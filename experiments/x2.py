@@ -24,8 +24,9 @@ from experiments.methods import METHODS
 from experiments.store import Found, Store
 from thresher import datasets
 from thresher.progress import Steps
+from thresher.scoring import accuracy
 from thresher.streams import Batch
-from thresher.training import accuracy, train, train_many
+from thresher.training import train, train_many
 
 TRIED = ("set", "method", "parameters", "n_mistakes", "n_rows")
 MEASURED = (

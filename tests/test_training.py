@@ -21,8 +21,9 @@ from strategies import problems
 from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
+from thresher.scoring import accuracy
 from thresher.streams import DataError
-from thresher.training import accuracy, train_many
+from thresher.training import train_many
 
 
 def write(path, labels, rows, base=1):

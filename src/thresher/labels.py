@@ -69,6 +69,29 @@ def class_weights(given: Any, codes: Codes, classes: Labels) -> NDArray[np.float
     return np.array([given.get(label, 1.0) for label in known], dtype=np.float64)
 
 
+def row_weights(
+    class_weight: Any, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    """Return the weight of each row: its own times its class's; None if all are 1."""
+    weights = None
+    if sample_weight is not None:
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight must hold numbers: {error}.") from None
+        weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
+        if weights.shape != codes.shape:
+            raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
+        bad = ~(np.isfinite(weights) & (weights >= 0))
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise ValueError(f"sample_weight[{row}] is {weights[row]:g}: weights must be finite and not negative.")
+    if class_weight is not None:
+        each = class_weights(class_weight, codes, classes)[codes]
+        weights = each if weights is None else weights * each
+    return weights
+
+
 class LabelRuns:
     """Watches the order of labels: rows sorted by label ruin any online learner."""
 

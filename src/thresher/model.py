@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, parameters
-from thresher.labels import ClassesOfAStream, Codes, LabelRuns, Labels, class_weights, distinct, encode, warn
+from thresher.labels import (
+    ClassesOfAStream,
+    Codes,
+    LabelRuns,
+    Labels,
+    class_weights,
+    distinct,
+    encode,
+    row_weights,
+    warn,
+)
+from thresher.probabilities import of_many, of_two
 from thresher.rows import (
     Csr,
     NotCanonicalError,
@@ -78,7 +89,7 @@ class Model:
         """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
         codes, classes = encode(y, None)
         n_features = _n_features(X, codes)
-        importances = self._importances(codes, classes, sample_weight)
+        importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
         learner = self._new_learner(n_features, len(classes))
@@ -106,7 +117,7 @@ class Model:
         codes, known = encode(y, known)
         n_features = _n_features(X, codes)
         self._check_width(X)
-        importances = self._importances(codes, known, sample_weight)
+        importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
         learner = self._learner or self._new_learner(n_features, len(known))
         _, batch = checked(X, self.norm, self.id_base)
         before = learner.counters["n_saturated"]
@@ -200,13 +211,7 @@ class Model:
         With more than two, that of a class is in proportion to the probability that it beats its strongest rival.
         """
         margins, variances = self._score(X, with_variance=True)
-        if self.n_vectors > 1:
-            margins, variances = _against_rivals(margins, variances)
-        z = np.divide(margins, np.sqrt(variances), out=np.zeros_like(margins), where=variances > 0)
-        chances = _core.normal_cdf(z.reshape(-1)).reshape(z.shape)
-        if self.n_vectors > 1:
-            return np.asarray(chances / chances.sum(axis=1, keepdims=True))
-        return np.column_stack([1.0 - chances, chances])
+        return of_two(margins, variances) if self.n_vectors == 1 else of_many(margins, variances)
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and the weights of each: one, or one a class."""
@@ -354,29 +359,6 @@ class Model:
             )
         return self.classes
 
-    def _importances(
-        self, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        """Return the weight of each row: its own times its class's; None if all are 1."""
-        weights = None
-        if sample_weight is not None:
-            try:
-                weights = np.asarray(sample_weight, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"sample_weight must hold numbers: {error}.") from None
-            weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
-            if weights.shape != codes.shape:
-                raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
-            bad = ~(np.isfinite(weights) & (weights >= 0))
-            if bad.any():
-                row = int(np.flatnonzero(bad)[0])
-                raise ValueError(f"sample_weight[{row}] is {weights[row]:g}: weights must be finite and not negative.")
-        class_weight = self.parameters["class_weight"]
-        if class_weight is not None:
-            each = class_weights(class_weight, codes, classes)[codes]
-            weights = each if weights is None else weights * each
-        return weights
-
     def _refuse_balanced(self, place: str) -> None:
         if self.parameters["class_weight"] == "balanced":
             raise ValueError(
@@ -411,23 +393,6 @@ class _OpenStream:
         self.largest_id = largest_id
         self.n_saturated_before = n_saturated_before
         self.zero_seen = False
-
-
-def _against_rivals(
-    scores: NDArray[np.float64], variances: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return by how much each class is above the best of the others, and the variance of that difference."""
-    rows = np.arange(len(scores))
-    best = scores.argmax(axis=1)
-    others = scores.copy()
-    others[rows, best] = -np.inf
-    second = others.argmax(axis=1)
-    rivals = np.repeat(best[:, np.newaxis], scores.shape[1], axis=1)
-    rivals[rows, best] = second
-    return (
-        scores - np.take_along_axis(scores, rivals, axis=1),
-        variances + np.take_along_axis(variances, rivals, axis=1),
-    )
 
 
 def _n_features(X: Csr, codes: Codes) -> int:

@@ -26,27 +26,24 @@ class Source(Protocol):
 @contextmanager
 def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iterator[Bar]:
     """Show rows and megabytes a second, the error so far and the time left, while the block runs."""
-    if not (wanted and sys.stderr.isatty()):
-        yield _Silence()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     in_bytes = stream.n_bytes is not None
     size = stream.n_bytes if in_bytes else stream.n_rows
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
-    ) as shown:  # fmt: skip
-        task = shown.add_task(what, total=None if size is None else size * n_passes, told="")
-        yield _Shown(shown, task, in_bytes)
+    with _shown(what, None if size is None else size * n_passes, wanted) as shown:
+        yield _Silence() if shown is None else _Shown(*shown, in_bytes)
 
 
 @contextmanager
 def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
     """Show how many steps of a job are done, and the time left, while the block runs."""
+    with _shown(what, n_steps, wanted) as shown:
+        yield Steps() if shown is None else _ShownSteps(*shown)
+
+
+@contextmanager
+def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any] | None]:
+    """Show a bar while the block runs; gives its display and its task, or None where there is no terminal."""
     if not (wanted and sys.stderr.isatty()):
-        yield Steps()
+        yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -54,8 +51,8 @@ def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
         console=Console(stderr=True), transient=True,
-    ) as shown:  # fmt: skip
-        yield _ShownSteps(shown, shown.add_task(what, total=n_steps, told=""))
+    ) as display:  # fmt: skip
+        yield display, display.add_task(what, total=total, told="")
 
 
 class Steps:

@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
-from thresher.labels import LabelRuns, Labels, StrangeLabelError, as_words, shown, together, warn
+from thresher.labels import Labels, together
 from thresher.model import Model
-from thresher.progress import Bar, progress_bar
-from thresher.streams import Batch, DataError, Stream, open_stream
-from thresher.streams.pipeline import default_threads
+from thresher.progress import progress_bar
+from thresher.runs import History, Run, Team
+from thresher.streams import DataError, Stream, open_stream
 from thresher.streams.shuffling import shuffled
-
-_Answer = TypeVar("_Answer")
-
-
-@dataclass
-class History:
-    """What happened in training; a list has one entry for each point in time.
-
-    Attributes
-    ----------
-    rows, seconds : list
-        Rows learned so far, all passes together, and the time since training began.
-    error, loss : list of float
-        Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
-        second-order methods, the hinge or perceptron loss of the others.
-    validation : list of float or None
-        Accuracy on the validation data; only at the end of a pass, and only where such data were given.
-    skipped : list of str
-        Lines that were passed over, and why; the first hundred.
-    n_skipped, n_bytes : int
-        How many lines were passed over, and how many bytes were read.
-    interrupted : bool
-        Whether Ctrl-C ended it early.
-    """
-
-    rows: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    error: list[float] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
-    validation: list[float | None] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    n_skipped: int = 0
-    n_bytes: int = 0
-    interrupted: bool = False
 
 
 class Streamable(Protocol):
@@ -111,14 +75,18 @@ def train(
     >>> history.rows[-1], len(model.selected_)
     (2000, 200)
     """
-    if isinstance(model, Model):
-        return _run([model], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
-    lent = _lent(model)
-    try:
-        return _run([lent], stream, passes, validate, shuffle, classes, multiclass, progress, callback)[0]
-    finally:
-        if lent.classes is not None:
-            model._take_back(lent)
+    with _lent([model]) as models:
+        return _run(
+            models,
+            stream,
+            passes,
+            validate,
+            shuffle=shuffle,
+            classes=classes,
+            multiclass=multiclass,
+            progress=progress,
+            callback=callback,
+        )[0]
 
 
 def train_many(
@@ -164,94 +132,47 @@ def train_many(
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
-    lent = [model if isinstance(model, Model) else _lent(model) for model in models]
-    if len({id(model) for model in lent}) < len(lent):
-        raise ValueError("a model can be trained only once at a time, but it is named twice.")
-    for place, model in enumerate(lent):
-        if model.parameters["shuffle"]:
-            raise ValueError(f"models[{place}] has shuffle=True, but all models share one read: shuffle the stream.")
-        if passes is None and model.parameters["n_passes"] != lent[0].parameters["n_passes"]:
-            raise ValueError(
-                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
-                f"{lent[0].parameters['n_passes']}, but all models share one read: give passes=."
-            )
-        if (model.classes is None, model.id_base) != (lent[0].classes is None, lent[0].id_base):
-            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them apart.")
-    try:
-        return _run(lent, stream, passes, validate, False, classes, multiclass, False, None, n_threads)
-    finally:
-        for lender, worked in zip(models, lent, strict=True):
-            if not isinstance(lender, Model) and worked.classes is not None:
-                lender._take_back(worked)
-
-
-def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = None) -> float:
-    """Return the share of rows whose label the model predicts; `batches` may be the stream's, watched on their way."""
-    n_rows = n_right = 0
-    for batch in batches_for(model, stream) if batches is None else batches:
-        n_right += _n_right(model, batch)
-        n_rows += batch.n_rows
-    return _share(model, n_right, n_rows, stream)
-
-
-def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
-    """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
-    _check_names(model, stream)
-    shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
-    n_rows, zero_seen = 0, False
-    for batch in stream.batches():
-        if shift < 0 and batch.zero_seen:
-            raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
-        if shift:
-            batch.indices = batch.indices.astype(np.int64) + shift
-            batch.indptr = batch.indptr.astype(np.int64)
-            batch.largest_id += shift
-        n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
-        yield batch
-    if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
-        warn(
-            f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
-            "If they count from 1, say so with zero_based=False (--one-based).",
-            UserWarning,
+    with _lent(models) as lent:
+        _check_team(lent, passes)
+        return _run(
+            lent, stream, passes, validate, shuffle=False, classes=classes, multiclass=multiclass, n_threads=n_threads
         )
 
 
-def _check_names(model: Model, stream: Stream) -> None:
-    names, known = stream.feature_names, model.feature_names
-    if names is None or known is None:
-        return
-    expected = known if isinstance(known, dict) else dict(enumerate(known))
-    for column, name in expected.items():
-        found = names[column] if column < len(names) else None
-        if found != name:
-            place = "there is no such column" if found is None else f"it is {found!r} there"
-            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
+@contextmanager
+def _lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
+    """Borrow the models of estimators, which take them back, trained, when the block ends."""
+    lent = [model if isinstance(model, Model) else _lend(model) for model in models]
+    try:
+        yield lent
+    finally:
+        for lender, model in zip(models, lent, strict=True):
+            if not isinstance(lender, Model) and model.classes is not None:
+                lender._take_back(model)
 
 
-def _lent(model: Streamable) -> Model:
-    if not hasattr(model, "_lend_model"):
-        raise TypeError(f"{type(model).__name__} can't learn from a stream: it needs all rows at once. Use its fit.")
-    return model._lend_model()
+def _lend(estimator: Streamable) -> Model:
+    if not hasattr(estimator, "_lend_model"):
+        name = type(estimator).__name__
+        raise TypeError(f"{name} can't learn from a stream: it needs all rows at once. Use its fit.")
+    return estimator._lend_model()
 
 
-def _n_right(model: Model, batch: Batch) -> int:
-    predicted, _ = model.predict_batch(batch)
-    return int(np.count_nonzero(_same(predicted, batch.labels)))
-
-
-def _share(model: Model, n_right: int, n_rows: int, stream: Stream) -> float:
-    if n_rows == 0:
-        raise DataError(f"{stream.name}: there are no rows.")
-    if n_right == 0 and model.classes is not None:
-        known = ", ".join(shown(label) for label in model.classes[:5].tolist())
-        warn(f"{stream.name}: not one row was right. Are the model's classes, {known}, those there?", UserWarning)
-    return n_right / n_rows
-
-
-def _same(predicted: Labels, labels: Labels) -> Any:
-    if (predicted.dtype.kind == "U") == (labels.dtype.kind == "U"):
-        return predicted == labels
-    return as_words(predicted) == as_words(labels)
+def _check_team(models: Sequence[Model], passes: int | None) -> None:
+    """See that models can share one read."""
+    if len({id(model) for model in models}) < len(models):
+        raise ValueError("a model can be trained only once at a time, but it is named twice.")
+    for place, model in enumerate(models):
+        first = models[0]
+        if model.parameters["shuffle"]:
+            raise ValueError(f"models[{place}] has shuffle=True, but all models share one read: shuffle the stream.")
+        if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
+            raise ValueError(
+                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
+                f"{first.parameters['n_passes']}, but all models share one read: give passes=."
+            )
+        if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
+            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them apart.")
 
 
 def _run(
@@ -259,11 +180,12 @@ def _run(
     data: Any,
     passes: int | None,
     validate: Any,
+    *,
     shuffle: bool | None,
     classes: ArrayLike | None,
     multiclass: bool,
-    progress: bool,
-    callback: Callable[[History], None] | None,
+    progress: bool = False,
+    callback: Callable[[History], None] | None = None,
     n_threads: int | None = None,
 ) -> list[History]:
     """Train models on one read; what is asked of the first stands for all, since they agree on it."""
@@ -280,7 +202,7 @@ def _run(
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]))
-    team = _Team([_Training(each, stream, callback) for each in models], n_threads)
+    team = Team([Run(each, stream, callback) for each in models], n_threads)
     with progress_bar("training", stream, n_passes, progress) as bar, team:
         for _ in range(n_passes):
             for each in models:
@@ -322,135 +244,3 @@ def _find_classes(stream: Stream, progress: bool) -> Labels | None:
             bar.advance(batch.n_bytes, batch.n_rows, None)
     classes = together(found)
     return classes if len(classes) > 1 else None
-
-
-class _Team:
-    """Training runs that share one read: each batch goes to all of them, spread over threads."""
-
-    def __init__(self, runs: list[_Training], n_threads: int | None) -> None:
-        self.runs = runs
-        self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
-        self._pool: ThreadPoolExecutor | None = None
-
-    def __enter__(self) -> None:
-        # One run stays on the caller's thread, where Ctrl-C is heard between two blocks of a batch.
-        if self._n_threads > 1:
-            self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="thresher-learn")
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def one_pass(self, bar: Bar) -> None:
-        first = self.runs[0]
-        for batch in batches_for(first.model, first.stream):
-            self._each(lambda run, batch=batch: run.learn(batch))  # type: ignore[misc]
-            rows, mistakes, _ = first.so_far()
-            bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
-            for run in self.runs:
-                run.note_now_and_then()
-
-    def end_pass(self) -> None:
-        stream = self.runs[0].stream
-        try:
-            for run in self.runs:
-                run.model.end_stream(stream.id_base)
-        except ValueError as error:
-            self.abandon()
-            if self.interrupted:  # before there was anything to keep
-                raise KeyboardInterrupt from None
-            raise DataError(f"{stream.name}: {error}") from None
-        for run in self.runs:
-            run.note()
-
-    def validate(self, held_out: Stream) -> None:
-        """Measure the accuracy of all models on one read."""
-        n_rows, n_right = 0, [0] * len(self.runs)
-        for batch in batches_for(self.runs[0].model, held_out):
-            found = self._each(lambda run, batch=batch: _n_right(run.model, batch))  # type: ignore[misc]
-            n_right = [before + more for before, more in zip(n_right, found, strict=True)]
-            n_rows += batch.n_rows
-        for run, right in zip(self.runs, n_right, strict=True):
-            run.history.validation[-1] = _share(run.model, right, n_rows, held_out)
-
-    def interrupt(self) -> None:
-        for run in self.runs:
-            run.history.interrupted = True
-
-    @property
-    def interrupted(self) -> bool:
-        return self.runs[0].history.interrupted
-
-    def abandon(self) -> None:
-        for run in self.runs:
-            run.model.abandon_stream()
-
-    def tell(self) -> None:
-        for run in self.runs:
-            run.tell()
-
-    def _each(self, work: Callable[[_Training], _Answer]) -> list[_Answer]:
-        if self._pool is None:
-            return [work(run) for run in self.runs]
-        jobs = [self._pool.submit(work, run) for run in self.runs]
-        try:
-            return [job.result() for job in jobs]
-        finally:
-            # On an error or Ctrl-C too no batch is left half learned by some.
-            wait(jobs)
-
-
-class _Training:
-    """A training run: hands batches to the model and keeps the history."""
-
-    def __init__(self, model: Model, stream: Stream, callback: Callable[[History], None] | None) -> None:
-        self.model = model
-        self.stream = stream
-        self.callback = callback
-        self.history = History()
-        self.started = time.perf_counter()
-        self.before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
-        self.next_note = 1_000
-        self.goes_on = model.classes is not None
-        self.runs = LabelRuns()
-
-    def learn(self, batch: Batch) -> None:
-        self.history.n_skipped += len(batch.skipped)
-        self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
-        if batch.zero_seen and (self.stream.id_base == 1 or (self.goes_on and self.model.id_base == 1)):
-            says = "zero_based=False says" if self.stream.id_base == 1 else "the model has learned"
-            raise DataError(f"{batch.file}: id 0 occurs, but {says} that ids count from 1.")
-        try:
-            codes = self.model.learn_batch(batch)
-        except StrangeLabelError as error:
-            raise DataError(f"{batch.place(error.row)}: {error}") from None
-        self.runs.add(codes)
-        self.history.n_bytes += batch.n_bytes
-
-    def note_now_and_then(self) -> None:
-        rows, _, _ = self.so_far()
-        if rows >= self.next_note:
-            self.next_note = rows + rows // 4
-            self.note()
-            self.tell()
-
-    def note(self) -> None:
-        rows, mistakes, loss = self.so_far()
-        history = self.history
-        history.rows.append(rows)
-        history.seconds.append(time.perf_counter() - self.started)
-        history.error.append(mistakes / max(1, rows))
-        history.loss.append(loss / max(1, rows))
-        history.validation.append(None)
-
-    def tell(self) -> None:
-        if self.callback is not None:
-            self.callback(self.history)
-
-    def so_far(self) -> tuple[int, int, float]:
-        now = self.model.counters
-        return (
-            now["n_samples"] - self.before["n_samples"],
-            max(0, now["n_mistakes"] - self.before["n_mistakes"]),
-            now["loss"] - self.before["loss"],
-        )

@@ -16,8 +16,10 @@ from thresher.cli.console import say, skipped_lines, told_together, watched
 from thresher.labels import shown
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
+from thresher.runs import History
+from thresher.scoring import accuracy
 from thresher.streams import Stream
-from thresher.training import History, accuracy, train
+from thresher.training import train
 
 METHODS = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
 _ALIASES = {"shadow_sofs": "shadow"}  # as `show` names it

@@ -21,9 +21,9 @@ from thresher.labels import shown
 from thresher.model import Model
 from thresher.model_files import load_model
 from thresher.rows import trusted_batch
+from thresher.scoring import accuracy as accuracy_on
 from thresher.streams import Batch, Stream
 from thresher.streams.writing import write_stream
-from thresher.training import accuracy as accuracy_on
 
 
 def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accuracy: bool) -> None:
