@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "arrays.hpp"
 #include "thresher/readers/ranges.hpp"
@@ -17,12 +18,17 @@ namespace thresher::python {
 namespace {
 
 template <class T>
-NewArray<T> new_array(Column<T>& column) {
-    T* data = column.data();
-    const std::size_t n = column.size();
-    auto* buffer = new PooledBuffer(column.release());
-    nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
+NewArray<T> new_array(PooledBuffer buffer, std::size_t n) {
+    T* data = static_cast<T*>(buffer.data());
+    nb::capsule owner(new PooledBuffer(std::move(buffer)),
+                      [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
     return NewArray<T>(data, {n}, owner);
+}
+
+template <class T>
+NewArray<T> new_array(Column<T>& column) {
+    const std::size_t n = column.size();
+    return new_array<T>(column.release(), n);
 }
 
 // Text from a file need not be UTF-8; what is not shows as \\x….
@@ -79,6 +85,18 @@ void bind_readers(nb::module_& m) {
             return read_text(format, range.text(), skip_bad);
         },
         "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a);
+    m.def(
+        "read_bytes",
+        [](int file, std::int64_t from, std::size_t size) {
+            PooledBuffer buffer;
+            {
+                nb::gil_scoped_release release;
+                buffer = PooledBuffer(size);
+                size = read_at(file, from, static_cast<char*>(buffer.data()), size);
+            }
+            return new_array<std::uint8_t>(std::move(buffer), size);
+        },
+        "file"_a, "from_"_a, "size"_a);
     m.def(
         "write_svmlight",
         [](const Batch& batch, std::int64_t shift, const std::vector<std::string>& labels) {

@@ -28,7 +28,10 @@ namespace thresher {
 
 class RankedSet {
   public:
-    using Member = TopSet::Member;
+    struct Member {
+        float rank;
+        std::int64_t id;
+    };
     using Answer = TopSet::Answer;
     static constexpr std::int64_t kNobody = TopSet::kNobody;
 
@@ -37,7 +40,15 @@ class RankedSet {
     std::size_t size() const { return members_.size(); }
     bool full() const { return members_.size() >= budget_; }
     std::uint64_t n_sifts() const { return n_looks_; }  // how many ranks of members were looked at
-    const std::vector<Member>& members() const { return members_; }
+
+    // Calls visit(id) for each member, in no order.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Member& member : members_) visit(member.id);
+    }
+
+    template <class RankOf>
+    void expect(std::size_t, RankOf) const {}  // what an offer asks for lies side by side, in the pool
 
     float threshold() const { return full() ? threshold_ : -1.0f; }
     float watched() const { return watched_; }

@@ -58,7 +58,7 @@ class Selection {
         };
         std::vector<Member> ranked;
         if constexpr (kHasBudget) {
-            for (const auto& member : members_.members()) ranked.push_back({rank_of(member.id), member.id});
+            members_.for_each([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
         } else {
             memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
                 const std::int64_t id = id_of(key);
@@ -170,13 +170,26 @@ class Selection {
             if (learner_.must_fold()) fold();
     }
 
+    // What the set asks about its members.
+    struct RanksNow {
+        const Selection& selection;
+        // Below all ranks if it is a member no more.
+        float operator()(std::int64_t id) const {
+            const Cell cell = selection.memory_.load(selection.key(id, 0));
+            return Learner::is_member(cell) ? selection.rank_of(id) : -1.0f;
+        }
+        // Says that it will be asked for soon.
+        void expect(std::int64_t id) const {
+            if constexpr (requires { selection.memory_.prefetch(id); })
+                selection.memory_.prefetch(selection.key(id, 0));
+        }
+    };
+
     // Offers an outsider to the set; where it enters, its cells are stored and the leaver's are marked.
     // `entrant_of(c)` is the cell of class c that it would enter with.
     template <class EntrantOf>
     void offer(std::int64_t id, float rank, EntrantOf entrant_of) {
-        const auto answer = members_.offer(id, rank, [&](std::int64_t member) {
-            return Learner::is_member(memory_.load(key(member, 0))) ? rank_of(member) : -1.0f;
-        });
+        const auto answer = members_.offer(id, rank, RanksNow{*this});
         if (!answer.enters) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell entrant = entrant_of(c);
@@ -221,9 +234,10 @@ class Selection {
 
     [[gnu::noinline]] void fold() {
         learner_.begin_fold();
-        for (const auto& member : members_.members())
+        members_.for_each([&](std::int64_t id) {
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                memory_.store(key(member.id, c), learner_.folded(memory_.load(key(member.id, c))));
+                memory_.store(key(id, c), learner_.folded(memory_.load(key(id, c))));
+        });
         members_.forget_ranks();
     }
 

@@ -115,12 +115,25 @@ class Selector : public Selection<Learner, Memory, 1> {
     template <class Id>
     [[gnu::noinline]] void offer_outsiders(const Id* ids, std::size_t n) {
         const Row row = buffer_.row();
+        // First who comes into question, without a branch for each; then one by one, since the threshold rises.
+        candidates_.resize(n);
+        std::size_t n_candidates = 0;
+        const float threshold = members_.threshold();
         for (std::size_t i = 0; i < n; ++i) {
-            if (!Learner::is_outsider(row, i) || !(Learner::rank(row, i) > members_.threshold())) continue;
+            candidates_[n_candidates] = i;
+            n_candidates += static_cast<std::size_t>(Learner::is_outsider(row, i)) &
+                            static_cast<std::size_t>(Learner::rank(row, i) > threshold);
+        }
+        members_.expect(n_candidates, typename Base::RanksNow{*this});
+        for (std::size_t k = 0; k < n_candidates; ++k) {
+            const std::size_t i = candidates_[k];
+            if (!(Learner::rank(row, i) > members_.threshold())) continue;
             this->offer(static_cast<std::int64_t>(ids[i]), Learner::rank(row, i),
                         [&](std::size_t) { return learner_.entrant(row, i); });
         }
     }
+
+    std::vector<std::size_t> candidates_;  // of the row at work
 };
 
 }  // namespace thresher

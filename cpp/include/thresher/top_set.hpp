@@ -26,11 +26,6 @@ namespace thresher {
 
 class TopSet {
   public:
-    struct Member {
-        float rank;
-        std::int64_t id;
-    };
-
     struct Answer {
         bool enters;
         std::int64_t leaver;  // kNobody if nobody had to leave
@@ -39,15 +34,28 @@ class TopSet {
 
     explicit TopSet(std::uint64_t budget) : budget_(budget) {}
 
-    std::size_t size() const { return members_.size(); }
-    bool full() const { return members_.size() >= budget_; }
+    std::size_t size() const { return low_.size() + high_.size(); }
+    bool full() const { return size() >= budget_; }
     std::uint64_t n_sifts() const { return n_sifts_; }  // and looks at members
-    const std::vector<Member>& members() const { return members_; }
+
+    // Calls visit(id) for each member, in no order.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Node& node : low_) visit(node.id);
+        for (const std::int64_t id : high_) visit(id);
+    }
+
+    // Fetches what the next n offers are likely to ask for: a large set's ranks lie outside the caches.
+    template <class RankOf>
+    void expect(std::size_t n, RankOf rank_of) const {
+        if (size() <= kFew) return;
+        for (std::size_t i = 0; i < std::min(2 * n, low_.size()); ++i) rank_of.expect(low_[i].id);
+    }
 
     // No outsider whose rank is at or below this can enter. Ranks are not negative, so an open set lets all pass.
     float threshold() const { return full() ? threshold_ : -1.0f; }
 
-    // Offers an outsider. `rank_of(id)` tells a member's rank as it is now.
+    // Offers an outsider. `rank_of(id)` tells a member's rank as it is now; rank_of.expect(id) that it will be asked.
     template <class RankOf>
     Answer offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
@@ -59,27 +67,23 @@ class TopSet {
                 look_at_all(rank_of);
                 continue;
             }
-            Member& lowest = members_[low_.front().slot];
+            const Node lowest = low_.front();
             const float current = rank_of(lowest.id);
-            if (current == low_.front().rank()) {
-                const std::int64_t leaver = std::exchange(lowest.id, id);
+            if (current == lowest.rank()) {
                 wide_ |= id >> 32 != 0;
-                put_root(rank);
-                return {true, leaver};
+                replace_root(id, rank);
+                return {true, lowest.id};
             }
-            put_root(current);
+            replace_root(lowest.id, current);
         }
         return {false, kNobody};
     }
 
-    // Takes a member without asking: while the set is open, or to restore a saved one.
-    void add(std::int64_t id, float rank) {
-        members_.push_back({rank, id});
+    // Takes a member without asking: while the set is open, or to restore a saved one. An open set has no lowest member
+    // to know; the order is made when the last place is taken and someone asks.
+    void add(std::int64_t id, float) {
+        high_.push_back(id);
         wide_ |= id >> 32 != 0;
-        // An open set has no lowest member to know; the order is made when the last place is taken and someone asks.
-        low_.clear();
-        bound_ = 0.0f;
-        threshold_ = -1.0f;
     }
 
   private:
@@ -87,29 +91,30 @@ class TopSet {
     // one comparison tells who is lower: the smaller rank, then the larger id.
     struct Node {
         std::uint64_t key;
-        std::size_t slot;  // in members_
+        std::int64_t id;
+        Node(float rank, std::int64_t id_)
+            : key(std::uint64_t{std::bit_cast<std::uint32_t>(rank)} << 32 | static_cast<std::uint32_t>(~id_)),
+              id(id_) {}
         float rank() const { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
     };
-
-    Node node(float rank, std::size_t slot) const {
-        const auto low = ~static_cast<std::uint32_t>(members_[slot].id);
-        return {std::uint64_t{std::bit_cast<std::uint32_t>(rank)} << 32 | low, slot};
-    }
 
     // std's heaps keep the greatest in front; with "above" as their "less" that is the lowest member.
     bool above(const Node& a, const Node& b) const {
         if (wide_ && (a.key ^ b.key) >> 32 == 0) [[unlikely]]
-            return members_[a.slot].id < members_[b.slot].id;
+            return a.id < b.id;
         return a.key > b.key;
     }
 
-    // Brings every member up to date, and makes a heap of the lowest.
+    // Brings every member up to date, and makes a heap of the lowest. It is empty, so all are in high_.
     template <class RankOf>
     [[gnu::noinline]] void look_at_all(RankOf rank_of) {
-        n_sifts_ += members_.size();
-        low_.clear();
-        for (std::size_t slot = 0; slot < members_.size(); ++slot)
-            low_.push_back(node(rank_of(members_[slot].id), slot));
+        n_sifts_ += high_.size();
+        low_.reserve(high_.size());
+        for (std::size_t i = 0; i < high_.size(); ++i) {
+            if (constexpr std::size_t kAhead = 32; i + kAhead < high_.size()) rank_of.expect(high_[i + kAhead]);
+            low_.emplace_back(rank_of(high_[i]), high_[i]);
+        }
+        high_.clear();
         bound_ = std::numeric_limits<float>::infinity();
         if (const std::size_t wanted = std::max<std::size_t>(kFew, low_.size() / 4); wanted < low_.size()) {
             const auto cut = low_.begin() + static_cast<std::ptrdiff_t>(wanted);
@@ -119,17 +124,22 @@ class TopSet {
             bound_ = cut->rank();
             if (std::min_element(low_.begin(), cut, lower)->rank() == bound_)
                 bound_ = std::nextafter(bound_, std::numeric_limits<float>::infinity());
-            std::erase_if(low_, [this](const Node& low) { return !(low.rank() < bound_); });
+            std::erase_if(low_, [this](const Node& node) {
+                const bool is_high = !(node.rank() < bound_);
+                if (is_high) high_.push_back(node.id);
+                return is_high;
+            });
         }
         std::make_heap(low_.begin(), low_.end(), [this](const Node& a, const Node& b) { return above(a, b); });
         threshold_ = low_.front().rank();
     }
 
-    // Gives the root's slot a new rank: a place further down, or none if it is no longer among the lowest.
-    void put_root(float rank) {
+    // Puts a member in the place of the root: further down in the heap, or out of it if it is not among the lowest.
+    void replace_root(std::int64_t id, float rank) {
         ++n_sifts_;
-        Node moved = node(rank, low_.front().slot);
+        Node moved(rank, id);
         if (!(rank < bound_)) {
+            high_.push_back(id);
             moved = low_.back();
             low_.pop_back();
         }
@@ -147,11 +157,11 @@ class TopSet {
     static constexpr std::size_t kFew = 4096;  // up to so many, the heap holds all: it lies in the caches anyway
 
     std::uint64_t budget_;
-    std::vector<Member> members_;  // in no order, their ranks out of date
-    std::vector<Node> low_;        // a heap of the members whose rank was below the bound
-    bool wide_ = false;            // some id has more than 32 bits
-    float bound_ = 0.0f;           // every member that is not in the heap is at or above it
-    float threshold_ = -1.0f;      // no member is below it
+    std::vector<Node> low_;           // a heap of the members whose rank was below the bound
+    std::vector<std::int64_t> high_;  // the others, in no order
+    bool wide_ = false;               // some id has more than 32 bits
+    float bound_ = 0.0f;              // every member that is not in the heap is at or above it
+    float threshold_ = -1.0f;         // no member is below it
     std::uint64_t n_sifts_ = 0;
 };
 

@@ -42,7 +42,7 @@ def open_stream(
     labelled : bool, default=True
         Whether rows must have labels. False lets a table have no label column, for prediction; labels are then NaN.
     threads : int, optional
-        How many threads parse; by default one a core. The result does not depend on it.
+        How many threads parse; by default one a core, and one for a cache. The result does not depend on it.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def open_stream(
         names = footers[0]["names"]
         return Stream(
             name,
-            lambda: cache.batches(sources, n_threads),
+            lambda: cache.batches(sources, threads),
             n_bytes=n_bytes,
             n_rows=sum(footer["n_rows"] for footer in footers),
             feature_names=names,

@@ -113,6 +113,16 @@ def opened(source: Source) -> Flow:
     return Flow(Path(source.path).open("rb"), source.name, source.compression)
 
 
+class HeldFile:
+    """An open file that closes when the last task that reads it is gone: tasks outlive the turn that makes them."""
+
+    def __init__(self, path: str) -> None:
+        self.number = os.open(path, os.O_RDONLY)
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
 class _Pipe(io.RawIOBase):
     """Standard input or a pipe, with the bytes that were looked at put back in front.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.labels import shown
 from thresher.streams.pipeline import in_order
-from thresher.streams.sources import Source, opened
+from thresher.streams.sources import HeldFile, Source, opened
 from thresher.streams.stream import Batch, DataError
 
 # A piece of text that one thread parses at a time: long enough to hide what Python costs, short enough for the cache.
@@ -67,25 +66,13 @@ def _pieces(sources: list[Source], skip_bad: bool) -> Iterator[Callable[[], _Pie
 
 def _pieces_of_a_file(source: Source, skip_bad: bool) -> Iterator[Callable[[], _Piece]]:
     """Cut a file by byte offsets: each thread reads its own piece, whole lines of it."""
-    with Path(source.path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        # The tasks outlive this generator's turn, so each holds the file open by itself.
-        descriptor = _Descriptor(os.dup(file.fileno()))
+    file = HeldFile(source.path)
+    size = os.fstat(file.number).st_size
     for begin in range(0, size, PIECE):
-        yield partial(_read_range, source, descriptor, begin, min(begin + PIECE, size), skip_bad)
+        yield partial(_read_range, source, file, begin, min(begin + PIECE, size), skip_bad)
 
 
-class _Descriptor:
-    """An open file that closes when the last task that reads it is gone."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        os.close(self.number)
-
-
-def _read_range(source: Source, file: _Descriptor, begin: int, end: int, skip_bad: bool) -> _Piece:
+def _read_range(source: Source, file: HeldFile, begin: int, end: int, skip_bad: bool) -> _Piece:
     return source, end - begin, _core.read_text_range(source.format, file.number, begin, end, skip_bad)
 
 

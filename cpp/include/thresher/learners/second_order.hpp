@@ -43,7 +43,8 @@ class SecondOrder {
 
     // Position i of a row: is it an outsider that the row touches?
     static bool is_outsider(const Row& row, std::size_t i) {
-        return !std::signbit(row.plane(kExcess)[i]) && row.x()[i] != 0.0f;
+        const bool is_member = std::signbit(row.plane(kExcess)[i]), is_touched = row.x()[i] != 0.0f;
+        return is_touched > is_member;  // and no branch
     }
 
     // The margin and its variance under w ~ N(μ, Σ), over members only: what `predict_proba` needs.

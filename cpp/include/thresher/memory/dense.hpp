@@ -43,6 +43,9 @@ class DenseMemory {
         return cell;
     }
 
+    // Asks for a cell that will be loaded soon.
+    void prefetch(std::int64_t id) const { __builtin_prefetch(cells() + static_cast<std::size_t>(id) * Width); }
+
     void store(std::int64_t id, const Cell& cell) {
         std::memcpy(cells() + static_cast<std::size_t>(id) * Width, &cell, sizeof(Cell));
         if (large_) mark(&id, 1);

@@ -1,4 +1,4 @@
-// The lines of a byte range of a file, so that the ranges of one file can be read in any order, by any thread.
+// Byte ranges of a file, and the lines in one, so that the ranges of a file can be read in any order, by any thread.
 #pragma once
 
 #include <unistd.h>
@@ -16,6 +16,19 @@
 
 namespace thresher {
 
+// Reads up to `wanted` bytes at `from`; fewer only where the file ends.
+inline std::size_t read_at(int file, std::int64_t from, char* into, std::size_t wanted) {
+    std::size_t size = 0;
+    while (size < wanted) {
+        const ssize_t n = pread(file, into + size, wanted - size, from + static_cast<std::int64_t>(size));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) throw std::system_error(errno, std::generic_category(), "read");
+        if (n == 0) break;
+        size += static_cast<std::size_t>(n);
+    }
+    return size;
+}
+
 struct LineRange {
     PooledBuffer buffer;
     std::size_t begin = 0, end = 0;
@@ -32,14 +45,8 @@ inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end)
     LineRange range;
     range.buffer = PooledBuffer(capacity + 1);
     auto fill = [&](std::size_t wanted) {
-        while (size < wanted) {
-            const ssize_t n = pread(file, range.bytes() + size, wanted - size, from + static_cast<std::int64_t>(size));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) throw std::system_error(errno, std::generic_category(), "read");
-            if (n == 0) return false;
-            size += static_cast<std::size_t>(n);
-        }
-        return true;
+        size += read_at(file, from + static_cast<std::int64_t>(size), range.bytes() + size, wanted - size);
+        return size == wanted;
     };
     auto newline = [&](std::size_t start) {
         const void* at = start < size ? std::memchr(range.bytes() + start, '\n', size - start) : nullptr;

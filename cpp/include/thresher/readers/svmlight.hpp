@@ -30,10 +30,7 @@ TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
             std::uint64_t id;
             double value;
             p += *p == ' ';
-            if (end_of_text - p >= kPlainPairBytes && read_plain_pair(p, id, value)) {
-                rows.add_feature(id, value);
-                continue;
-            }
+            read_plain_pairs(p, end_of_text, rows);
             while (is_space(*p)) ++p;
             if (*p == '\n' || *p == '#' || *p == '\0') break;
             const char* const token = p;

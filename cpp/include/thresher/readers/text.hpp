@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "thresher/readers/pool.hpp"
+#include "thresher/simd.hpp"
 
 namespace thresher {
 
@@ -37,6 +38,13 @@ class Column {
         if (size_ == capacity_) std::abort();
 #endif
         data()[size_++] = item;
+    }
+    // Takes in n items that were written behind the last one.
+    void grow(std::size_t n) {
+#if defined(THRESHER_CHECKED)
+        if (n > capacity_ - size_) std::abort();
+#endif
+        size_ += n;
     }
     void cut(std::size_t size) { size_ = size; }
     std::size_t size() const { return size_; }
@@ -134,9 +142,9 @@ struct TextRows {
         const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
         Id* first = ids.data() + begin;
         const std::size_t n = ids.size() - begin;
-        bool ascending = true;
-        for (std::size_t i = 1; i < n; ++i) ascending &= first[i - 1] < first[i];
-        if (ascending) return true;
+        Id n_falls = 0;  // as wide as the ids, for the sake of vectors
+        for (std::size_t i = 1; i < n; ++i) n_falls |= first[i - 1] >= first[i];
+        if (n_falls == 0) return true;
         std::vector<std::pair<Id, float>> row(n);
         for (std::size_t i = 0; i < n; ++i) row[i] = {first[i], values.data()[begin + i]};
         std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -181,79 +189,125 @@ inline std::string quoted(const char* begin, const char* end) {
 inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-inline constexpr std::ptrdiff_t kPlainPairBytes = 32;
+inline constexpr double kSignedPowersOfTen[2][9] = {{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8},
+                                                    {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8}};
+inline constexpr std::int64_t kWholePowersOfTen[] = {1,       10,        100,        1'000,      10'000,
+                                                     100'000, 1'000'000, 10'000'000, 100'000'000};
+
+// How far read_plain_pair may look.
+inline constexpr std::ptrdiff_t kPlainPairBytes = 34;
 
 #if defined(__SSE2__)
 
-// n digits at p, 1 ≤ n ≤ 8, eight bytes at a time. `wrong` becomes nonzero if one of them is no digit.
-inline std::uint64_t digits_at(const char* p, unsigned n, std::uint64_t& wrong) {
+// The n digits at p, 0 < n ≤ 8, as values 0 … 9, behind as many zeros as are missing to eight. What is no digit becomes
+// more than 9.
+THRESHER_INLINE std::uint64_t digits_at(const char* p, unsigned n) {
     std::uint64_t bytes;
     std::memcpy(&bytes, p, 8);
-    // A digit becomes its value and anything else is above 9, behind as many zeros as are missing to eight digits …
-    bytes = (bytes ^ 0x3030303030303030u) << (64 - 8 * n);
-    wrong |= (bytes | (bytes + 0x0606060606060606u)) & 0xf0f0f0f0f0f0f0f0u;
-    // … then pairs, fours, and the whole.
-    bytes = bytes * 10 + (bytes >> 8);
-    const std::uint64_t high = (bytes & 0x000000ff000000ffu) * 0x000f424000000064u;
-    const std::uint64_t low = ((bytes >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u;
-    return (high + low) >> 32;
+    return (bytes ^ 0x3030303030303030u) << (64 - 8 * n);
 }
 
-// What nearly every feature looks like: id:value, the value with or without a sign and decimals, none of its parts
-// longer than 8 digits, a space or a newline behind it. Returns false, with p where it was, for everything else. Looks
-// at kPlainPairBytes from p on.
+struct TwoNumbers {
+    std::int64_t first, second;
+    bool are_numbers;
+};
+
+// Two numbers of eight digits at once: pairs of digits, then fours, then the whole.
+THRESHER_INLINE TwoNumbers as_numbers(std::uint64_t first, std::uint64_t second) {
+    const __m128i digits = _mm_unpacklo_epi64(_mm_cvtsi64_si128(std::bit_cast<std::int64_t>(first)),
+                                              _mm_cvtsi64_si128(std::bit_cast<std::int64_t>(second)));
+    const __m128i above_nine = _mm_subs_epu8(digits, _mm_set1_epi8(9));
+    // Two digits a and b are a + 256·b here; times 10·256 + 1, what overflows gone, that is 256·(10·a + b) + a.
+    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(digits, _mm_set1_epi16(10 * 256 + 1)), 8);
+    const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(100 | 1 << 16));
+    const __m128i wholes = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(10'000 | 1 << 16));
+    const std::int64_t both = _mm_cvtsi128_si64(wholes);
+    return {both & 0xffffffff, both >> 32,
+            _mm_movemask_epi8(_mm_cmpeq_epi8(above_nine, _mm_setzero_si128())) == 0xffff};
+}
+
+// What nearly every feature looks like: id:value, the value with or without a sign and decimals, no part longer than 8
+// digits (7 before the point), a space or a newline behind it. Returns its length, or 0 for everything else.
 //
 // Files mix lengths and signs at random, so a loop over digits is mispredicted twice a feature. Here a comparison of
 // all bytes finds the end, which is all that the next feature waits for, and no branch depends on a length.
-inline bool read_plain_pair(const char*& p, std::uint64_t& id, double& value) {
-    auto is_end = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ' + 1)); };
-    auto is_colon = [](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')); };
-    auto is_dot = [](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')); };
-    auto places = [](__m128i found) { return static_cast<unsigned>(_mm_movemask_epi8(found)); };
+THRESHER_INLINE unsigned read_plain_pair(const char* p, std::uint32_t& id, float& value) {
+    auto is_end = [](__m128i bytes)
+                      __attribute__((always_inline)) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ' + 1)); };
+    auto is_colon = [](__m128i bytes)
+                        __attribute__((always_inline)) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')); };
+    auto is_dot = [](__m128i bytes)
+                      __attribute__((always_inline)) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')); };
+    auto places = [](__m128i found)
+                      __attribute__((always_inline)) { return static_cast<unsigned>(_mm_movemask_epi8(found)); };
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     unsigned ends = places(is_end(first)), colons = places(is_colon(first)), dots = places(is_dot(first));
     if (ends == 0) {  // longer than 16 bytes: few are, or nearly all of a file
         const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16));
-        ends |= places(is_end(second)) << 16;
+        ends = places(is_end(second)) << 16;
         colons |= places(is_colon(second)) << 16;
         dots |= places(is_dot(second)) << 16;
     }
     const auto end = static_cast<unsigned>(std::countr_zero(ends)),
                colon = static_cast<unsigned>(std::countr_zero(colons));
-    if ((colon >= end) | (end == 32)) return false;
     const unsigned dot = std::min(static_cast<unsigned>(std::countr_zero(dots)), end);
     const bool negative = p[colon + 1] == '-';
     const unsigned whole = colon + 1 + negative;
     const unsigned n_decimals = end - dot - (dot < end);
-    // Unsigned, so that a part that is missing counts as far too long.
+    // Unsigned, so that a part that is missing, or in another's place, counts as far too long.
     const unsigned n_whole = dot - whole;
-    if ((colon - 1 > 7) | (n_whole - 1 > 7) | (n_decimals > 8) | (n_whole + n_decimals > 15)) return false;
-    std::uint64_t wrong = dot < end && n_decimals == 0;
-    const std::uint64_t name = digits_at(p, colon, wrong);
-    double size;
-    if (n_whole == 1) {  // most values are below 10
-        const unsigned digit = static_cast<unsigned char>(p[whole]) - unsigned{'0'};
-        wrong |= digit > 9;
-        size = static_cast<double>(static_cast<int>(digit));
+    if ((colon - 1 > 7) | (n_whole - 1 > 6) | (n_decimals > 8) | ((p[end] != ' ') & (p[end] != '\n'))) return 0;
+    const std::uint64_t name = digits_at(p, colon);
+    TwoNumbers both;
+    std::int64_t size;
+    if (n_decimals == 0) {
+        both = as_numbers(name, digits_at(p + whole, n_whole));
+        size = both.second;
     } else {
-        size = static_cast<double>(static_cast<std::int64_t>(digits_at(p + whole, n_whole, wrong)));
+        both = as_numbers(name, digits_at(p + dot + 1, n_decimals));
+        size = static_cast<unsigned char>(p[whole]) - std::int64_t{'0'};
+        if (n_whole == 1) {  // most values are below 10
+            both.are_numbers &= static_cast<std::uint64_t>(size) <= 9;
+        } else {
+            const TwoNumbers again = as_numbers(name, digits_at(p + whole, n_whole));
+            both.are_numbers &= again.are_numbers;
+            size = again.second;
+        }
+        size = size * kWholePowersOfTen[n_decimals] + both.second;
     }
-    if (n_decimals > 0) {
-        // As in `read_number`: digits and power are exact, so one division rounds once.
-        const double power = kPowersOfTen[n_decimals];
-        const auto decimals = static_cast<std::int64_t>(digits_at(p + dot + 1, n_decimals, wrong));
-        size = (size * power + static_cast<double>(decimals)) / power;
+    if (!both.are_numbers) return 0;
+    id = static_cast<std::uint32_t>(both.first);
+    // As in `read_number`: digits and power are exact, so one division rounds once. The divisor brings the sign: half
+    // of all values may have one, at random, and a branch on it would be mispredicted.
+    value = static_cast<float>(static_cast<double>(size) / kSignedPowersOfTen[negative][n_decimals]);
+    return end;
+}
+
+// Reads as many plain pairs, a space between them, as there are at p; moves p to what follows.
+template <class Id>
+THRESHER_INLINE void read_plain_pairs(const char*& p, const char* end_of_text, TextRows<Id>& rows) {
+    Id* ids = rows.ids.data() + rows.ids.size();
+    float* values = rows.values.data() + rows.values.size();
+    const char* at = p;
+    std::size_t n = 0;
+    while (end_of_text - at >= kPlainPairBytes) {
+        std::uint32_t id;
+        const unsigned length = read_plain_pair(at, id, values[n]);
+        if (length == 0) break;
+        ids[n++] = static_cast<Id>(id);  // of eight digits at most, so that it fits
+        at += length;
+        if (*at != ' ') break;
+        ++at;
     }
-    if ((wrong != 0) | ((p[end] != ' ') & (p[end] != '\n'))) return false;
-    id = name;
-    value = negative ? -size : size;
-    p += end;
-    return true;
+    rows.ids.grow(n);
+    rows.values.grow(n);
+    p = at;
 }
 
 #else
 
-inline bool read_plain_pair(const char*&, std::uint64_t&, double&) { return false; }
+template <class Id>
+void read_plain_pairs(const char*&, const char*, TextRows<Id>&) {}
 
 #endif
 

@@ -10,7 +10,8 @@ namespace thresher {
 
 template <class Id>
 TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
-    return read_lines<Id>(text, skip_bad, 2, [](const char*& p, TextRows<Id>& rows, std::string& why) {
+    const char* const end_of_text = text.data() + text.size();
+    return read_lines<Id>(text, skip_bad, 2, [end_of_text](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
         double label, importance = 1.0, number;
@@ -46,6 +47,7 @@ TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
             }
             if (is_space(*p)) {
                 ++p;
+                if (weight == 1.0) read_plain_pairs(p, end_of_text, rows);
                 continue;
             }
             const char* const token = p;
