@@ -27,7 +27,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import FGM, L1SVM, MRMR, datasets, parameters, save, train
+from thresher import FGM, L1SVM, MRMR, parameters
 from thresher.batch import base, memory
 
 ESTIMATORS = [MRMR, L1SVM, FGM]
@@ -368,12 +368,3 @@ def test_ctrl_c_is_heard_and_progress_shown(estimator):
 def test_no_progress_where_there_is_no_terminal(estimator, problem, capfd):
     estimator(7, progress=True).fit(*problem)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_streams_and_model_files_are_for_online_methods(estimator, tmp_path):
-    X, y = random_problem(60, 10, 0.5, seed=1)
-    with pytest.raises(TypeError, match=rf"{estimator.__name__} can't be saved as a model file"):
-        save(estimator(3).fit(X, y), tmp_path / "m.thresher")
-    with pytest.raises(TypeError, match=rf"{estimator.__name__} can't learn from a stream"):
-        train(estimator(3), datasets.make_x2(100, n_features=1_000, n_informative=20))

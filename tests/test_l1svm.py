@@ -32,8 +32,9 @@ def test_is_liblinear_at_the_largest_c_within_the_budget(problem, budget):
     model = L1SVM(budget).fit(X, y)
     rows = normalize(X.astype(np.float64))
     same = linear_svc(model.C_, max_iter=20_000).fit(rows, y)
-    np.testing.assert_allclose(model.coef_.toarray(), same.coef_, atol=1e-9)
-    np.testing.assert_allclose(model.decision_function(X), same.decision_function(rows))
+    # Weights are as precise as a model file: float32.
+    np.testing.assert_allclose(model.coef_.toarray(), same.coef_.astype(np.float32), atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), same.decision_function(rows), rtol=1e-6, atol=1e-6)
     assert len(model.selected_) == n_selected(same) <= budget
     assert n_selected(linear_svc(model.C_ * 1.011, max_iter=20_000).fit(rows, y)) > budget
     sizes = np.abs(model.coef_.toarray()[0, model.selected_])

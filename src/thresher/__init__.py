@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thresher import datasets
     from thresher.batch import FGM, L1SVM, MRMR
-    from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS, load, save
+    from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
+    from thresher.saving import load, save
     from thresher.streams import open_stream
     from thresher.training import train
 
@@ -42,8 +43,8 @@ _HOMES = {
     "PET": "thresher.online",
     "SOFS": "thresher.online",
     "ShadowSOFS": "thresher.online",
-    "load": "thresher.online",
-    "save": "thresher.online",
+    "load": "thresher.saving",
+    "save": "thresher.saving",
     "open_stream": "thresher.streams",
     "train": "thresher.training",
 }

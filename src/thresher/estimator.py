@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from thresher import _core, parameters
 from thresher.labels import Labels, warn
+from thresher.model import Model
 from thresher.rows import as_batch, checked
 
 # What the core reads without a copy. Whether values are finite is checked there too, while they are in cache.
@@ -39,6 +40,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     _method: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_features_in_: int
+    classes_: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -150,6 +152,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 else:
                     self.__dict__[name] = value
             raise
+
+    def _note_model(self, model: Model) -> None:
+        """Take over what scikit-learn wants to know of the data that a model was trained on."""
+        self.classes_ = model.classes
+        self.n_features_in_ = model.n_features or 0
+        if isinstance(model.feature_names, list):
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
 
     def _names_in(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)

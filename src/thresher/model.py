@@ -37,14 +37,18 @@ from thresher.rows import (
     trusted_batch,
 )
 
+_SOFS = (_core.Sofs, _core.ManySofs)
+
 # For two classes, and for more.
 _LEARNERS: dict[str, tuple[type[_core.TwoClassSelector], type[_core.Selector]]] = {
-    "sofs": (_core.Sofs, _core.ManySofs),
+    "sofs": _SOFS,
     "shadow_sofs": (_core.ShadowSofs, _core.ManyShadowSofs),
     "pet": (_core.Pet, _core.ManyPet),
     "fofs": (_core.Fofs, _core.ManyFofs),
     "arow": (_core.Arow, _core.ManyArow),
     "ogd": (_core.Ogd, _core.ManyOgd),
+    # What a batch method has selected is scored as SOFS's members are, each with its weights and a rank.
+    **dict.fromkeys(parameters.BATCH, _SOFS),
 }
 
 
@@ -56,7 +60,7 @@ class Model:
     Parameters
     ----------
     method : {"sofs", "shadow_sofs", "pet", "fofs", "arow", "ogd"}
-        The algorithm.
+        The algorithm; a batch method's model can only be made `of_selection`, or loaded.
     **given
         Its parameters, as `thresher.parameters` lists them; the rest have their defaults.
 
@@ -85,8 +89,42 @@ class Model:
         self._learner: _core.Selector | None = None
         self._stream: _OpenStream | None = None
 
+    @classmethod
+    def of_selection(
+        cls,
+        method: str,
+        given: dict[str, Any],
+        classes: Labels,
+        n_features: int,
+        columns: NDArray[np.int64],
+        weights: NDArray[Any],
+        intercept: NDArray[Any],
+        *,
+        id_base: int = 0,
+        n_rows: int = 0,
+    ) -> Self:
+        """Return the model of a batch method, which can predict and be saved.
+
+        Columns come best first; weights and intercept have a row or an entry for two classes, or one for each of more.
+        """
+        model = cls(method, **given)
+        model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
+        places = np.argsort(columns)
+        # A cell is a weight and, below zero for a member, a rank.
+        ranks = np.broadcast_to(-np.arange(len(columns), 0, -1), weights.shape)
+        cells = np.stack([weights, ranks], axis=-1)[:, places].swapaxes(0, 1)
+        keys = (columns[places, np.newaxis] + id_base) * len(weights) + np.arange(len(weights))
+        learner = model._new_learner(n_features, len(classes))
+        *_, counters = learner.state()
+        counters[0] = n_rows
+        intercepts = np.stack([intercept, np.full(len(intercept), -0.0)], axis=-1)
+        learner.restore(keys.reshape(-1), _flat(cells), _flat(intercepts), counters)
+        model._learner = learner
+        return model
+
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
+        self._refuse_batch()
         codes, classes = encode(y, None)
         n_features = _n_features(X, codes)
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
@@ -111,8 +149,8 @@ class Model:
         self, X: Csr, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn these rows after those learned before. On an error the model stays as it was."""
-        self._refuse_balanced("partial_fit")
         self._refuse_compact()
+        self._refuse_balanced("partial_fit")
         known = self._agreed_classes(classes)
         codes, known = encode(y, known)
         n_features = _n_features(X, codes)
@@ -130,8 +168,8 @@ class Model:
 
     def begin_stream(self, classes: ArrayLike | None = None) -> None:
         """Get ready for rows from a stream: of any width, with classes that turn up unless they are given or known."""
-        self._refuse_balanced("a stream")
         self._refuse_compact()
+        self._refuse_balanced("a stream")
         known = None if classes is None and self.classes is None else self._agreed_classes(classes)
         if known is not None:
             encode(known, known)  # two of them, at the least
@@ -366,7 +404,12 @@ class Model:
                 "give a dict {label: weight}, or use fit."
             )
 
+    def _refuse_batch(self) -> None:
+        if self.method in parameters.BATCH:
+            raise ValueError(f"{self.method} needs all rows at once, so its model can't learn: train it anew.")
+
     def _refuse_compact(self) -> None:
+        self._refuse_batch()
         if self.compact:
             raise ValueError(
                 "this model was saved compact, with its members only, and can't go on learning: "
@@ -393,6 +436,10 @@ class _OpenStream:
         self.largest_id = largest_id
         self.n_saturated_before = n_saturated_before
         self.zero_seen = False
+
+
+def _flat(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(numbers.reshape(-1), dtype=np.float32)
 
 
 def _n_features(X: Csr, codes: Codes) -> int:

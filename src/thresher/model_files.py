@@ -180,9 +180,12 @@ def _demand(holds: bool, message: str) -> None:
 def _portable(given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON can hold them: a dict of class weights becomes a list of pairs."""
     out = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
-    if isinstance(out["random_state"], np.random.RandomState):
+    if isinstance(out.get("random_state"), np.random.RandomState):
         out["random_state"] = None
-    weights = out["class_weight"]
+    for name, value in out.items():
+        if not isinstance(value, str | int | float | dict | None):
+            raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator.")
+    weights = out.get("class_weight")
     if isinstance(weights, dict):
         out["class_weight"] = [
             [label.item() if isinstance(label, np.generic) else label, float(weight)]

@@ -181,7 +181,9 @@ def complete(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_learner(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those parameters that the method's step is made of."""
+    """Return those parameters that the method's step is made of; a batch method is scored as SOFS is."""
+    if method in BATCH:
+        return of_learner("sofs", complete("sofs", {}))
     return {name: values[name] for name in OWN[method] if name != "n_features_to_select"}
 
 

@@ -15,6 +15,7 @@ from thresher import _core, parameters
 from thresher.batch.memory import demand
 from thresher.estimator import FeatureSelector, as_coef
 from thresher.labels import Labels, encode
+from thresher.model import Model
 from thresher.rows import checked
 
 Columns = NDArray[np.int64]
@@ -51,6 +52,7 @@ class BatchSelector(FeatureSelector):
     n_features_to_select: int | float
     norm: str | None
     progress: bool
+    _names: dict[int, str]  # of selected columns, from a model file
     _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
 
     def _select(self, problem: Problem) -> Selection:
@@ -84,8 +86,12 @@ class BatchSelector(FeatureSelector):
             demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
             found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
         self.classes_ = classes
-        self._selection = found
+        # As precise as a model file is, so that nothing changes when it is saved and loaded.
+        weights, intercept = (each.astype(np.float32).astype(np.float64) for each in (found.weights, found.intercept))
+        self._selection = Selection(found.columns, weights, intercept)
         self._norm = self.norm or "none"  # predictions go by what was learned, whatever is set later
+        self._n_rows = len(codes)
+        self._names = {}
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -134,6 +140,30 @@ class BatchSelector(FeatureSelector):
     def _norm_of_rows(self) -> str:
         check_is_fitted(self)
         return self._norm
+
+    def _known_names(self) -> dict[int, str]:
+        return self._names
+
+    def _fitted_model(self, id_base: int = 0) -> Model:
+        """Return what was selected as a model, whose ids count from `id_base`."""
+        check_is_fitted(self)
+        found = self._selection
+        given = {**self.get_params(deep=False), "norm": None if self._norm == "none" else self._norm, "progress": False}
+        model = Model.of_selection(
+            self._method, given, self.classes_, self.n_features_in_, found.columns, found.weights, found.intercept,
+            id_base=id_base, n_rows=self._n_rows,
+        )  # fmt: skip
+        model.feature_names = self._names_in()
+        return model
+
+    def _take_back(self, model: Model) -> None:
+        """Become what a model says, as if just fitted."""
+        columns, weights = model.members()
+        self._selection = Selection(columns, weights.T.astype(np.float64), model.intercept.astype(np.float64))
+        self._norm = model.norm
+        self._n_rows = model.counters["n_samples"]
+        self._names = model.feature_names if isinstance(model.feature_names, dict) else {}
+        self._note_model(model)
 
 
 def signs(problem: Problem) -> Floats:

@@ -79,7 +79,8 @@ def train(
     method: Annotated[
         str,
         typer.Option(
-            help="shadow (the best features), or the paper's: sofs, pet, fofs; arow and ogd keep all features."
+            help="shadow (the best features), or the paper's: sofs, pet, fofs; arow and ogd keep all features; "
+            "mrmr, l1svm and fgm hold all rows in memory."
         ),
     ] = "shadow",
     gamma: Annotated[
@@ -137,6 +138,8 @@ def train(
     from thresher.cli.training import run
     from thresher.streams import open_stream
 
+    if norm not in ("l2", "none"):
+        raise ValueError(f"--norm must be l2 or none. Got {norm!r} instead.")
     if from_:
         _refuse_beside_from(context, "features", "method", "gamma", "eta", "lam", "loss", "norm", "intercept")
     run(

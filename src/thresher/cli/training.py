@@ -21,8 +21,13 @@ from thresher.scoring import accuracy
 from thresher.streams import Stream
 from thresher.training import train
 
-METHODS = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
+ONLINE = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
+BATCH = {"mrmr": "mrmr", "l1svm": "l1svm", "fgm": "fgm"}
+METHODS = ONLINE | BATCH
 _ALIASES = {"shadow_sofs": "shadow"}  # as `show` names it
+
+# Learns a stream, of given classes or of many.
+Learn = Callable[[Stream, list[Any] | None, bool], tuple[Model, History]]
 
 
 def run(
@@ -47,19 +52,17 @@ def run(
     if multiclass and (classes is not None or start_from):
         known_by = "--from" if start_from else "--classes"
         raise ValueError(f"--multiclass can't be used with {known_by}: the classes are known.")
-    if start_from:
-        model = load_model(start_from)
-        _keep_parameters(model, shared)
+    if method in BATCH:
+        learn = _batch(method, own, shared, full)
     else:
-        model = Model(METHODS[method], **_applicable(method, own), **shared)
+        learn = _online(method, own, shared, start_from, progress=not as_json)
     if output is not None:
         _check_place(output)
     stream, held_out = open_data(data), open_data(test) if test else None
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         warnings.simplefilter("always")
-        history = train(model, stream, classes=_classes(classes), multiclass=multiclass, progress=not as_json)
-        skipped_lines(history.skipped, history.n_skipped)
+        model, history = learn(stream, _classes(classes), multiclass)
         # What was learned is safe before anything else can go wrong.
         if output is not None:
             save_model(model, output, compact=not full)
@@ -73,6 +76,39 @@ def run(
         sys.exit(130)
 
 
+def _online(method: str, own: dict[str, Any], shared: dict[str, Any], start_from: str | None, progress: bool) -> Learn:
+    """Return how an online method learns a stream, once its options are known to be good."""
+    if start_from:
+        model = load_model(start_from)
+        _keep_parameters(model, shared)
+    else:
+        model = Model(METHODS[method], **_applicable(method, own), **shared)
+
+    def learn(stream: Stream, classes: list[Any] | None, multiclass: bool) -> tuple[Model, History]:
+        history = train(model, stream, classes=classes, multiclass=multiclass, progress=progress)
+        skipped_lines(history.skipped, history.n_skipped)
+        return model, history
+
+    return learn
+
+
+def _batch(method: str, own: dict[str, Any], shared: dict[str, Any], full: bool) -> Learn:
+    """Return how a batch method learns a stream, once its options are known to be good."""
+    for option, is_used in (("--passes", shared["n_passes"] != 1), ("--shuffle", shared["shuffle"]), ("--full", full)):
+        if is_used:
+            raise ValueError(f"{option} can't be used with --method {method}: it sees all rows at once.")
+    known = parameters.table(METHODS[method])
+    usable = {name: value for name, value in shared.items() if name in known}
+    given = parameters.complete(METHODS[method], {**_applicable(method, own), **usable, "progress": True})
+
+    def learn(stream: Stream, classes: list[Any] | None, multiclass: bool) -> tuple[Model, History]:
+        from thresher.cli import batch_training  # scikit-learn takes a second to import
+
+        return batch_training.fit(METHODS[method], given, stream, watched(stream, "reading"), classes, multiclass)
+
+    return learn
+
+
 def _check_place(output: str) -> None:
     """Find out before the training whether a model can be written there."""
     if Path(output).is_dir():
@@ -84,14 +120,16 @@ def _check_place(output: str) -> None:
 
 
 def _applicable(method: str, given: dict[str, Any]) -> dict[str, Any]:
-    known = parameters.OWN[METHODS[method]]
+    known = parameters.table(METHODS[method])
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in chosen:
         if name not in known:
             if name == "n_features_to_select":
                 raise ValueError(f"-k can't be used with --method {method}: it keeps all features.")
-            others = ", ".join(f"--{other}" for other in known if other != "n_features_to_select")
-            raise ValueError(f"--{name} can't be used with --method {method}: it has {others}.")
+            others = [f"--{other}" for other in known if other in given and other != "n_features_to_select"]
+            raise ValueError(
+                f"--{name} can't be used with --method {method}" + (f": it has {', '.join(others)}." if others else ".")
+            )
     return chosen
 
 
@@ -122,8 +160,9 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
         "rows": history.rows[-1],
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        "error_while_learning": history.error[-1],
-        "loss_while_learning": history.loss[-1],
+        # A batch method makes no mistakes on its way.
+        "error_while_learning": history.error[-1] if history.error else None,
+        "loss_while_learning": history.loss[-1] if history.loss else None,
         "accuracy_on_test": tested,
         "n_features": model.n_features,
         "n_selected": len(columns),
@@ -143,8 +182,9 @@ def _told(report: dict[str, Any], data: str, test: str | None) -> str:
         f"classes {told_together(report['classes'])}",
         f"kept {report['n_selected']:,} features, best first: {' '.join(report['selected'][:10])}"
         + (" …" if report["n_selected"] > 10 else ""),
-        f"error while learning {report['error_while_learning']:.2%}",
     ]
+    if report["error_while_learning"] is not None:
+        lines.append(f"error while learning {report['error_while_learning']:.2%}")
     if report["accuracy_on_test"] is not None:
         lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
     speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""

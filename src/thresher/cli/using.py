@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thresher import _core
+from thresher import _core, parameters
 from thresher.cli.console import say, told_together, watched
 from thresher.files import written_whole
 from thresher.labels import shown
@@ -58,15 +58,18 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
     assert model.classes is not None
     about: dict[str, Any] = {
         "method": model.method,
-        **{name: value for name, value in model.parameters.items() if value is not None},
+        **{name: value for name, value in model.parameters.items() if value is not None and name != "progress"},
         "classes": [shown(label) for label in model.classes.tolist()],
         "columns": model.n_features,
         "ids_count_from": model.id_base,
         "selected": len(columns),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
         "rows_seen": counters["n_samples"],
-        "rows_with_a_loss": counters["n_updates"],
-        "mistakes_while_learning": counters["n_mistakes"],
+        **(
+            {}
+            if model.method in parameters.BATCH
+            else {"rows_with_a_loss": counters["n_updates"], "mistakes_while_learning": counters["n_mistakes"]}
+        ),
         "can_go_on_learning": not model.compact,
     }
     names = [model.name_of(column) for column in columns.tolist()]

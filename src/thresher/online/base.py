@@ -157,10 +157,7 @@ class OnlineSelector(FeatureSelector):
     def _take_back(self, model: Model) -> None:
         """Take back a model that `train` has trained."""
         self._model = model
-        self.classes_ = model.classes
-        self.n_features_in_ = model.n_features or 0
-        if isinstance(model.feature_names, list):
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        self._note_model(model)
 
     def _known_names(self) -> dict[int, str]:
         known = self._fitted_model().feature_names

@@ -1,0 +1,196 @@
+"""Batch methods beyond `fit`: their model files, and the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import RidgeClassifier
+from strategies import random_problem
+from test_cli import thresher
+
+from thresher import FGM, L1SVM, MRMR, datasets, load, save, train
+from thresher.model import Model
+from thresher.model_files import load_model
+
+ESTIMATORS = [MRMR, L1SVM, FGM]
+METHODS = ["mrmr", "l1svm", "fgm"]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestModelFiles:
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    @pytest.mark.parametrize("given", [{}, {"norm": None, "fit_intercept": True}])
+    def test_what_was_saved_is_what_is_loaded(self, estimator, n_classes, given, tmp_path):
+        X, y = random_problem(300, 50, 0.3, seed=3, n_classes=n_classes)
+        model = estimator(7, **given).fit(X, y)
+        save(model, tmp_path / "model.thresher")
+        twin = load(tmp_path / "model.thresher")
+        assert type(twin) is estimator
+        assert twin.get_params() == model.get_params()
+        np.testing.assert_array_equal(twin.selected_, model.selected_)
+        np.testing.assert_array_equal(twin.coef_.toarray(), model.coef_.toarray())
+        np.testing.assert_array_equal(twin.decision_function(X), model.decision_function(X))
+        np.testing.assert_array_equal(twin.transform(X).toarray(), model.transform(X).toarray())
+        save(twin, tmp_path / "again.thresher")
+        assert (tmp_path / "again.thresher").read_bytes() == (tmp_path / "model.thresher").read_bytes()
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_the_model_in_the_file_predicts_as_the_estimator(self, estimator, n_classes, tmp_path):
+        """The core sums in another order, so margins agree to float32's precision."""
+        X, y = random_problem(300, 50, 0.3, seed=4, n_classes=n_classes)
+        estimator_ = estimator(7, fit_intercept=True).fit(X, y)
+        save(estimator_, tmp_path / "model.thresher")
+        model = load_model(tmp_path / "model.thresher")
+        margins = estimator_.decision_function(X)
+        np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(model.members()[0], estimator_.selected_)
+
+    def test_names_are_kept(self, estimator, tmp_path):
+        X, y = random_problem(200, 10, 0.5, seed=5)
+        frame = pd.DataFrame(X.toarray(), columns=[f"column {i}" for i in range(10)])
+        model = estimator(3).fit(frame, y)
+        save(model, tmp_path / "model.thresher")
+        named = load(tmp_path / "model.thresher").get_feature_names_out()
+        assert named.tolist() == model.get_feature_names_out().tolist()
+        assert named[0].startswith("column ")
+
+    def test_it_can_be_fitted_anew_but_not_further(self, estimator, tmp_path):
+        X, y = random_problem(200, 50, 0.3, seed=6)
+        save(estimator(7).fit(X, y), tmp_path / "model.thresher")
+        model = load_model(tmp_path / "model.thresher")
+        for learn in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match="needs all rows at once"):
+                learn(X, y)
+        fresh = load(tmp_path / "model.thresher").fit(X[:100], y[:100])
+        np.testing.assert_array_equal(fresh.selected_, estimator(7).fit(X[:100], y[:100]).selected_)
+
+    def test_a_new_model_must_be_made_of_a_selection(self, estimator):
+        X, y = random_problem(20, 5, 0.5, seed=7)
+        with pytest.raises(ValueError, match="needs all rows at once"):
+            Model(estimator._method).fit(X, y)
+
+    def test_streams_are_for_online_methods(self, estimator):
+        with pytest.raises(TypeError, match=rf"{estimator.__name__} can't learn from a stream"):
+            train(estimator(3), datasets.make_x2(100, n_features=1_000, n_informative=20))
+
+
+def test_a_classifier_of_ones_own_is_for_pickle(tmp_path):
+    X, y = random_problem(60, 10, 0.5, seed=1)
+    model = MRMR(3, classifier=RidgeClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match=r"classifier=RidgeClassifier.* can't be written to a model file"):
+        save(model, tmp_path / "model.thresher")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("x1")
+    for name, rows, start in (("train", 2_000, 0), ("test", 500, 2_000)):
+        assert thresher("synth", "x1", "-o", folder / f"{name}.svm", "--rows", rows, "--start", start).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize(("method", "estimator"), list(zip(METHODS, ESTIMATORS, strict=True)))
+def test_the_command_line_does_what_fit_does(method, estimator, files, tmp_path):
+    path = tmp_path / "model.thresher"
+    done = thresher(
+        "train", files / "train.svm", "-k", 30, "--method", method, "--test", files / "test.svm", "-o", path, "--json"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    X, y = datasets.make_x1(2_000)
+    X_test, y_test = datasets.make_x1(500, start=2_000)
+    model = estimator(30).fit(X, y)
+    assert report["selected"] == [str(column + 1) for column in model.selected_]
+    assert report["accuracy_on_test"] == pytest.approx(model.score(X_test, y_test), abs=0.005)
+    assert report["error_while_learning"] is None
+
+    assert np.array_equal(load(path).predict(X_test), model.predict(X_test))
+    predicted = thresher("predict", path, files / "test.svm").stdout.split()
+    assert np.mean(np.array(predicted, dtype=float) == model.predict(X_test)) > 0.995
+    assert json.loads(thresher("show", path, "--json").stdout)["rows_seen"] == 2_000
+    assert thresher("transform", path, files / "test.svm", "-o", tmp_path / "small.svm").returncode == 0
+    told = thresher("train", files / "train.svm", "-k", 30, "--method", method).stdout
+    assert "kept 30 features" in told
+    assert "error while learning" not in told
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ids_from_zero_and_many_classes(method, tmp_path):
+    X, y = random_problem(200, 30, 0.3, seed=8, n_classes=3)
+    lines = [
+        f"{label} " + " ".join(f"{i}:{v}" for i, v in zip(row.indices, row.data, strict=True))
+        for row, label in zip(X, y, strict=True)
+    ]
+    path = tmp_path / "rows.svm"
+    path.write_text("\n".join(lines) + "\n")
+    refused = thresher("train", path, "-k", 5, "--method", method)
+    assert refused.returncode == 2
+    assert "is a third class" in refused.stderr
+    for option in (["--multiclass"], ["--classes", "0,1,2"]):
+        done = thresher("train", path, "-k", 5, "--method", method, *option, "--json", "-o", tmp_path / "m.thresher")
+        report = json.loads(done.stdout)
+        assert report["classes"] == ["0", "1", "2"]
+        assert report["selected"] == [str(c) for c in load(tmp_path / "m.thresher").selected_]
+        assert load(tmp_path / "m.thresher").n_features_in_ == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("1 1:1\n-1 2:1\n", ["--gamma", 1], "--gamma can't be used with --method mrmr"),
+        ("1 1:1\n-1 2:1\n", ["--passes", 2], "--passes can't be used with --method mrmr: it sees all rows at once"),
+        ("1 1:1\n-1 2:1\n", ["--shuffle"], "--shuffle can't be used"),
+        ("1 1:1\n-1 2:1\n", ["--full"], "--full can't be used"),
+        ("1 1:1\n-1 2:1\n", ["--norm", "l1"], "--norm must be l2 or none. Got 'l1' instead"),
+        ("", [], "there are no rows"),
+        ("1 1:1\n1 2:1\n", [], "There is 1 class"),
+        ("1 1:1\n-1 2:x\n", [], "line 2: '2:x': the value must be a finite number"),
+        ("1 1:1\n-1 2:1\n2 2:1\n", ["--classes", "1,-1"], "line 3: the label 2 is not among the classes"),
+        ("1 0:1\n-1 2:1\n", ["--one-based"], "id 0 occurs"),
+        ("1 2.0 | 1:1\n-1 | 2:1\n", ["--format", "vw"], "the rows have importances, which MRMR can't use"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(text, options, message, tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text(text)
+    options = [*options] if "--format" in options else [*options, "--format", "svmlight"]
+    output = tmp_path / "model.thresher"
+    done = thresher("train", path, "-k", 2, "--method", "mrmr", "-o", output, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not output.exists()
+
+
+def test_a_batch_model_does_not_go_on(files, tmp_path):
+    path = tmp_path / "model.thresher"
+    assert thresher("train", files / "test.svm", "-k", 3, "--method", "mrmr", "-o", path).returncode == 0
+    done = thresher("train", files / "train.svm", "--from", path)
+    assert done.returncode == 2
+    assert "mrmr needs all rows at once" in done.stderr
+
+
+def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeypatch):
+    from thresher import open_stream
+    from thresher.batch import memory
+    from thresher.cli import batch_training
+    from thresher.streams import text
+
+    monkeypatch.setattr(memory, "available_bytes", lambda: 5e7)
+    monkeypatch.setattr(text, "PIECE", 1 << 16)
+    stream = open_stream(files / "train.svm")
+    n_read = 0
+
+    def counted():
+        nonlocal n_read
+        for batch in stream.batches():
+            n_read += batch.n_rows
+            yield batch
+
+    with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB beside what it has read .* 0\.05 GB are avail"):
+        batch_training.fit("mrmr", {}, stream, counted(), None, False)
+    assert n_read < 100
