@@ -8,16 +8,22 @@ import pytest
 from hypothesis import strategies as st
 
 import thresher
+from thresher.batch.base import BatchSelector
+from thresher.estimator import FeatureSelector
 from thresher.online.base import OnlineSelector, SecondOrderSelector
 
-ONLINE: list[Any] = [
+EVERY: list[Any] = [
     found
     for found in (getattr(thresher, name) for name in thresher.__all__)
-    if isinstance(found, type) and issubclass(found, OnlineSelector)
+    if isinstance(found, type) and issubclass(found, FeatureSelector)
 ]
+ONLINE = [estimator for estimator in EVERY if issubclass(estimator, OnlineSelector)]
+BATCH = [estimator for estimator in EVERY if issubclass(estimator, BatchSelector)]
 BUDGETED = [estimator for estimator in ONLINE if "n_features_to_select" in estimator().get_params()]
 SECOND_ORDER = [estimator for estimator in ONLINE if issubclass(estimator, SecondOrderSelector)]
 
+every = pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: estimator.__name__)
+batch = pytest.mark.parametrize("estimator", BATCH, ids=lambda estimator: estimator.__name__)
 online = pytest.mark.parametrize("estimator", ONLINE, ids=lambda estimator: estimator.__name__)
 budgeted = pytest.mark.parametrize("estimator", BUDGETED, ids=lambda estimator: estimator.__name__)
 second_order = pytest.mark.parametrize("estimator", SECOND_ORDER, ids=lambda estimator: estimator.__name__)

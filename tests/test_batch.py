@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 import pickle
 import pty
@@ -18,53 +17,25 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
+from every import BATCH, batch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import FGM, L1SVM, MRMR, parameters
+from thresher import parameters
 from thresher.batch import base, memory
 
-ESTIMATORS = [MRMR, L1SVM, FGM]
 ROOT = Path(__file__).parents[1]
 
 
-@parametrize_with_checks([estimator() for estimator in ESTIMATORS])
+@parametrize_with_checks([estimator() for estimator in BATCH])
 @pytest.mark.filterwarnings("ignore:No fit with a feature converged")  # two columns of which one is nearly the other
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-LEFT_OUT = [
-    estimator_checks.check_set_output_transform,
-    estimator_checks.check_set_output_transform_pandas,
-    estimator_checks.check_set_output_transform_polars,
-    estimator_checks.check_global_output_transform_pandas,
-    estimator_checks.check_global_set_output_transform_polars,
-    estimator_checks.check_transformer_get_feature_names_out,
-    estimator_checks.check_transformer_get_feature_names_out_pandas,
-    estimator_checks.check_dataframe_column_names_consistency,
-    estimator_checks.check_param_validation,
-    estimator_checks.check_inplace_ensure_writeable,
-]
-
-
-@pytest.mark.parametrize("check", LEFT_OUT, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # the checks mix frames and arrays
-def test_checks_that_scikit_learn_leaves_out(estimator, check):
-    check(estimator.__name__, estimator())
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_signature_matches_the_parameter_table(estimator):
-    defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
-    assert defaults == {name: p.default for name, p in parameters.table(estimator._method).items()}
 
 
 @pytest.mark.parametrize("method", parameters.BATCH)
@@ -78,7 +49,7 @@ def problem():
     return random_problem(200, 50, 0.3, seed=11)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 class TestSelector:
     def test_transform_takes_the_selected_columns(self, estimator, problem):
         X, y = problem
@@ -168,7 +139,7 @@ class TestSelector:
         assert 0 < len(estimator(0.1).fit(*problem).selected_) <= 5
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 class TestCopies:
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
     def test_a_copy_predicts_like_the_original(self, estimator, problem, duplicate):
@@ -219,7 +190,7 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 class TestBadInput:
     @pytest.mark.parametrize("fault", BAD_ROWS)
     def test_rows(self, estimator, problem, fault):
@@ -289,7 +260,7 @@ class TestBadInput:
         assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 def test_the_estimate_of_memory_is_true(estimator):
     """Above what is taken, for few columns and for many; not so far above that it refuses what would fit."""
@@ -331,7 +302,7 @@ print("ends", flush=True)
 """
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 def test_ctrl_c_is_heard_and_progress_shown(estimator):
     """The bar is on stderr, a terminal here; stdout holds none of it."""
     name = estimator.__name__
@@ -364,7 +335,7 @@ def test_ctrl_c_is_heard_and_progress_shown(estimator):
     assert "KeyboardInterrupt" in shown.decode()
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 def test_no_progress_where_there_is_no_terminal(estimator, problem, capfd):
     estimator(7, progress=True).fit(*problem)
     assert capfd.readouterr() == ("", "")

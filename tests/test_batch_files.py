@@ -7,19 +7,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from every import BATCH, batch
 from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
 from test_cli import thresher
 
-from thresher import FGM, L1SVM, MRMR, datasets, load, save, train
+from thresher import MRMR, datasets, load, save, train
 from thresher.model import Model
 from thresher.model_files import load_model
 
-ESTIMATORS = [MRMR, L1SVM, FGM]
-METHODS = ["mrmr", "l1svm", "fgm"]
+METHODS = [estimator._method for estimator in BATCH]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@batch
 class TestModelFiles:
     @pytest.mark.parametrize("n_classes", [2, 4])
     @pytest.mark.parametrize("given", [{}, {"norm": None, "fit_intercept": True}])
@@ -93,8 +93,9 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("method", "estimator"), list(zip(METHODS, ESTIMATORS, strict=True)))
-def test_the_command_line_does_what_fit_does(method, estimator, files, tmp_path):
+@batch
+def test_the_command_line_does_what_fit_does(estimator, files, tmp_path):
+    method = estimator._method
     path = tmp_path / "model.thresher"
     done = thresher(
         "train", files / "train.svm", "-k", 30, "--method", method, "--test", files / "test.svm", "-o", path, "--json"
@@ -187,10 +188,10 @@ def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeyp
 
     def counted():
         nonlocal n_read
-        for batch in stream.batches():
-            n_read += batch.n_rows
-            yield batch
+        for rows in stream.batches():
+            n_read += rows.n_rows
+            yield rows
 
-    with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB beside what it has read .* 0\.05 GB are avail"):
+    with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB beside .*, but 0\.05 GB are"):
         batch_training.fit("mrmr", {}, stream, counted(), None, False)
     assert n_read < 100

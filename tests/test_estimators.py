@@ -14,7 +14,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
-from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, made, online
+from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, every, made, online
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -69,7 +69,7 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize("check", LEFT_OUT, ids=lambda check: check.__name__)
-@online
+@every
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # the checks mix frames and arrays
 def test_checks_that_scikit_learn_leaves_out(estimator, check):
     check(estimator.__name__, estimator())
@@ -81,7 +81,7 @@ def test_class_weight_check_with_an_intercept(estimator):
     estimator_checks.check_class_weight_classifiers(estimator.__name__, estimator(fit_intercept=True))
 
 
-@online
+@every
 def test_signature_matches_the_parameter_table(estimator):
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
     table = {name: p.default for name, p in parameters.table(estimator._method).items()}
