@@ -181,6 +181,13 @@ class TestTrain:
         for part in (b"training", b"rows", b"MB/s", b"error"):
             assert part in shown
 
+    def test_a_shuffle_shows_that_it_reads_and_what_it_skips(self, x1, tmp_path):
+        path = tmp_path / "bad.svm"
+        path.write_text((x1 / "train.svm").read_text() + "1 nonsense\n")
+        shown = on_a_terminal("train", path, "-k", 50, "--shuffle", "--on-bad-line", "skip")
+        for part in (b"reading", b"training", b"1 line was skipped: "):
+            assert part in shown
+
     def test_tables(self, tmp_path):
         (tmp_path / "t.csv").write_text("age,kind,height\n3,cat,0.5\n9,dog,0.9\n4,cat,0.4\n8,dog,1.1\n")
         done = thresher("train", tmp_path / "t.csv", "--label", "kind", "-k", 2, "-o", tmp_path / "m.thresher")

@@ -201,7 +201,7 @@ def _run(
     if multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
-        stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]))
+        stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
     team = Team([Run(each, stream, callback) for each in models], n_threads)
     with progress_bar("training", stream, n_passes, progress) as bar, team:
         for _ in range(n_passes):

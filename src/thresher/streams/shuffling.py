@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.labels import together
+from thresher.progress import Bar, progress_bar
 from thresher.streams.stream import Batch, DataError, Stream
 
 # Bytes of values and ids that are kept in memory; while they are put together it takes twice as much.
@@ -21,11 +22,13 @@ MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
 
 
-def shuffled(stream: Stream, random: np.random.Generator, memory_limit: int | None = None) -> Stream:
-    """Return a stream of the same rows in random order, another order each time it is read."""
+def shuffled(
+    stream: Stream, random: np.random.Generator, memory_limit: int | None = None, progress: bool = False
+) -> Stream:
+    """Read a stream, and return one of the same rows in random order, another order each time it is read."""
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
-    rows = _Rows(stream, MEMORY_LIMIT if memory_limit is None else memory_limit)
+    rows = _Rows(stream, MEMORY_LIMIT if memory_limit is None else memory_limit, progress)
     return Stream(
         stream.name, lambda: rows.batches(random), n_bytes=stream.n_bytes, n_rows=stream.n_rows,
         feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
@@ -35,27 +38,30 @@ def shuffled(stream: Stream, random: np.random.Generator, memory_limit: int | No
 class _Rows:
     """All rows of a stream, to be taken in any order."""
 
-    def __init__(self, stream: Stream, memory_limit: int) -> None:
+    def __init__(self, stream: Stream, memory_limit: int, progress: bool) -> None:
         self._stream = stream
-        self._memory_limit = memory_limit
-        self._loaded = False
+        with progress_bar("reading", stream, 1, progress) as bar:
+            self._load(memory_limit, bar)
 
     def batches(self, random: np.random.Generator) -> Iterator[Batch]:
-        if not self._loaded:
-            yield from self._load()
+        if self._skipped:
+            ids, values, labels = np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0)
+            yield Batch(np.zeros(1, np.int32), ids, values, labels, -1, False, skipped=self._skipped)
+            self._skipped = []
         order = random.permutation(len(self._labels))
         n_bytes = self._n_bytes / max(1, len(order))
         for begin in range(0, len(order), _BATCH_ROWS):
             rows = order[begin : begin + _BATCH_ROWS]
             yield self._take(rows, int(n_bytes * (begin + len(rows))) - int(n_bytes * begin))
 
-    def _load(self) -> Iterator[Batch]:
-        """Read everything once. Yields batches without rows, for the lines that were skipped."""
+    def _load(self, memory_limit: int, bar: Bar) -> None:
+        """Read everything once."""
+        self._skipped: list[str] = []
         ids, values = _Store(np.dtype(np.int64)), _Store(np.dtype(np.float32))
         lengths, labels, importances, places = [], [], [], []
         largest, zero_seen, self._n_bytes = -1, False, 0
         for batch in self._stream.batches():
-            if ids.n_bytes + values.n_bytes > self._memory_limit:
+            if ids.n_bytes + values.n_bytes > memory_limit:
                 ids.move_to_disk()
                 values.move_to_disk()
             ids.append(batch.indices.astype(np.int64, copy=False))
@@ -66,12 +72,8 @@ class _Rows:
             places.append((batch.file, batch.counted_in, batch.first_number, batch.numbers, batch.n_rows))
             largest, zero_seen = max(largest, batch.largest_id), zero_seen or batch.zero_seen
             self._n_bytes += batch.n_bytes
-            if batch.skipped:
-                empty = np.zeros(0)
-                yield Batch(
-                    np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32), empty, -1, False,
-                    skipped=batch.skipped,
-                )  # fmt: skip
+            self._skipped += batch.skipped
+            bar.advance(batch.n_bytes, batch.n_rows, None)
         self._ids, self._values = ids.array(), values.array()
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(
             np.int64
@@ -80,7 +82,6 @@ class _Rows:
         weights = np.concatenate(importances) if importances else np.zeros(0)
         self._importances = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen
-        self._loaded = True
 
     def _take(self, rows: NDArray[np.int64], n_bytes: int) -> Batch:
         lengths = self._starts[rows + 1] - self._starts[rows]
