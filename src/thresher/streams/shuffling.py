@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.labels import together
+from thresher.labels import Labels, together
 from thresher.progress import Bar, progress_bar
 from thresher.streams.stream import Batch, DataError, Stream
 
@@ -40,6 +40,8 @@ class _Rows:
 
     def __init__(self, stream: Stream, memory_limit: int, progress: bool) -> None:
         self._stream = stream
+        self._skipped: list[str] = []
+        self._n_bytes = 0
         with progress_bar("reading", stream, 1, progress) as bar:
             self._load(memory_limit, bar)
 
@@ -56,10 +58,9 @@ class _Rows:
 
     def _load(self, memory_limit: int, bar: Bar) -> None:
         """Read everything once."""
-        self._skipped: list[str] = []
         ids, values = _Store(np.dtype(np.int64)), _Store(np.dtype(np.float32))
         lengths, labels, importances, places = [], [], [], []
-        largest, zero_seen, self._n_bytes = -1, False, 0
+        largest, zero_seen = -1, False
         for batch in self._stream.batches():
             if ids.n_bytes + values.n_bytes > memory_limit:
                 ids.move_to_disk()
@@ -78,7 +79,7 @@ class _Rows:
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(
             np.int64
         )
-        self._labels = together(labels)
+        self._labels: Labels = together(labels)
         weights = np.concatenate(importances) if importances else np.zeros(0)
         self._importances = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen
