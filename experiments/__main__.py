@@ -66,7 +66,7 @@ def run_set(wanted: Config, results: Path, n_at_once: int, cache: Path = store.C
         experiment.run(bar)
     write_csv(results / f"{wanted.name}-parameters.csv", store.CHOICES, experiment.choices())
     write_csv(results / f"{wanted.name}.csv", store.FITS, experiment.fits())
-    costs = truncation.truncations(wanted.name, n_features, wanted.budgets_of(n_features))
+    costs = truncation.truncations(wanted.name, n_features, experiment.row_size, wanted.budgets_of(n_features))
     write_csv(results / f"{wanted.name}-truncation.csv", truncation.TRUNCATIONS, costs)
     write_csv(results / f"{wanted.name}-data.csv", DATA, [experiment.data()])
     note_run(wanted.name, results)

@@ -70,7 +70,7 @@ class SetResults:
         rows = read_csv(folder / f"{told.name}.csv")
         self.data = next(iter(read_csv(folder / f"{told.name}-data.csv")), None)
         costs = read_csv(folder / f"{told.name}-truncation.csv")
-        self.n_features = int(costs[0]["n_features"]) if costs else 0
+        self.n_features = int(self.data["n_features"]) if self.data else 0
         self.truncation = {int(row["budget"]): float(row["seconds"]) for row in costs}
         self._choices = [row for row in read_csv(folder / f"{told.name}-parameters.csv") if row["status"] == "done"]
         grouped: dict[tuple[str, int], list[dict[str, str]]] = {}

@@ -64,11 +64,11 @@ class Store:
 
 
 def digest(config: Config) -> str:
-    """Return a name for all that results depend on: the config, the library, and the protocol."""
-    told = hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode())
+    """Return a name for all that results depend on: the config, the libraries, and the protocol."""
+    told = hashlib.sha256(json.dumps([asdict(config), platform.python_version(), _versions()], sort_keys=True).encode())
     package = Path(thresher.__file__).parent
     sources = [*sorted(package.rglob("*.py")), Path(_core.__file__)]
-    for path in [*sources, *(HOME / name for name in ("data.py", "methods.py", "protocol.py", "x2.py"))]:
+    for path in [*sources, *(HOME / f"{name}.py" for name in ("config", "data", "forks", "methods", "protocol", "x2"))]:
         told.update(path.read_bytes())
     return told.hexdigest()[:16]
 
@@ -98,8 +98,12 @@ def note_run(name: str, folder: Path = RESULTS) -> None:
     rows = [row for row in read_csv(path) if row["set"] != name]
     row = {"set": name, "commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
     row |= {"python": platform.python_version()}
-    row |= {package: version(package) for package in ("thresher", "numpy", "scipy", "scikit-learn")}
+    row |= _versions()
     write_csv(path, row, sorted([*rows, row], key=lambda row: str(row["set"])))
+
+
+def _versions() -> dict[str, str]:
+    return {package: version(package) for package in ("thresher", "numpy", "scipy", "scikit-learn")}
 
 
 def _commit() -> str:

@@ -14,7 +14,7 @@ from experiments.config import Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
 from experiments.methods import METHODS
-from experiments.protocol import Experiment
+from experiments.protocol import DATA, Experiment
 from experiments.report import write_report
 from experiments.results import Results
 from experiments.store import FITS, Store, read_csv, write_csv
@@ -207,6 +207,8 @@ def write_fits(folder, name, accuracies, methods=("SOFS", "ShadowSOFS", "mRMR", 
     write_csv(folder / f"{name}.csv", FITS, fits)
     costs = [{"set": name, "n_features": 1_000, "budget": budget, "seconds": 0.001} for budget in paper.BUDGETS]
     write_csv(folder / f"{name}-truncation.csv", costs[0], costs)
+    sizes = {"n_train": 100, "n_test": 50, "n_features": 1_000, "train_nonzeros": 5_000}
+    write_csv(folder / f"{name}-data.csv", DATA, [{"set": name, **sizes}])
 
 
 class TestReport:
