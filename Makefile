@@ -41,7 +41,7 @@ format: $(VENV)/.lint  ## put everything into the house style
 bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, some ten minutes; rewrites benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 
-bench-quick: $(VENV)/.installed $(VENV)/.bench  ## the same in two minutes, on fewer rows; writes nothing
+bench-quick: $(VENV)/.installed $(VENV)/.bench  ## the same in two minutes, without what is slow; writes nothing
 	$(BIN)/python benchmarks/run.py --quick
 
 bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's members; rewrites benchmarks/MEMBERS.md

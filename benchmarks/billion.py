@@ -14,9 +14,9 @@ from thresher import SOFS, datasets, train
 stream, informative = datasets.make_x2(return_informative=True)
 model = SOFS(n_features_to_select=500)
 history = train(model, stream)
-X, y = next(iter(datasets.make_x2(n_samples=1_000, start=1_000_000)))
+right = sum(int((model.predict(X) == y).sum()) for X, y in datasets.make_x2(n_samples=20_000, start=1_000_000))
 found = len(set(model.selected_.tolist()) & set(informative.tolist()))
-print(json.dumps({"seconds": history.seconds[-1], "accuracy": model.score(X, y), "found": found}))
+print(json.dumps({"seconds": history.seconds[-1], "accuracy": right / 20_000, "found": found}))
 """
 
 
@@ -25,7 +25,7 @@ def section() -> Section:
     cost = process(PYTHON, "-c", TRAIN)
     report = json.loads(cost.output)
     lines = [
-        "## X2: 1,000,000 rows, 1,000,000,000 columns, 1e9 nonzeros, B = 500, streamed from the generator",
+        "## X2: 1,000,000 rows, 1,000,000,000 columns, 1e9 nonzeros, B = 500, streamed from the generator, once",
         "",
         "| | seconds | CPU s | peak MB | accuracy, held out | informative columns found, of 500 |",
         "|---|---|---|---|---|---|",

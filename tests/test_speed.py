@@ -15,7 +15,7 @@ from thresher import SOFS, datasets
 @pytest.mark.timed
 def test_half_the_time_of_sgd():
     X, y = datasets.make_x1(20_000)
-    X = normalize(X)  # as both see it; on raw rows SGD is slower still
+    X = normalize(X)  # as both see it; on raw rows SGD is slower still. It shuffles rows, as its users have it do.
     seconds: dict[str, list[float]] = {"SOFS": [], "SGD": []}
     for _ in range(5):
         for name, train in (

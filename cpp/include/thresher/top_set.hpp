@@ -7,7 +7,7 @@
 // The heap is lazy. It is for ranks that never fall (SOFS: the precision only grows), so that a key in the heap may be
 // out of date but is always a lower bound. Members are left where they are, O(1) a row; only when an outsider beats the
 // root is the root brought up to date, until a root that is up to date has come to the top. On the paper's X1
-// with B = 200 that is some two thousand sifts, where an eager heap makes one for each member touched, 15 million.
+// with B = 200 that is some two thousand sifts, where an eager heap makes one for each member touched, 14 million.
 //
 // A large heap leaves the caches, and a sift through it costs more than what it finds. So the heap holds the lowest
 // quarter of the members only, and a bound says that all others are above; when it is empty, all are looked at anew.
