@@ -98,7 +98,7 @@ def _bars(costs: dict[str, Cost], net: dict[str, float], megabytes: float) -> li
             "`thresher train` / VW, cache, start-up included",
             costs[OURS_CACHED].wall / costs[VW_CACHED].wall,
             0.5,
-            why="Two thirds of the time is starting Python with numpy and typer, which takes some four times as long as starting VW.",
+            why="Two thirds of it is starting Python with numpy and typer, some four times what starting VW takes.",
         ),
     ]
 
