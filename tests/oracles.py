@@ -131,7 +131,7 @@ class SecondOrderOracle(Oracle):
 
     def learn(self, ids, x, pulls, margin, importance):
         one = self.dtype(1)
-        gamma = max(self.gamma / importance, 1e-30)
+        gamma = max(self.gamma / importance, 1e-10)
         gains = {v: x / np.array([one + self.excess[v][j] for j in ids], dtype=self.dtype) for v, _ in pulls}
         variance = sum(total(x * gain) for gain in gains.values())
         for v, pull in pulls:

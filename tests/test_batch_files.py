@@ -48,6 +48,15 @@ class TestModelFiles:
         np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(model.members()[0], estimator_.selected_)
 
+    def test_what_is_set_after_the_fit_does_not_count(self, estimator, tmp_path):
+        X, y = random_problem(300, 50, 0.3, seed=3)
+        model = estimator(7, fit_intercept=True).fit(X, y)
+        before = model.decision_function(X)
+        model.set_params(fit_intercept=False, norm=None, n_features_to_select=1)
+        save(model, tmp_path / "model.thresher")
+        np.testing.assert_array_equal(load(tmp_path / "model.thresher").decision_function(X), before)
+        np.testing.assert_array_equal(model.decision_function(X), before)
+
     def test_names_are_kept(self, estimator, tmp_path):
         X, y = random_problem(200, 10, 0.5, seed=5)
         frame = pd.DataFrame(X.toarray(), columns=[f"column {i}" for i in range(10)])
@@ -165,6 +174,12 @@ def test_what_is_wrong_is_said_in_one_line(text, options, message, tmp_path):
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not output.exists()
+
+
+def test_labels_may_be_fractions(tmp_path):
+    (tmp_path / "rows.svm").write_text("0.5 1:1\n1.5 2:1\n" * 20)
+    done = thresher("train", tmp_path / "rows.svm", "-k", 2, "--method", "mrmr", "--json")
+    assert json.loads(done.stdout)["classes"] == ["0.5", "1.5"]
 
 
 def test_a_batch_model_does_not_go_on(files, tmp_path):

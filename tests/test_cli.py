@@ -181,6 +181,19 @@ class TestTrain:
         for part in (b"training", b"rows", b"MB/s", b"error"):
             assert part in shown
 
+    def test_passes_are_told(self, x1):
+        assert "rows in 3 passes, " in thresher("train", x1 / "train.svm", "-k", 5, "--passes", 3).stdout
+
+    def test_a_warning_is_one_line_wherever_it_comes_from(self, x1, tmp_path):
+        model = tmp_path / "m.thresher"
+        (tmp_path / "zero.svm").write_text("1 0:1\n-1 1:1\n" * 100)
+        (tmp_path / "one.svm").write_text("1 2:1\n-1 1:1\n" * 100)
+        assert thresher("train", tmp_path / "zero.svm", "-k", 2, "-o", model).returncode == 0
+        done = thresher("predict", model, tmp_path / "one.svm", "--accuracy")
+        assert done.returncode == 0
+        assert done.stderr.startswith("thresher: warning: ")
+        assert done.stderr.count("\n") == 1
+
     def test_a_shuffle_shows_that_it_reads_and_what_it_skips(self, x1, tmp_path):
         path = tmp_path / "bad.svm"
         path.write_text((x1 / "train.svm").read_text() + "1 nonsense\n")
@@ -227,6 +240,15 @@ def model(x1, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m.thresher"
     thresher("train", x1 / "train.svm", "-k", 200, "-o", path)
     return path
+
+
+def test_synth_counts_alike_in_text_and_cache(tmp_path):
+    reports = []
+    for path in (tmp_path / "x.svm", tmp_path / "x.thc"):
+        thresher("synth", "x1", "-o", path, "--rows", 500)
+        report = json.loads(thresher("train", path, "-k", 9, "--json").stdout)
+        reports.append((report["selected"], report["weights"], report["n_features"]))
+    assert reports[0] == reports[1]
 
 
 class TestUse:
@@ -318,6 +340,8 @@ class TestMistakes:
             (["train", "{train}", "--format", "xml"], "format must be one of auto"),
             (["train", "-", "--passes", "2"], "standard input can be read only once, but passes=2"),
             (["train", "-", "--shuffle"], "standard input can't be shuffled"),
+            (["train", "{train}", "-o", "-"], "-o - : a model is no text"),
+            (["train", "{train}", "--method", "mrmr", "--seed", "5000000000"], "random_state of mrmr must be"),
             (["predict", "{train}", "{train}"], "{train}: this is not a thresher model"),
             (["show", "nowhere.thresher"], "nowhere.thresher: there is no such file"),
             (["convert", "{train}", "out.xyz"], "out.xyz: the name must end in .thc"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -21,17 +22,24 @@ BLOCKS = [
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_python_runs(block, tmp_path):
-    """Run a block; a line's comment, where it starts with a value, is what the line must give."""
-    program = ["def near(a, b):", "    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.01)"]
+    """Run a block; the comment of a line that is an expression, where it starts with a value, is what it must give."""
+    program = ["def near(a, b):", "    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.005)"]
     for line in block.splitlines():
-        claim = re.match(r"(\S.*?)\s+# (True|False|[\d.]+|\([\d, ]+\)|array\(.*\))(?=$|:| )", line)
-        if claim and "=" not in claim[1].replace("==", ""):
-            expected = repr(claim[2]) if claim[2].startswith("array") else claim[2]
-            line = (
-                f"assert near({'repr' if claim[2].startswith('array') else ''}({claim[1]}), {expected}), ({claim[1]})"
-            )
+        claim = re.match(r"(\s*)(\S.*?)\s+# (True|False|[\d.]+|\([\d, ]+\)|\[.*?\]|array\(.*\))(?=$|:| )", line)
+        if claim and _is_expression(claim[2]):
+            expected = repr(claim[3]) if claim[3].startswith("array") else claim[3]
+            given = f"repr({claim[2]})" if claim[3].startswith("array") else f"({claim[2]})"
+            line = f"{claim[1]}assert near({given}, {expected}), {given}"
         program.append(line)
     subprocess.run([sys.executable, "-c", "\n".join(program)], check=True, timeout=120, cwd=tmp_path)
+
+
+def _is_expression(code):
+    try:
+        ast.parse(code.strip(), mode="eval")
+    except SyntaxError:
+        return False
+    return True
 
 
 COMMANDS = [

@@ -267,6 +267,24 @@ class TestClasses:
 
 
 @second_order
+class TestExtremes:
+    @pytest.mark.filterwarnings("ignore:The precision of every feature")
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_weights_stay_finite(self, estimator, n_classes):
+        X, y = random_problem(200, 30, 0.3, seed=4, n_classes=n_classes)
+        random = np.random.default_rng(0)
+        mixed = X.copy()
+        mixed.data = (np.sign(X.data) * 10.0 ** random.uniform(-30, 18, X.nnz)).astype(np.float32)
+        weights = 10.0 ** random.uniform(-20, 20, len(y))
+        for rows, norm, gamma, weight in itertools.product(
+            (X, X * np.float32(1e17), mixed), ("l2", None), (1e-300, 1e-30, 1e-10, 1e30, 1e300), (1e-39, 1e39, weights)
+        ):
+            model = made(estimator, 10, gamma=gamma, norm=norm).fit(rows, y, sample_weight=weight)
+            assert np.isfinite(model.coef_.data).all()
+            assert np.isfinite(model.decision_function(X)).all()
+
+
+@second_order
 class TestProbabilities:
     @given(problems(n_classes=class_counts), st.booleans())
     def test_sum_to_one_and_agree_with_predict(self, estimator, problem, fit_intercept):

@@ -22,7 +22,7 @@ from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
 from thresher.model import Model
 from thresher.model_files import load_model, save_model
 from thresher.scoring import accuracy
-from thresher.streams import DataError
+from thresher.streams import DataError, Stream
 from thresher.training import train_many
 
 
@@ -60,10 +60,12 @@ class TestClasses:
         known = trained(path, classes=classes)
         codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
         direct = Model("sofs", n_features_to_select=5).fit(X, codes)
-        for a, b, c in zip(model.state(), known.state(), direct.state(), strict=True):
+        for a, b in zip(model.state(), known.state(), strict=True):
             np.testing.assert_array_equal(a, b)
-            if len(a) == len(c) and a.dtype != np.int64:
-                np.testing.assert_array_equal(a, c)
+        (ids, *rest), (columns, *others) = model.state(), direct.state()
+        np.testing.assert_array_equal(ids - model.id_base, columns)
+        for a, c in zip(rest, others, strict=True):
+            np.testing.assert_array_equal(a, c)
         np.testing.assert_array_equal(model.members()[1], direct.members()[1])
         assert model.counters == known.counters == direct.counters
 
@@ -399,3 +401,95 @@ class TestTrainMany:
 
 def same_state(one, other) -> bool:
     return all(np.array_equal(mine, its) for mine, its in zip(one, other, strict=True))
+
+
+class TestWhatATrainedModelExpects:
+    """Streams that come to a model that has learned from others."""
+
+    def test_id_0_where_ids_count_from_1(self, tmp_path):
+        rows = [[(0, 1.0), (2, 1.0)], [(1, 1.0)]] * 20
+        model = trained(write(tmp_path / "one.svm", [1, -1] * 20, rows))
+        zero = write(tmp_path / "zero.svm", [1, -1] * 20, rows, base=0)
+        for use in (
+            lambda: accuracy(model, open_stream(zero)),
+            lambda: train(model, zero),
+            lambda: train(model, tmp_path / "one.svm", validate=zero),
+        ):
+            with pytest.raises(DataError, match=r"zero.svm: id 0 occurs, but the model .* zero_based=True"):
+                use()
+        assert accuracy(model, open_stream(zero, zero_based=True)) == 1.0
+
+    @pytest.mark.parametrize("base", [0, 1])
+    def test_a_base_that_is_given_is_believed(self, tmp_path, base):
+        rows = [[(0, 1.0), (2, 0.5)], [(1, 1.0), (2, -0.5)]] * 20
+        paths = [write(tmp_path / f"{b}.svm", [1, -1] * 20, rows, base=b) for b in (0, 1)]
+        model, twin = trained(paths[base]), trained(paths[base])
+        train(model, open_stream(paths[1 - base], zero_based=base == 1))
+        train(twin, paths[base])
+        for a, b in zip(model.state(), twin.state(), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+    def test_a_share_of_columns_that_may_grow_is_refused(self, tmp_path):
+        X, y = datasets.make_x1(200, n_features=1_000)
+        path = write(tmp_path / "wide.svm", [1, -1], [[(400, 1.0)], [(2, 1.0)]])
+        for model in (SOFS(0.5), SOFS(0.5).fit(X, y)):
+            with pytest.raises(ValueError, match=r"n_features_to_select=0.5 is a share of the features, but the data"):
+                train(model, path, classes=[-1, 1])
+
+    def test_names_that_no_longer_name_all_columns_are_forgotten(self, tmp_path):
+        frame = pandas.DataFrame({"a": [1.0, 0.0] * 20, "b": [0.0, 1.0] * 20})
+        model = SOFS(2).fit(frame, [1, 0] * 20)
+        wide = write(tmp_path / "wide.svm", [1, 0] * 20, [[(12, 3.0)], [(9, 3.0)]] * 20)
+        train(model, open_stream(wide, zero_based=False))
+        assert model.n_features_in_ == 13
+        assert all(name.startswith("x") for name in model.get_feature_names_out())
+
+    def test_a_failed_call_leaves_the_names(self, tmp_path):
+        frame = pandas.DataFrame({name: np.arange(40) % (k + 2) * 1.0 for k, name in enumerate("abcde")})
+        fitted = SOFS(2).fit(frame, [1, 0] * 20)
+        save_model(fitted._model, tmp_path / "compact.thresher", compact=True)
+        model = load(tmp_path / "compact.thresher")
+        names = model.get_feature_names_out().tolist()
+        with pytest.raises(ValueError, match="saved compact"):
+            model.partial_fit(frame.to_numpy(), [1, 0] * 20)
+        assert model.get_feature_names_out().tolist() == names == fitted.get_feature_names_out().tolist()
+
+    def test_each_of_many_models_has_its_columns_checked(self, tmp_path):
+        for name, columns in (("ab", "a,b"), ("ba", "b,a")):
+            (tmp_path / f"{name}.csv").write_text(f"{columns},label\n" + "1,0,x\n0,1,y\n" * 20)
+        models = [Model("sofs", n_features_to_select=2) for _ in range(2)]
+        for model, name in zip(models, ("ab", "ba"), strict=True):
+            train(model, tmp_path / f"{name}.csv")
+        with pytest.raises(DataError, match="column 1 must be 'b'"):
+            train_many(models, tmp_path / "ab.csv")
+        with pytest.raises(DataError, match="column 1 must be 'b'"):
+            train_many([models[0], Model("sofs")][:1] + models[1:], tmp_path / "ab.csv", validate=tmp_path / "ab.csv")
+
+
+@pytest.mark.parametrize("options", [{"shuffle": True}, {"multiclass": True}, {}])
+def test_the_time_includes_all_reading(options):
+    rows = datasets.make_x2(200, n_features=1_000, n_informative=20)
+
+    def slowly():
+        time.sleep(0.2)
+        yield from rows.batches()
+
+    stream = Stream("slow", slowly, id_base=0)
+    n_reads = 2 if "multiclass" in options else 1
+    assert train(SOFS(20), stream, **options).seconds[-1] >= 0.2 * n_reads
+
+
+def test_ids_beyond_memory_name_the_file(tmp_path):
+    path = tmp_path / "huge.svm"
+    path.write_text(f"1 {2**62}:1\n-1 2:1\n")
+    with pytest.raises(DataError, match=r"huge.svm: there is no room for the state of"):
+        train(SOFS(2), path)
+
+
+def test_a_file_that_goes_away(tmp_path, capfd):
+    path = write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]])
+    stream = open_stream(path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        train(SOFS(2), stream)
+    assert capfd.readouterr().err == ""

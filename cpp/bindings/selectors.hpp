@@ -75,7 +75,7 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "__init__",
             [parameters_from](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm,
                               bool fit_intercept, const nb::dict& parameters) {
-                if (n_classes < 2) throw nb::value_error("n_classes must be at least 2");
+                if (n_classes < S::kLeastClasses) throw nb::value_error("n_classes is too small for this selector");
                 if (budget == 0) throw nb::value_error("budget must be at least 1");
                 new (self) S(n_classes, {budget, {norm_by_name(norm), fit_intercept}, parameters_from(parameters)});
             },

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,6 +20,7 @@
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/memory/pages.hpp"
+#include "thresher/ranked_set.hpp"
 #include "thresher/readers/ranges.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
@@ -154,6 +156,61 @@ void top_set_equals_a_full_look() {
                 CHECK(!answer.enters);
             }
             CHECK(set.size() == members.size());
+        }
+    }
+}
+
+// Two bounds and a pool against a look at all members, with ranks that rise and fall, many ties, and pools of several
+// blocks; and a pool that does not grow while nobody challenges.
+void ranked_set_equals_a_full_look() {
+    std::mt19937 random(3);
+    for (const auto& [budget, n_ids, n_rows] :
+         {std::tuple<std::size_t, std::size_t, int>{1, 5, 2000}, {5, 20, 2000}, {50, 200, 2000}, {1500, 4000, 1500}}) {
+        for (const bool ties : {false, true}) {
+            RankedSet set(budget);
+            std::vector<float> rank(n_ids, 0.0f);
+            std::set<std::size_t> members;
+            auto ranks_now = [&](std::int64_t id) {
+                return members.count(static_cast<std::size_t>(id)) ? rank[static_cast<std::size_t>(id)] : -1.0f;
+            };
+            for (int r = 0; r < n_rows; ++r) {
+                std::set<std::size_t> row;
+                for (std::size_t k = 0; k < 1 + random() % 30; ++k) row.insert(random() % n_ids);
+                float lowest = std::numeric_limits<float>::max();
+                std::vector<std::size_t> outsiders;
+                for (const std::size_t id : row) {
+                    const float before = rank[id];
+                    rank[id] = ties ? static_cast<float>(random() % 6) : static_cast<float>(random() % 100'000) / 7.0f;
+                    if (!members.count(id)) {
+                        outsiders.push_back(id);
+                        continue;
+                    }
+                    lowest = std::min(lowest, rank[id]);
+                    if (before >= set.watched() && rank[id] < set.watched()) set.fell(static_cast<std::int64_t>(id));
+                }
+                set.lower(lowest);
+                if (random() % 200 == 0) set.forget_ranks();
+                for (const std::size_t id : outsiders) {
+                    const bool open = members.size() < budget;
+                    const auto low =
+                        std::min_element(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+                            return rank[a] < rank[b] || (rank[a] == rank[b] && a > b);
+                        });
+                    const bool enters = open || rank[id] > rank[*low];
+                    const std::int64_t leaver = open ? RankedSet::kNobody : static_cast<std::int64_t>(*low);
+                    if (rank[id] > set.threshold()) {
+                        const auto answer = set.offer(static_cast<std::int64_t>(id), rank[id], ranks_now);
+                        CHECK(answer.enters == enters && (!enters || answer.leaver == leaver));
+                    } else {
+                        CHECK(!enters);
+                    }
+                    if (!enters) continue;
+                    if (!open) members.erase(low);
+                    members.insert(id);
+                }
+            }
+            for (std::int64_t k = 0; k < 100'000; ++k) set.fell(static_cast<std::int64_t>(*members.begin()));
+            CHECK(set.pool_size() <= budget + 65);
         }
     }
 }
@@ -347,6 +404,7 @@ int main() {
     memory_scatters_what_it_gathers();
     hash_memory_equals_a_map();
     top_set_equals_a_full_look();
+    ranked_set_equals_a_full_look();
     lanes_add_in_a_fixed_order();
     faults_are_named();
     picked_columns_are_those_asked_for();

@@ -159,6 +159,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.n_features_in_ = model.n_features or 0
         if isinstance(model.feature_names, list):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
 
     def _names_in(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -195,8 +197,8 @@ def _constraints(method: str) -> dict[str, list[Any]]:
 
 def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]) -> list[Any]:
     match kind:
-        case parameters.Whole(low=low):
-            return [Interval(Integral, low, None, closed="left")]
+        case parameters.Whole(low=low, high=high):
+            return [Interval(Integral, low, high, closed="left" if high is None else "both")]
         case parameters.Between(low=low, high=high):
             # Beside whole numbers, scikit-learn wants to hear that the reals are meant without them.
             numbers = RealNotInt if any(isinstance(other, parameters.Whole) for other in beside) else Real

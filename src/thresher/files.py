@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,8 +21,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with target.open("wb") as device:  # a pipe or a device can't be replaced
             yield device
         return
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        number, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the user's mask takes from that
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no folder {target.parent}.") from None
     except PermissionError:
@@ -32,24 +33,16 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(beside).chmod(_mode(target))
-        Path(beside).replace(target)
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o7777)
+        beside.replace(target)
     except BaseException as error:
         with suppress(FileNotFoundError):
-            Path(beside).unlink()
+            beside.unlink()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise OSError(f"{path}: there is no space left on the disk.") from None
         raise
     _sync_folder(target.parent)
-
-
-def _mode(target: Path) -> int:
-    """Return the rights that a file is to have: those it had, or those of the user's other new files."""
-    if target.exists():
-        return target.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _sync_folder(folder: Path) -> None:

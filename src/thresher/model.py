@@ -52,6 +52,10 @@ _LEARNERS: dict[str, tuple[type[_core.TwoClassSelector], type[_core.Selector]]] 
 }
 
 
+class NoRoomError(ValueError):
+    """Ids are too large for the memory there is."""
+
+
 class Model:
     """A linear classifier on at most B features.
 
@@ -170,6 +174,7 @@ class Model:
         """Get ready for rows from a stream: of any width, with classes that turn up unless they are given or known."""
         self._refuse_compact()
         self._refuse_balanced("a stream")
+        parameters.budget(self.parameters, None)  # a share of columns that may become more is refused
         known = None if classes is None and self.classes is None else self._agreed_classes(classes)
         if known is not None:
             encode(known, known)  # two of them, at the least
@@ -349,7 +354,7 @@ class Model:
         try:
             learner.reserve(n_ids)
         except MemoryError:
-            raise ValueError(
+            raise NoRoomError(
                 f"there is no room for the state of {n_ids} ids, 4 or 8 bytes each (and each class, of more than two): "
                 "hash the ids into fewer."
             ) from None

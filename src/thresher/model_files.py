@@ -33,6 +33,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
     it keeps the members only: enough to predict, and a few kilobytes.
     """
     ids, cells, intercept, counters = model.state()
+    if not (np.isfinite(cells).all() and np.isfinite(intercept).all()):
+        raise ValueError("a weight is no longer finite, so the model can't be saved: train it with other parameters.")
     cells = cells.reshape(len(ids), len(intercept) // model.n_vectors)
     if compact:
         columns, _ = model.members()

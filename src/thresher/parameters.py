@@ -6,6 +6,7 @@ here and nowhere else.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,16 +17,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from `low` on."""
+    """A whole number from `low` on, or up to `high` where there is an end."""
 
     low: int
+    high: int | None = None
 
     def admits(self, value: object) -> bool:
         """Tell whether the value is one of these."""
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= self.low
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        return int(value) >= self.low and (self.high is None or int(value) <= self.high)
 
     def __str__(self) -> str:
-        return f"a whole number from {self.low} on"
+        return f"a whole number from {self.low} " + ("on" if self.high is None else f"to {self.high}")
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class Between:
 
     def admits(self, value: object) -> bool:
         """Tell whether the value is one of these."""
-        return isinstance(value, int | float) and not isinstance(value, bool) and self.low < value < self.high
+        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > sys.float_info.max:
+            return False
+        return self.low < value < self.high
 
     def __str__(self) -> str:
         return f"a number above {self.low:g}" + (f" and below {self.high:g}" if self.high < float("inf") else "")
@@ -105,7 +111,7 @@ SHARED: Mapping[str, Parameter] = {
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
     "n_passes": Parameter(1, (Whole(1),)),
     "shuffle": Parameter(False, _FLAG),
-    "random_state": Parameter(None, (OneOf((None,)), Whole(0), Instance(np.random.RandomState))),
+    "random_state": Parameter(None, (OneOf((None,)), Whole(0, 2**32 - 1), Instance(np.random.RandomState))),
 }
 
 _BUDGET = {"n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)))}
@@ -150,7 +156,7 @@ BATCH: Mapping[str, Mapping[str, Parameter]] = {
         "tol": Parameter(1e-4, (Between(0.0, float("inf")),)),
         **_OF_ALL_BATCH,
     },
-    "l1svm": {"max_iter": Parameter(20_000, (Whole(1),)), **_SEED, **_OF_ALL_BATCH},
+    "l1svm": {"max_iter": Parameter(20_000, (Whole(1, 2**31 - 1),)), **_SEED, **_OF_ALL_BATCH},
 }
 
 

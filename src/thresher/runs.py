@@ -10,9 +10,9 @@ from operator import methodcaller
 from typing import TypeVar
 
 from thresher.labels import LabelRuns, StrangeLabelError
-from thresher.model import Model
+from thresher.model import Model, NoRoomError
 from thresher.progress import Bar
-from thresher.scoring import batches_for, n_right, share_right
+from thresher.scoring import batches_for, check_names, n_right, share_right
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.pipeline import default_threads
 
@@ -54,12 +54,14 @@ class History:
 class Run:
     """A training run: hands batches to the model and keeps the history."""
 
-    def __init__(self, model: Model, stream: Stream, callback: Callable[[History], None] | None) -> None:
+    def __init__(
+        self, model: Model, stream: Stream, callback: Callable[[History], None] | None, started: float
+    ) -> None:
         self.model = model
         self.stream = stream
         self.callback = callback
         self.history = History()
-        self.started = time.perf_counter()
+        self.started = started
         self.before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self.next_note = 1_000
         self.goes_on = model.classes is not None
@@ -69,13 +71,12 @@ class Run:
         """Learn a batch; what is wrong with it is told with its file and line."""
         self.history.n_skipped += len(batch.skipped)
         self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
-        if batch.zero_seen and (self.stream.id_base == 1 or (self.goes_on and self.model.id_base == 1)):
-            says = "zero_based=False says" if self.stream.id_base == 1 else "the model has learned"
-            raise DataError(f"{batch.file}: id 0 occurs, but {says} that ids count from 1.")
         try:
             codes = self.model.learn_batch(batch)
         except StrangeLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
+        except NoRoomError as error:
+            raise DataError(f"{batch.file}: {error}") from None
         self.runs.add(codes)
         self.history.n_bytes += batch.n_bytes
 
@@ -136,6 +137,8 @@ class Team:
     def one_pass(self, bar: Bar) -> None:
         """Learn the stream once."""
         first = self.runs[0]
+        for run in self.runs[1:]:
+            check_names(run.model, run.stream)
         for batch in batches_for(first.model, first.stream):
             self._each(methodcaller("learn", batch))
             rows, mistakes, _ = first.so_far()
@@ -160,6 +163,8 @@ class Team:
     def validate(self, held_out: Stream) -> None:
         """Measure the accuracy of all models on one read."""
         n_rows, right = 0, [0] * len(self.runs)
+        for run in self.runs[1:]:
+            check_names(run.model, held_out)
         for batch in batches_for(self.runs[0].model, held_out):
             found = self._each(methodcaller("n_right", batch))
             right = [before + more for before, more in zip(right, found, strict=True)]

@@ -23,16 +23,22 @@ def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = Non
 
 def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
     """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
-    _check_names(model, stream)
+    check_names(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
     n_rows, zero_seen = 0, False
     for batch in stream.batches():
-        if shift < 0 and batch.zero_seen:
+        if batch.zero_seen and stream.id_base == 1:
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
+        if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:
+            raise DataError(
+                f"{batch.file}: id 0 occurs, but the model has learned that ids count from 1. "
+                "If these count from 0, say so with zero_based=True (--zero-based)."
+            )
         if shift:
             batch.indices = batch.indices.astype(np.int64) + shift
             batch.indptr = batch.indptr.astype(np.int64)
             batch.largest_id += shift
+            batch.zero_seen = bool((batch.indices == 0).any())
         n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
         yield batch
     if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
@@ -59,7 +65,8 @@ def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
     return right / n_rows
 
 
-def _check_names(model: Model, stream: Stream) -> None:
+def check_names(model: Model, stream: Stream) -> None:
+    """See that columns with names are those that the model has learned, in their order."""
     names, known = stream.feature_names, model.feature_names
     if names is None or known is None:
         return

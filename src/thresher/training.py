@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -191,18 +192,20 @@ def _run(
     """Train models on one read; what is asked of the first stands for all, since they agree on it."""
     if not models:
         return []
+    started = time.perf_counter()
     model = models[0]
     stream = data if isinstance(data, Stream) else open_stream(data)
     held_out = validate if validate is None or isinstance(validate, Stream) else open_stream(validate)
     n_passes = model.parameters["n_passes"] if passes is None else passes
     parameters.check("passes", n_passes, parameters.Whole(1))
+    parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
     if multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
-    team = Team([Run(each, stream, callback) for each in models], n_threads)
+    team = Team([Run(each, stream, callback, started) for each in models], n_threads)
     with progress_bar("training", stream, n_passes, progress) as bar, team:
         for _ in range(n_passes):
             for each in models:

@@ -1,5 +1,5 @@
-// The members of a learner without a budget: every feature that was touched. Nobody is offered a place, nobody leaves,
-// so there is nothing to keep: who was touched can be seen in the memory.
+// The members of a learner without a budget: every feature that was touched, or that has a weight, as the learner says.
+// Nobody is offered a place, nobody leaves, so there is nothing to keep: who is a member can be seen in the memory.
 #pragma once
 
 #include <cstdint>

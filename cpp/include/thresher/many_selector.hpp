@@ -26,6 +26,7 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
 
   public:
     using typename Base::Cell, typename Base::Options;
+    static constexpr std::size_t kLeastClasses = 3;  // one that takes no step is looked at
 
     ManySelector(std::size_t n_classes, const Options& options) : Base(n_classes, options), scores_(n_classes) {}
 

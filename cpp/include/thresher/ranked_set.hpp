@@ -28,10 +28,6 @@ namespace thresher {
 
 class RankedSet {
   public:
-    struct Member {
-        float rank;
-        std::int64_t id;
-    };
     using Answer = TopSet::Answer;
     static constexpr std::int64_t kNobody = TopSet::kNobody;
 
@@ -40,11 +36,12 @@ class RankedSet {
     std::size_t size() const { return members_.size(); }
     bool full() const { return members_.size() >= budget_; }
     std::uint64_t n_sifts() const { return n_looks_; }  // how many ranks of members were looked at
+    std::size_t pool_size() const { return pool_.size(); }
 
     // Calls visit(id) for each member, in no order.
     template <class Visit>
     void for_each(Visit visit) const {
-        for (const Member& member : members_) visit(member.id);
+        for (const std::int64_t id : members_) visit(id);
     }
 
     template <class RankOf>
@@ -60,13 +57,17 @@ class RankedSet {
     }
 
     // A member's rank has fallen below `watched`. It may be in the pool already; twice does no harm.
-    void fell(std::int64_t id) { pool_.push_back(id); }
+    void fell(std::int64_t id) {
+        // While nobody challenges, nobody looks at the pool; it must not grow for ever.
+        if (pool_.size() > members_.size() + kBlock) stop_watching();
+        pool_.push_back(id);
+    }
 
     // Offers an outsider. `rank_of(id)` tells a feature's rank as it is now, or -1 if it is no member.
     template <class RankOf>
     Answer offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
-            add(id, rank);
+            add(id);
             return {true, kNobody};
         }
         if (!fresh_) refresh(rank_of);
@@ -76,7 +77,7 @@ class RankedSet {
         if (!(rank > threshold_)) return {false, kNobody};
         ++n_swaps_;
         auto slot = slot_of_.extract(lowest);
-        members_[slot.mapped()].id = id;
+        members_[slot.mapped()] = id;
         slot.key() = id;
         slot_of_.insert(std::move(slot));
         pool_[place] = id;
@@ -84,9 +85,9 @@ class RankedSet {
         return {true, lowest};
     }
 
-    void add(std::int64_t id, float rank) {
+    void add(std::int64_t id) {
         slot_of_[id] = members_.size();
-        members_.push_back({rank, id});
+        members_.push_back(id);
         forget_ranks();
     }
 
@@ -98,14 +99,19 @@ class RankedSet {
     }
 
   private:
+    // Nobody is watched until all members have been looked at again; the threshold still holds.
+    void stop_watching() {
+        watched_ = -1.0f;
+        fresh_ = false;
+        pool_.clear();
+    }
+
     // Looks at the pool, and lets go of leavers and of those that have risen; should one fall again, we will hear of
     // it.
     template <class RankOf>
     void refresh(RankOf rank_of) {
         fresh_ = true;
         ++n_refreshes_;
-        // A pool that has grown long is dearer than looking at all of the members.
-        if (pool_.size() > members_.size() + kBlock) pool_.clear();
         n_looks_ += pool_.size();
         ranks_.resize(pool_.size());
         std::size_t kept = 0;
@@ -145,12 +151,9 @@ class RankedSet {
     template <class RankOf>
     void look_at_all(RankOf rank_of) {
         n_looks_ += members_.size();
-        pool_.clear();
+        pool_ = members_;
         ranks_.clear();
-        for (const Member& member : members_) {
-            pool_.push_back(member.id);
-            ranks_.push_back(rank_of(member.id));
-        }
+        for (const std::int64_t id : members_) ranks_.push_back(rank_of(id));
         watched_ = kVoid;
         shorten();
         divide();
@@ -222,7 +225,7 @@ class RankedSet {
     static constexpr std::size_t kBlock = 64;
 
     std::uint64_t budget_;
-    std::vector<Member> members_;  // in no order, their ranks out of date
+    std::vector<std::int64_t> members_;  // in no order
     std::unordered_map<std::int64_t, std::size_t> slot_of_;
     std::vector<std::int64_t> pool_;
     std::vector<float> ranks_;  // of the pool, if fresh; kVoid in a place that no longer counts

@@ -229,7 +229,7 @@ class Selection {
         if (ids.size() > budget_)
             throw std::invalid_argument("it has " + std::to_string(ids.size()) + " members, more than its budget of " +
                                         std::to_string(budget_));
-        for (const std::int64_t id : ids) members_.add(id, rank_of(id));
+        for (const std::int64_t id : ids) members_.add(id);
     }
 
     [[gnu::noinline]] void fold() {

@@ -28,6 +28,7 @@ class Selector : public Selection<Learner, Memory, 1> {
 
   public:
     using typename Base::Cell, typename Base::Options;
+    static constexpr std::size_t kLeastClasses = 2;
 
     Selector(std::size_t, const Options& options) : Base(1, options) {}
 

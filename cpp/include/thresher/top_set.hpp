@@ -59,7 +59,7 @@ class TopSet {
     template <class RankOf>
     Answer offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
-            add(id, rank);
+            add(id);
             return {true, kNobody};
         }
         while (rank > threshold_) {
@@ -81,7 +81,7 @@ class TopSet {
 
     // Takes a member without asking: while the set is open, or to restore a saved one. An open set has no lowest member
     // to know; the order is made when the last place is taken and someone asks.
-    void add(std::int64_t id, float) {
+    void add(std::int64_t id) {
         high_.push_back(id);
         wide_ |= id >> 32 != 0;
     }

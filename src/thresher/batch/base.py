@@ -52,6 +52,7 @@ class BatchSelector(FeatureSelector):
     n_features_to_select: int | float
     norm: str | None
     progress: bool
+    _learned_with: dict[str, Any]  # the parameters of the last fit
     _names: dict[int, str]  # of selected columns, from a model file
     _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
 
@@ -89,7 +90,8 @@ class BatchSelector(FeatureSelector):
         # As precise as a model file is, so that nothing changes when it is saved and loaded.
         weights, intercept = (each.astype(np.float32).astype(np.float64) for each in (found.weights, found.intercept))
         self._selection = Selection(found.columns, weights, intercept)
-        self._norm = self.norm or "none"  # predictions go by what was learned, whatever is set later
+        # Predictions and files go by what was learned, whatever is set later.
+        self._learned_with = {**self.get_params(deep=False), "progress": False}
         self._n_rows = len(codes)
         self._names = {}
         return self
@@ -105,7 +107,7 @@ class BatchSelector(FeatureSelector):
         starts, picked, places = _core.pick_columns(batch, self._selection.columns[order])
         Z = sp.csr_matrix((X.data[places].astype(np.float64), picked, starts), shape=(X.shape[0], len(order)))
         margins = Z @ self._selection.weights[:, order].T
-        if self._norm == "l2":
+        if self._norm_of_rows == "l2":
             margins /= _lengths(X.astype(np.float64, copy=False))[:, np.newaxis]
         margins += self._selection.intercept
         answer: Floats = margins[:, 0] if len(self._selection.weights) == 1 else margins
@@ -139,7 +141,7 @@ class BatchSelector(FeatureSelector):
     @property
     def _norm_of_rows(self) -> str:
         check_is_fitted(self)
-        return self._norm
+        return self._learned_with["norm"] or "none"
 
     def _known_names(self) -> dict[int, str]:
         return self._names
@@ -148,10 +150,9 @@ class BatchSelector(FeatureSelector):
         """Return what was selected as a model, whose ids count from `id_base`."""
         check_is_fitted(self)
         found = self._selection
-        given = {**self.get_params(deep=False), "norm": None if self._norm == "none" else self._norm, "progress": False}
         model = Model.of_selection(
-            self._method, given, self.classes_, self.n_features_in_, found.columns, found.weights, found.intercept,
-            id_base=id_base, n_rows=self._n_rows,
+            self._method, self._learned_with, self.classes_, self.n_features_in_,
+            found.columns, found.weights, found.intercept, id_base=id_base, n_rows=self._n_rows,
         )  # fmt: skip
         model.feature_names = self._names_in()
         return model
@@ -160,7 +161,7 @@ class BatchSelector(FeatureSelector):
         """Become what a model says, as if just fitted."""
         columns, weights = model.members()
         self._selection = Selection(columns, weights.T.astype(np.float64), model.intercept.astype(np.float64))
-        self._norm = model.norm
+        self._learned_with = model.parameters
         self._n_rows = model.counters["n_samples"]
         self._names = model.feature_names if isinstance(model.feature_names, dict) else {}
         self._note_model(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from typing import Any, NoReturn
 
 
@@ -28,6 +29,9 @@ def _run() -> None:
 
     # click's, which typer may carry inside
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
+    warnings.showwarning = lambda message, *_, **__: print(f"thresher: warning: {message}", file=sys.stderr)
+    warnings.simplefilter("always", UserWarning)
+    warnings.simplefilter("always", RuntimeWarning)
     try:
         sys.exit(app(standalone_mode=False))
     except BrokenPipeError:

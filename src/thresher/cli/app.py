@@ -17,7 +17,8 @@ data_app = typer.Typer(help="Public data sets: what there is, and fetching it.")
 app.add_typer(data_app, name="data")
 
 DATA_HELP = (
-    "Files, folders or globs of svmlight, VW, CSV, Parquet, Arrow or .thc data; .gz, .bz2, .xz, .zst too; - is stdin."
+    "Files, folders or globs of svmlight, VW, CSV, Parquet, Arrow or .thc data; text in .gz, .bz2, .xz, .zst too; "
+    "- is stdin, for svmlight and VW."
 )
 Data = Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that thresher train wrote.")]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.batch.base import BatchSelector
 from thresher.batch.memory import demand
-from thresher.labels import ClassesOfAStream, Labels, StrangeLabelError, distinct, together
+from thresher.labels import ClassesOfAStream, Labels, StrangeLabelError, distinct, encode, together
 from thresher.model import Model
 from thresher.runs import History
 from thresher.saving import ESTIMATORS
@@ -33,10 +33,13 @@ def fit(
     checked = batches if many else _of_classes(ClassesOfAStream(known), batches)
     X, labels, id_base = _all_rows(estimator, stream, checked, history)
     try:
-        estimator.fit(X, labels)
+        # Codes in place of labels: scikit-learn takes 0.5 and 1.5 for measurements, not for classes.
+        codes, found = encode(labels, None)
+        estimator.fit(X, codes)
+        estimator.classes_ = found
+        model = estimator._fitted_model(id_base)
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
-    model = estimator._fitted_model(id_base)
     model.feature_names = stream.feature_names
     history.rows.append(len(labels))
     history.seconds.append(time.perf_counter() - started)

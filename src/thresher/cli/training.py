@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,16 +58,13 @@ def run(
     if output is not None:
         _check_place(output)
     stream, held_out = open_data(data), open_data(test) if test else None
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
-        warnings.simplefilter("always")
-        model, history = learn(stream, _classes(classes), multiclass)
-        # What was learned is safe before anything else can go wrong.
-        if output is not None:
-            save_model(model, output, compact=not full)
-        tested = None
-        if held_out is not None and not history.interrupted:
-            tested = accuracy(model, held_out, watched(held_out, "testing", model))
+    model, history = learn(stream, _classes(classes), multiclass)
+    # What was learned is safe before anything else can go wrong.
+    if output is not None:
+        save_model(model, output, compact=not full)
+    tested = None
+    if held_out is not None and not history.interrupted:
+        tested = accuracy(model, held_out, watched(held_out, "testing", model))
     report = _report(model, history, tested, output)
     print(json.dumps(report) if as_json else _told(report, stream.name, test))
     if history.interrupted:
@@ -111,6 +107,8 @@ def _batch(method: str, own: dict[str, Any], shared: dict[str, Any], full: bool)
 
 def _check_place(output: str) -> None:
     """Find out before the training whether a model can be written there."""
+    if output == "-":
+        raise ValueError("-o - : a model is no text for standard output; name a file.")
     if Path(output).is_dir():
         raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
     if not Path(output).parent.is_dir():
@@ -158,6 +156,7 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
     assert model.classes is not None
     return {
         "rows": history.rows[-1],
+        "passes": 1 if model.method in parameters.BATCH else model.parameters["n_passes"],
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
         # A batch method makes no mistakes on its way.
@@ -176,9 +175,13 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
     }
 
 
+def _in_passes(n_passes: int) -> str:
+    return f" in {n_passes} passes" if n_passes > 1 else ""
+
+
 def _told(report: dict[str, Any], data: str, test: str | None) -> str:
     lines = [
-        f"{data}: {report['rows']:,} rows, {report['n_features']:,} columns, "
+        f"{data}: {report['rows']:,} rows{_in_passes(report['passes'])}, {report['n_features']:,} columns, "
         f"classes {told_together(report['classes'])}",
         f"kept {report['n_selected']:,} features, best first: {' '.join(report['selected'][:10])}"
         + (" …" if report["n_selected"] > 10 else ""),

@@ -102,7 +102,9 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
 
 def convert(stream: Stream, output: str) -> None:
     """Write a stream in another format."""
-    n = write_stream(watched(stream, "converting"), output, feature_names=stream.feature_names)
+    # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
+    shift = 1 if stream.id_base == 0 and not output.endswith(".thc") else 0
+    n = write_stream(watched(stream, "converting"), output, shift=shift, feature_names=stream.feature_names)
     size = "" if output == "-" else f", {Path(output).stat().st_size:,} bytes"
     say(f"wrote {n:,} rows to {_named(output)}{size}")
 
@@ -120,7 +122,7 @@ def synth(which: str, output: str, *, rows: int | None, start: int, seed: int, p
     shape = shapes[which] | ({} if rows is None else {"n_samples": rows})
     stream: Stream = make_x2(start=start, random_state=seed, permute=permute, dense_noise=dense_noise, **shape)
     # Files of this kind count from 1.
-    n = write_stream(watched(stream, f"making {which}"), output, shift=0 if output.endswith(".thc") else 1)
+    n = write_stream(watched(stream, f"making {which}"), output, shift=1)
     if output != "-":
         say(f"wrote {n:,} rows to {output}, {Path(output).stat().st_size:,} bytes")
 

@@ -95,11 +95,11 @@ class OnlineSelector(FeatureSelector):
             except Exception:
                 model.adopt_parameters(before)
                 raise
-            finally:
-                if model.is_trained:  # after Ctrl-C too: the rows learned by then count
-                    model.feature_names = self._names_in()
-                    self._model = model
-                    self.classes_ = model.classes
+            except BaseException:  # Ctrl-C: the rows learned by then count
+                if model.is_trained:
+                    self._keep(model)
+                raise
+            self._keep(model)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -145,6 +145,11 @@ class OnlineSelector(FeatureSelector):
     def n_mistakes_(self) -> int:
         """Rows that the model misjudged just before it learned them (prequential)."""
         return int(self._fitted_model().counters["n_mistakes"])
+
+    def _keep(self, model: Model) -> None:
+        model.feature_names = self._names_in()
+        self._model = model
+        self.classes_ = model.classes
 
     def _lend_model(self) -> Model:
         """Lend the model to `train`: a new one, or the one that goes on learning."""

@@ -116,11 +116,14 @@ def opened(source: Source) -> Flow:
 class HeldFile:
     """An open file that closes when the last task that reads it is gone: tasks outlive the turn that makes them."""
 
+    number = -1  # none, if it could not be opened
+
     def __init__(self, path: str) -> None:
         self.number = os.open(path, os.O_RDONLY)
 
     def __del__(self) -> None:
-        os.close(self.number)
+        if self.number >= 0:
+            os.close(self.number)
 
 
 class _Pipe(io.RawIOBase):

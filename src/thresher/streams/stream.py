@@ -51,8 +51,9 @@ class Batch:
 class Stream:
     """Batches of rows from files, a generator, or standard input.
 
-    Iterating gives (X, y): a scipy CSR matrix with ids as they are written, and the labels. `batches()` gives the same
-    as `Batch` objects, without scipy.
+    Iterating gives (X, y): a scipy CSR matrix with ids as they are written, and the labels. Unless the number of
+    columns is known, a matrix is as wide as its own largest id, so that `partial_fit` can't take one after the other:
+    `train` can. `batches()` gives the same as `Batch` objects, without scipy.
 
     Attributes
     ----------

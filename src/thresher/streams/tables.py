@@ -169,8 +169,10 @@ def _labels(column: Any, where: str, first_row: int) -> NDArray[Any]:
     if not _is_numeric(column.type):
         return values.astype(np.str_)
     labels = values.astype(np.float64)
-    if np.isnan(labels).any():
-        raise DataError(f"{where} {first_row + int(np.flatnonzero(np.isnan(labels))[0])}: the label is NaN.")
+    bad = ~np.isfinite(labels)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"{where} {first_row + row}: the label is {labels[row]}; it must be a finite number, or text.")
     return labels
 
 
@@ -183,7 +185,8 @@ def _from_columns(table: Any, names: list[str], where: str, first_row: int) -> B
             raise DataError(f"{where} {first_row}: column {name!r} has type {column.type}; features must be numbers.")
         if column.null_count:
             raise DataError(f"{where} {first_row + _first_null(column)}: column {name!r} is empty; fill it in.")
-        dense[:, k] = column.to_numpy(zero_copy_only=False)
+        with np.errstate(over="ignore"):  # what is too large for float32 is found below
+            dense[:, k] = column.to_numpy(zero_copy_only=False)
     bad = np.argwhere(~np.isfinite(dense))
     if len(bad):
         r, k = bad[0]

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from thresher import _core
 from thresher.files import written_whole
 from thresher.labels import shown
@@ -21,10 +23,10 @@ Write = Callable[[bytes], Any]
 def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature_names: list[str] | None = None) -> int:
     """Write batches to `path` ("-" is standard output) in the format of its ending; return the number of rows.
 
-    A file is there whole or not at all. `shift` is added to every id in text.
+    A file is there whole or not at all. `shift` is added to every id.
     """
     if path.endswith(".thc"):
-        return cache.write(batches, path, feature_names)
+        return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names)
     if path != "-" and not _is_text(path):
         raise ValueError(
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."
@@ -36,6 +38,15 @@ def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature
             write(_core.write_svmlight(trusted_batch(batch), shift, labels))
             n_rows += batch.n_rows
     return n_rows
+
+
+def _shifted(batches: Iterator[Batch], shift: int) -> Iterator[Batch]:
+    for batch in batches:
+        kind = batch.indices.dtype if batch.largest_id + shift < 2**31 else np.dtype(np.int64)
+        batch.indices = batch.indices.astype(kind) + kind.type(shift)
+        batch.largest_id += shift
+        batch.zero_seen = False
+        yield batch
 
 
 def _writable_labels(batch: Batch) -> list[str]:

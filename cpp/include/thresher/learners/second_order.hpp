@@ -7,7 +7,7 @@
 //
 // E ("excess") keeps the digits of small first steps and makes zero pages the start state; its sign bit marks a member.
 // It is float32: it stops growing once x²/γ < 6e-8·E, and `saturated` reports a row in which that was so for every
-// feature. A weight that is far too large for its row must not overflow it either: γ counts as at least 1e-30.
+// feature. A weight that is far too large for its row must not overflow it either: γ counts as at least 1e-10.
 #pragma once
 
 #include <algorithm>
@@ -190,7 +190,7 @@ class SecondOrder {
     }
 
   private:
-    static constexpr double kSmallestGamma = 1e-30;
+    static constexpr double kSmallestGamma = 1e-10;
 
     [[gnu::noinline]] static bool any_nonzero(const float* x, std::size_t n) {
         return std::any_of(x, x + n, [](float value) { return value != 0.0f; });

@@ -16,7 +16,7 @@ TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
         if (ends_line(*p)) return true;
         double label, importance = 1.0, number;
         const char* const start = p;
-        if (!read_number(p, label) || !(is_space(*p) || *p == '|'))
+        if (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p)))
             return why = "the line starts with " + quoted(start, token_end(start)) + ": a label must come first", false;
         // Between the label and the bar: an importance, an initial value, a tag that touches the bar.
         for (int place = 0; *p != '|'; ++place) {
