@@ -8,14 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import claims, config, paper, x2
+from experiments import config, paper, x2
 from experiments.__main__ import run_set
 from experiments.config import Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
 from experiments.methods import METHODS
 from experiments.protocol import DATA, Experiment
-from experiments.report import write_report
+from experiments.reporting import bars, write_report
+from experiments.reporting.finding import Verdict
 from experiments.results import Results
 from experiments.store import FITS, Store, read_csv, write_csv
 from thresher import SOFS, datasets
@@ -222,14 +223,14 @@ class TestReport:
     def test_its_verdicts_follow_the_numbers(self, tmp_path, shift, holds):
         # Two permutations a point apart have their mean half a point higher.
         write_fits(tmp_path / "results", "ccat", [value - 0.5 + shift for value in paper.TABLE_6["ccat"]["SOFS"]])
-        finding = claims.sofs_beside_the_paper(Results(tmp_path / "results"), "ccat", -1.0)
-        assert finding.holds is holds
+        finding = bars.sofs_beside_the_paper(Results(tmp_path / "results"), "ccat", -1.0)
+        assert (finding.verdict is Verdict.HOLDS) is holds
         write_report(tmp_path)
         text = (tmp_path / "REPORT.md").read_text()
         verdict = "holds" if holds else "**does not hold**"
         assert f"| SOFS on ccat is no more than 1 point below the paper | {verdict} |" in text
         assert f"{82.76 + shift:.2f} ± 0.71 (n = 2)" in text
-        assert f"| – difference | {shift:+.2f} |".replace("-", "−") in text
+        assert f"| – difference | {shift:+.2f} (se 0.50) |".replace("-", "−") in text
 
     def test_a_cell_that_was_stopped_says_so(self, tmp_path):
         write_fits(tmp_path / "results", "ccat", paper.TABLE_6["ccat"]["SOFS"])
@@ -250,9 +251,9 @@ class TestReport:
             if (fit["method"], fit["budget"]) == ("ShadowSOFS", "300"):
                 fit["accuracy"] = "0.79"
         write_csv(path, FITS, fits)
-        finding = claims.shadow_at_or_above(Results(tmp_path / "results"), "SOFS")
-        assert finding.holds is False
-        assert "below at ccat B = 300 (−1.50)" in finding.found
+        finding = bars.shadow_at_or_above(Results(tmp_path / "results"), "SOFS")
+        assert finding.verdict is Verdict.FAILS
+        assert "Below by the mean at ccat B = 300, −1.50 (se 0.50)" in finding.found
 
     def test_figures_are_drawn_and_the_same_each_time(self, tmp_path):
         figures = pytest.importorskip("experiments.figures")
