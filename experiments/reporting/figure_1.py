@@ -51,7 +51,7 @@ def _about(told: SetResults) -> str:
     if any(gap.is_below for rival in ("FOFS", "PET") for gap in told.gaps("SOFS", rival, below).values()):
         said.append(
             f"All {INFORMATIVE} are in every row, and SOFS keeps the features of the highest precision, which grows "
-            "with x² and not with a weight: for a smaller B it picks among them almost by chance."
+            "with x² and not with a weight: for a smaller B that says little of which to keep."
         )
     budget = told.budgets[-1]
     done = {name: cell for name in told.methods if (cell := told.cell(name, budget)).done}

@@ -65,7 +65,7 @@ def dense_rows(results: Results) -> list[str]:
     said = [f"against {rival} {spread(of)} points ({tally(of)})" for rival, of in gaps.items() if of]
     because = (
         " SOFS keeps the features of the highest precision, which grows with x² whether a column tells "
-        "something or not; where every column is in every row, its choice is almost by chance."
+        "something or not; where every column is in every row, that says little of which to keep."
     )
     is_below = any(gap.is_below for of in gaps.values() for gap in of)
     return [
