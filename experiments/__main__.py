@@ -48,7 +48,7 @@ def run(names: Names, quick: Quick = False, jobs: Jobs = None) -> None:
 def report(folder: Path = HOME) -> None:
     """Draw the figures and write REPORT.md from the results that are there."""
     from experiments.figures import draw_all
-    from experiments.reporting import write_report
+    from experiments.reporting.report import write_report
 
     draw_all(folder)
     write_report(folder)
