@@ -47,12 +47,13 @@ def ranking(results: Results, pet: str) -> Finding:
     judged = [all(step.mean > 0 for step in steps) for _, steps in order if steps]
     if not judged:
         return Finding(says, Verdict.NO_DATA)
+    n_told = sum(all(step.is_above for step in steps) for _, steps in order if steps)
     found = (
-        f"by the mean over budgets on {sum(judged)} of {len(judged)} sets. The table has those means and their paired "
-        "differences, then the number of budgets; below it, rows as they are"
-        if results.raw
-        else f"by the mean over budgets on {sum(judged)} of {len(judged)} sets"
+        f"on {sum(judged)} of {len(judged)} sets by the mean over budgets, and on {n_told} both differences can be told."
+        " The table has those means, their differences, and the differences by budget"
     )
+    if results.raw:
+        found += "; rows as they are stand at its end and are not counted"
     head = ["", pet, "FOFS", "SOFS", f"FOFS − {pet}", "SOFS − FOFS", f"FOFS − {pet} by B", "SOFS − FOFS by B"]
     rows = [
         _row(told, pet, steps) for told, steps in [*order, *((raw, _steps(raw, pet)) for raw in results.raw)] if steps

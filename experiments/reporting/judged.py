@@ -21,6 +21,7 @@ _GROUPS: dict[str, Callable[[Results], list[Finding]]] = {
 def in_short(results: Results) -> list[str]:
     """Return the verdicts; the figures are in sections of their own."""
     lines = ["## In short", ""]
+    lines += ["What can't be told is a difference of 2 standard errors or less, or one of a single permutation.", ""]
     for title, judged in _GROUPS.items():
         rows = [[finding.says, finding.verdict.value] for finding in judged(results)]
         lines += table([f"[{title}](#{_anchor(title)})", ""], rows)

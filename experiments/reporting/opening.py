@@ -23,10 +23,11 @@ Wu, Hoi, Mei, Yu, *Large-scale online feature selection for ultra-high dimension
   γ and η from 2⁻⁵ … 2⁵, λ the same over 100 (FOFS: every second power, λη < 1); rows of unit length or as they are on
   relathe, basehock and pcmac, of unit length elsewhere and for l1-SVM everywhere. PET and FOFS with hinge loss, as the
   paper says; PET with the perceptron's stands beside it.
-- **Parameters** by 5-fold cross-validation, one for each set, method and B, on the training rows of permutation 0 (X1
-  and dense rows: 20,000 of them), fixed for all permutations. It never sees a test row of permutation 0. Where rows
-  are divided at random, though, the test rows of the later permutations are in part training rows of permutation 0, so
-  the choice has seen some of the rows that those are tested on; where the first or the last rows train, it has not.
+- **Parameters** by 5-fold cross-validation, one for each set, method and B, on the training rows of permutation 0 (at
+  most 20,000 of them on X1 and dense rows), fixed for all permutations. It never sees a test row of permutation 0.
+  Where rows are divided at random, though, the test rows of the later permutations are in part training rows of
+  permutation 0, so the choice has seen some of the rows that those are tested on; where the first or the last rows
+  train, it has not.
 - **Differences** are paired: over the permutations that both cells have, with the standard error (se) of their mean.
   One of 2 se or less is no difference that can be told; of one permutation there is no se. Permutations share rows, so
   that an se is, if anything, too small, and with n = 3 it is a rough one. Where the first or the last rows train, only
