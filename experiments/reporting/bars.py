@@ -49,7 +49,7 @@ def ranking(results: Results, pet: str) -> Finding:
         return Finding(says, Verdict.NO_DATA)
     n_told = sum(all(step.is_above for step in steps) for _, steps in order if steps)
     found = (
-        f"on {sum(judged)} of {len(judged)} sets by the mean over budgets, and on {n_told} both differences can be told."
+        f"on {sum(judged)} of {len(judged)} sets by the mean over budgets, on {n_told} both differences can be told."
         " The table has those means, their differences, and the differences by budget"
     )
     if results.raw:

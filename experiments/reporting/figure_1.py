@@ -39,8 +39,9 @@ def figure_1(results: Results) -> list[str]:
 def _about(told: SetResults) -> str:
     """Compare with what the paper says of Fig. 1."""
     below, enough = ranges(told).values()
-    steps = [f"{told.cell('SOFS', b).accuracy:.1f} at B = {b}" for b in (*below[-1:], *enough[:1])]
-    said = [f"SOFS has {listed(steps)}; {INFORMATIVE} columns are informative."]
+    around = [told.cell("SOFS", budget) for budget in (*below[-1:], *enough[:1])]
+    steps = [f"{cell.accuracy:.1f} at B = {cell.budget}" for cell in around if cell.done]
+    said = [f"SOFS has {listed(steps)}; {INFORMATIVE} columns are informative."] if steps else []
     for rival in ("FOFS", "PET"):
         parts = [
             f"{spread(gaps)} points {which} ({tally(gaps)})"

@@ -70,9 +70,10 @@ def _about(results: Results) -> list[str]:
             f"ends with {listed(f'{cell.n_selected:,.0f}' for cell in fgm)} features: it stops once a group of "
             "features no longer helps, however many it may take."
         )
-    faster = [told.at_share("SOFS", share).seconds < told.at_share("PET", share).seconds for share in RHO]
+    pairs = [(told.at_share("SOFS", share), told.at_share("PET", share)) for share in RHO]
+    faster = [sofs.seconds < pet.seconds for sofs, pet in pairs if sofs.done and pet.done]
     said.append(
-        f"SOFS is faster than PET at {sum(faster)} of {len(RHO)} ρ, in the paper at all of them and by more; our PET "
+        f"SOFS is faster than PET at {sum(faster)} of {len(faster)} ρ, in the paper at all of them and by more; our PET "
         "does no work on d, and what that would add is [below]"
         "(#the-time-of-pet-and-fofs-what-a-full-truncation-would-add)."
     )
