@@ -73,7 +73,7 @@ def _about(results: Results) -> list[str]:
     pairs = [(told.at_share("SOFS", share), told.at_share("PET", share)) for share in RHO]
     faster = [sofs.seconds < pet.seconds for sofs, pet in pairs if sofs.done and pet.done]
     said.append(
-        f"SOFS is faster than PET at {sum(faster)} of {len(faster)} ρ, in the paper at all of them and by more; our PET "
+        f"SOFS is faster than PET at {sum(faster)} of {len(faster)} ρ, in the paper at all of them; our PET "
         "does no work on d, and what that would add is [below]"
         "(#the-time-of-pet-and-fofs-what-a-full-truncation-would-add)."
     )
