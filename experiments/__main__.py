@@ -48,7 +48,7 @@ def run(names: Names, quick: Quick = False, jobs: Jobs = None) -> None:
 def report(folder: Path = HOME) -> None:
     """Draw the figures and write REPORT.md from the results that are there."""
     from experiments.figures import draw_all
-    from experiments.report import write_report
+    from experiments.reporting.report import write_report
 
     draw_all(folder)
     write_report(folder)
@@ -76,9 +76,7 @@ def run_set(wanted: Config, results: Path, n_at_once: int, cache: Path = store.C
 def run_x2(quick: bool, results: Path, cache: Path = store.CACHE) -> None:
     """Run X2 and write its tables."""
     size = x2.QUICK if quick else x2.Size()
-    # The digest needs a config; X2 has none of the rest.
-    named = Config("x2", json_of(size), "x2", size.n_train, size.n_test, "first", x2.NAMES, ("l2",))
-    kept = Store.of(named, cache)
+    kept = Store.named("x2", dataclasses.asdict(size), cache)
     with steps_bar("x2", 2 * len(x2.NAMES), True) as bar:
         x2.run(size, kept, bar)
     tried, measured = x2.tables(kept)
@@ -86,11 +84,6 @@ def run_x2(quick: bool, results: Path, cache: Path = store.CACHE) -> None:
     write_csv(results / "x2.csv", x2.MEASURED, measured)
     note_run("x2", results)
     typer.echo("x2: done", err=True)
-
-
-def json_of(size: x2.Size) -> str:
-    """Return a size as text."""
-    return str(dataclasses.asdict(size))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ mpl.use("Agg")  # no screen is needed
 
 import matplotlib.pyplot as plt
 
-from experiments.paper import BUDGETS, MEDIUM, TABLE_6
+from experiments.paper import BUDGETS, TABLE_6
 from experiments.results import Results, SetResults
 
 # One look for a method everywhere: ours and the paper's in strong colours, the others quieter.
@@ -35,13 +35,11 @@ def draw_all(folder: Path) -> None:
     """Draw every figure that has results, as SVG and PNG."""
     results = Results(folder / "results")
     with mpl.rc_context(_STYLE):
-        for name, number in (("x1", "fig1-x1"), ("x1-20k", "fig1-x1-20k")):
-            if results.sets[name].here:
-                _save(_pair(results.sets[name]), folder / "figures" / number)
-        medium = [results.sets[name] for name in MEDIUM if results.sets[name].here]
-        if medium:
-            _save(_panels(medium, "accuracy"), folder / "figures" / "fig2-accuracy")
-            _save(_panels(medium, "seconds"), folder / "figures" / "fig3-time")
+        for told in results.here("x1", "x1-20k"):
+            _save(_pair(told), folder / "figures" / f"fig1-{told.config.name}")
+        if results.medium:
+            _save(_panels(results.medium, "accuracy"), folder / "figures" / "fig2-accuracy")
+            _save(_panels(results.medium, "seconds"), folder / "figures" / "fig3-time")
 
 
 def _pair(told: SetResults) -> Any:
@@ -83,14 +81,14 @@ def _panels(sets: list[SetResults], what: str) -> Any:
 
 def _draw(axes: Any, told: SetResults, what: str, in_shares: bool) -> None:
     for method in (name for name in LOOKS if name in told.methods):
-        curve = told.curve(method)
+        curve = told.reached_curve(method)
         if not curve:
             continue
-        x = [100 * budget / told.n_features if in_shares else budget for budget, _ in curve]
-        y = [getattr(cell, what) for _, cell in curve]
+        x = [100 * cell.budget / told.n_features if in_shares else cell.budget for cell in curve]
+        y = [getattr(cell, what) for cell in curve]
         axes.plot(x, y, label=method, **LOOKS[method])
         if what == "accuracy":
-            spread = [cell.deviation or 0.0 for _, cell in curve]
+            spread = [cell.deviation or 0.0 for cell in curve]
             low, high = ([v + sign * s for v, s in zip(y, spread, strict=True)] for sign in (-1, 1))
             axes.fill_between(x, low, high, color=LOOKS[method]["color"], alpha=0.12, linewidth=0)
     if what == "seconds":

@@ -8,6 +8,8 @@ TABLE_2 = {  # X2: seconds, accuracy %, sparsity %
     "SOFS": (480.95, 99.69, 99.995),
 }
 
+X2_NOISE = 500  # columns of noise in a row of X2
+
 NEWS_NONZEROS = 5_513_533  # of the training rows, in Table 3
 RHO = (0.005, 0.05, 0.1, 0.2)
 TABLE_4: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {  # accuracy % and seconds, for each ρ

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -42,7 +42,12 @@ class Store:
     @classmethod
     def of(cls, config: Config, folder: Path = CACHE) -> Store:
         """Return the store of a data set; results of other code or another config are not in it."""
-        return cls(folder / digest(config) / f"{config.name}.jsonl")
+        return cls.named(config.name, asdict(config), folder)
+
+    @classmethod
+    def named(cls, name: str, told: Mapping[str, Any], folder: Path = CACHE) -> Store:
+        """Return the store of an experiment that is told by a table of values."""
+        return cls(folder / digest(told) / f"{name}.jsonl")
 
     def get(self, *key: Any) -> Found | None:
         """Return what is known of a cell."""
@@ -63,14 +68,19 @@ class Store:
         return self._path.exists() and self._path.read_bytes()[-1:] not in (b"\n", b"")
 
 
-def digest(config: Config) -> str:
-    """Return a name for all that results depend on: the config, the libraries, and the protocol."""
-    told = hashlib.sha256(json.dumps([asdict(config), platform.python_version(), _versions()], sort_keys=True).encode())
+def digest(told: Mapping[str, Any]) -> str:
+    """Return a name for all that results depend on: what is told to run, the libraries, and the protocol."""
+    found = hashlib.sha256(json.dumps([told, platform.python_version(), _versions()], sort_keys=True).encode())
+    for path in sources():
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def sources() -> list[Path]:
+    """Return the files of code that results depend on."""
     package = Path(thresher.__file__).parent
-    sources = [*sorted(package.rglob("*.py")), Path(_core.__file__)]
-    for path in [*sources, *(HOME / f"{name}.py" for name in ("config", "data", "forks", "methods", "protocol", "x2"))]:
-        told.update(path.read_bytes())
-    return told.hexdigest()[:16]
+    protocol = (HOME / f"{name}.py" for name in ("config", "data", "forks", "methods", "protocol", "x2"))
+    return [*sorted(package.rglob("*.py")), Path(_core.__file__), *protocol]
 
 
 def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None:

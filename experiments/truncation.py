@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.store import Found
 
@@ -28,14 +29,19 @@ def truncation_seconds(n_features: int, budget: int, row_size: int) -> float:
     spent, n_done = 0.0, 0
     while spent < _LEAST_SECONDS or n_done < 3:
         begin = time.process_time()
-        nonzero = np.flatnonzero(np.abs(weights))
-        if budget < len(nonzero):
-            leavers = nonzero[np.argpartition(np.abs(weights[nonzero]), len(nonzero) - budget)[: len(nonzero) - budget]]
-            weights[leavers] = 0
+        truncate(weights, budget)
         spent += time.process_time() - begin
         n_done += 1
         weights[places] = values  # the next row's
     return spent / n_done
+
+
+def truncate(weights: NDArray[np.float32], budget: int) -> None:
+    """Set to zero all weights but the B largest, whatever their sign."""
+    nonzero = np.flatnonzero(np.abs(weights))
+    if budget < len(nonzero):
+        leavers = nonzero[np.argpartition(np.abs(weights[nonzero]), len(nonzero) - budget)[: len(nonzero) - budget]]
+        weights[leavers] = 0
 
 
 def truncations(name: str, n_features: int, row_size: int, budgets: list[int]) -> list[Found]:

@@ -1,31 +1,37 @@
-"""The harness of the paper's experiments: its protocol, its memory, and a report that says what the numbers say."""
+"""The harness of the paper's experiments: its protocol and its memory."""
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import claims, config, paper, x2
+import thresher
+from experiments import config, store, x2
 from experiments.__main__ import run_set
-from experiments.config import Config
+from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
-from experiments.methods import METHODS
-from experiments.protocol import DATA, Experiment
-from experiments.report import write_report
-from experiments.results import Results
-from experiments.store import FITS, Store, read_csv, write_csv
-from thresher import SOFS, datasets
+from experiments.methods import METHODS, Method
+from experiments.protocol import Experiment, fitted
+from experiments.store import Store, read_csv
+from experiments.truncation import truncate
+from thresher import OGD, SOFS, datasets
 from thresher.progress import Steps
+from thresher.training import train
 
 TINY = Config(
     "tiny", "tiny", "medium", n_train=200, n_test=80, split="random", methods=("SOFS", "PET", "mRMR"),
     norms=("l2", "none"), budgets=(5, 10), generate={"n_features": 60, "n_informative": 8, "n_noise": 12},
     most_permutations=2,
 )  # fmt: skip
+
+
+TINY_X2 = x2.Size(n_train=400, n_test=200, n_features=500_000, budget=500, prefix=200, probes=200_000)
 
 
 def without_times(rows):
@@ -71,6 +77,13 @@ class TestData:
         parts = list(rows.stream())
         assert np.array_equal(np.concatenate([X.toarray() for X, _ in parts]), rows.X.toarray())
         assert np.array_equal(np.concatenate([y for _, y in parts]), rows.y)
+
+    def test_a_stream_of_many_batches_gives_the_rows(self):
+        many = load(replace(TINY, n_train=1_200))
+        parts = list(many.stream())
+        assert len(parts) > 2
+        assert np.array_equal(np.concatenate([X.toarray() for X, _ in parts]), many.X.toarray())
+        assert np.array_equal(np.concatenate([y for _, y in parts]), many.y)
 
     def test_data_that_are_not_here(self, monkeypatch, tmp_path):
         monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
@@ -168,6 +181,39 @@ class TestProtocol:
         assert Store.of(TINY, tmp_path).get("fit", "SOFS", 5, 0) == {"status": "done"}
         assert two.get("fit", "SOFS", 5, 0) is None
 
+    def test_the_cache_knows_other_code(self, tmp_path, monkeypatch):
+        for name in ("config", "data", "forks", "methods", "protocol", "x2"):
+            assert HOME / f"{name}.py" in store.sources()
+        assert Path(thresher.__file__) in store.sources()
+        source = tmp_path / "protocol.py"
+        source.write_text("one = 1")
+        monkeypatch.setattr(store, "sources", lambda: [source])
+        before = store.digest({"name": "tiny"})
+        assert store.digest({"name": "tiny"}) == before
+        source.write_text("one = 2")
+        assert store.digest({"name": "tiny"}) != before
+
+    def test_seconds_are_cpu_seconds_of_the_fastest_of_three_fits(self, rows):
+        spent = iter((0.10, 0.04, 0.10))
+
+        class Busy:
+            selected_ = (1, 2)
+
+            def fit(self, X, y):
+                end = time.process_time() + next(spent)
+                time.sleep(0.1)  # is not learning
+                while time.process_time() < end:
+                    pass
+                return self
+
+            def score(self, X, y):
+                return 0.5
+
+        method = Method("busy", lambda budget: Busy())
+        found = fitted(method, 2, {}, rows, rows)
+        assert 0.04 <= found["seconds"] < 0.08
+        assert next(spent, None) is None
+
 
 class TestForks:
     def test_results_and_stops(self):
@@ -193,73 +239,42 @@ class TestX2:
         assert models[0].n_mistakes_ == models[1].n_mistakes_
         assert models[0].coef_.data.tolist() == models[1].coef_.data.tolist()
 
+    def test_parameters_are_those_with_the_fewest_mistakes(self, tmp_path):
+        tried = [{"parameters": f'{{"gamma": {gamma}}}', "n_mistakes": n} for gamma, n in ((1, 30), (2, 10), (4, 20))]
+        kept = Store(tmp_path / "x2.jsonl")
+        kept.put(("tried", "SOFS"), {"tried": tried})
+        assert x2.chosen(kept, "SOFS") == {"gamma": 2}
 
-def write_fits(folder, name, accuracies, methods=("SOFS", "ShadowSOFS", "mRMR", "PET", "FOFS", "FGM", "l1-SVM")):
-    """Write results in which every method has these accuracies, a budget each, on two permutations."""
-    fits = [
-        {
-            "set": name, "method": method, "budget": budget, "permutation": permutation, "status": "done",
-            "accuracy": (accuracy + permutation) / 100, "seconds": 0.5, "n_selected": budget, "n_updates": 50,
-        }
-        for method in methods for budget, accuracy in zip(paper.BUDGETS, accuracies, strict=True)
-        for permutation in (0, 1)
-    ]  # fmt: skip
-    write_csv(folder / f"{name}.csv", FITS, fits)
-    costs = [{"set": name, "n_features": 1_000, "budget": budget, "seconds": 0.001} for budget in paper.BUDGETS]
-    write_csv(folder / f"{name}-truncation.csv", costs[0], costs)
-    sizes = {"n_train": 100, "n_test": 50, "n_features": 1_000, "train_nonzeros": 5_000}
-    write_csv(folder / f"{name}-data.csv", DATA, [{"set": name, **sizes}])
+    def test_a_tiny_run(self, tmp_path):
+        """What is measured is what a user would get by hand, and what is finished is not run again."""
+        kept = Store.named("x2", asdict(TINY_X2), tmp_path)
+        x2.run(TINY_X2, kept, Steps())
+        tried, measured = x2.tables(kept)
+        for row in measured:
+            grid = {one["parameters"]: one["n_mistakes"] for one in tried if one["method"] == row["method"]}
+            assert len(grid) == 11
+            assert grid[row["parameters"]] == min(grid.values())
+            assert 0 < row["learning_seconds"] < row["seconds"] + 0.05
+        sofs = next(row for row in measured if row["method"] == "SOFS")
+        model = SOFS(TINY_X2.budget, **json.loads(sofs["parameters"]))
+        train(model, TINY_X2.stream(0, TINY_X2.n_train))
+        right = [model.predict(X) == y for X, y in TINY_X2.stream(TINY_X2.n_train, TINY_X2.n_test)]
+        assert sofs["accuracy"] == pytest.approx(np.mean(np.concatenate(right)))
+        assert sofs["sparsity"] == 100 * (1 - TINY_X2.budget / TINY_X2.n_features)
+        x2.run(TINY_X2, Store.named("x2", asdict(TINY_X2), tmp_path), Steps())
+        assert x2.tables(Store.named("x2", asdict(TINY_X2), tmp_path)) == (tried, measured)
+
+    def test_zeros_are_counted(self):
+        found = x2.measure("OGD", {"eta": 8.0}, TINY_X2)
+        model = OGD(eta=8.0)
+        train(model, TINY_X2.stream(0, TINY_X2.n_train))
+        zeros = 100 * (1 - np.count_nonzero(model.coef_.data) / TINY_X2.n_features)
+        assert 50 < zeros < 95
+        assert found["sparsity"] == pytest.approx(zeros, abs=0.5)
 
 
-class TestReport:
-    def test_it_can_be_written_without_any_result(self, tmp_path):
-        write_report(tmp_path)
-        text = (tmp_path / "REPORT.md").read_text()
-        assert "82.76" in text  # the paper's rows stay
-        assert "data not present" in text
-
-    @pytest.mark.parametrize(("shift", "holds"), [(-0.9, True), (-1.6, False), (3.0, True)])
-    def test_its_verdicts_follow_the_numbers(self, tmp_path, shift, holds):
-        # Two permutations a point apart have their mean half a point higher.
-        write_fits(tmp_path / "results", "ccat", [value - 0.5 + shift for value in paper.TABLE_6["ccat"]["SOFS"]])
-        finding = claims.sofs_beside_the_paper(Results(tmp_path / "results"), "ccat", -1.0)
-        assert finding.holds is holds
-        write_report(tmp_path)
-        text = (tmp_path / "REPORT.md").read_text()
-        verdict = "holds" if holds else "**does not hold**"
-        assert f"| SOFS on ccat is no more than 1 point below the paper | {verdict} |" in text
-        assert f"{82.76 + shift:.2f} ± 0.71 (n = 2)" in text
-        assert f"| – difference | {shift:+.2f} |".replace("-", "−") in text
-
-    def test_a_cell_that_was_stopped_says_so(self, tmp_path):
-        write_fits(tmp_path / "results", "ccat", paper.TABLE_6["ccat"]["SOFS"])
-        path = tmp_path / "results" / "ccat.csv"
-        fits = read_csv(path)
-        for fit in fits:
-            if fit["method"] == "l1-SVM":
-                fit.update(status="stopped", accuracy="", seconds="", n_selected="", n_updates="")
-        write_csv(path, FITS, fits)
-        write_report(tmp_path)
-        assert "| l1-SVM | > 120 s | > 120 s |" in (tmp_path / "REPORT.md").read_text()
-
-    def test_where_shadow_sofs_is_below(self, tmp_path):
-        write_fits(tmp_path / "results", "ccat", [80.0] * 5)
-        path = tmp_path / "results" / "ccat.csv"
-        fits = read_csv(path)
-        for fit in fits:
-            if (fit["method"], fit["budget"]) == ("ShadowSOFS", "300"):
-                fit["accuracy"] = "0.79"
-        write_csv(path, FITS, fits)
-        finding = claims.shadow_at_or_above(Results(tmp_path / "results"), "SOFS")
-        assert finding.holds is False
-        assert "below at ccat B = 300 (−1.50)" in finding.found
-
-    def test_figures_are_drawn_and_the_same_each_time(self, tmp_path):
-        figures = pytest.importorskip("experiments.figures")
-        write_fits(tmp_path / "results", "ccat", [80.0, 81.0, 82.0, 83.0, 84.0])
-        pictures = []
-        for _ in range(2):
-            figures.draw_all(tmp_path)
-            pictures.append((tmp_path / "figures" / "fig2-accuracy.svg").read_bytes())
-        assert pictures[0] == pictures[1]
-        assert (tmp_path / "figures" / "fig3-time.png").stat().st_size > 1_000
+class TestTruncation:
+    def test_the_largest_stay_whatever_their_sign(self):
+        weights = np.array([0, -5, 1, 0, -2, 3, 0.5, -0.1], dtype=np.float32)
+        truncate(weights, 3)
+        assert weights.tolist() == [0, -5, 0, 0, -2, 3, 0, 0]
