@@ -6,6 +6,7 @@ one each: the true class pulls by +1, the best wrong one by −1. A feature's ra
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 INTERCEPT = -1
 
 
-class Oracle:
+class Oracle(ABC):
     """What all methods share: scores, the loss, and the offer rule. State is in `dtype`."""
 
     def __init__(self, n_classes=2, n_features_to_select=None, norm="l2", fit_intercept=False, dtype=np.float32):
@@ -77,14 +78,14 @@ class Oracle:
         predicts = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
         return total(np.where(predicts, weight, self.dtype(0)) * x)
 
-    def has_loss(self, margin: float) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def has_loss(self, margin: float) -> bool: ...
 
-    def learn(self, ids, x, pulls, margin, importance) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def learn(self, ids, x, pulls, margin, importance) -> None: ...
 
-    def rank_in(self, v: int, j: int) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def rank_in(self, v: int, j: int) -> float: ...
 
     def rank(self, j: int) -> float:
         return sum((self.rank_in(v, j) for v in self.vectors), self.dtype(0))

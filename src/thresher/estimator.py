@@ -6,6 +6,7 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -53,9 +54,9 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return tags
 
     @property
+    @abstractmethod
     def selected_(self) -> NDArray[np.int64]:
         """Columns of the selected features, best first."""
-        raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -56,8 +57,9 @@ class BatchSelector(FeatureSelector):
     _names: dict[int, str]  # of selected columns, from a model file
     _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
 
+    @abstractmethod
     def _select(self, problem: Problem) -> Selection:
-        raise NotImplementedError
+        """Select columns of the problem, and learn weights for them."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_selection")
