@@ -23,8 +23,8 @@ from experiments.data import Rows
 from experiments.methods import METHODS
 from experiments.store import Found, Store
 from thresher import datasets
+from thresher.evaluation import accuracy
 from thresher.progress import Steps
-from thresher.scoring import accuracy
 from thresher.streams import Batch
 from thresher.training import train, train_many
 
@@ -165,7 +165,7 @@ def _share_of_zeros(model: Any, size: Size) -> float:
     ones, labels = np.ones(piece, dtype=np.float32), np.zeros(piece)
     for _ in range(size.probes // piece):
         ids = random.integers(0, size.n_features, piece)
-        _, margins = model._model.predict_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
+        margins, _ = model._model.score_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
         n_zeros += int(np.count_nonzero(margins == 0))
     return n_zeros / (size.probes // piece * piece)
 

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import parameters
+from thresher import methods
 from thresher.batch import base, memory
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("method", parameters.BATCH)
+@pytest.mark.parametrize("method", [method.name for method in methods.BATCH])
 def test_a_method_has_its_files(method):
     for path in (f"src/thresher/batch/{method}.py", f"tests/test_{method}.py", f"docs/{method}.md"):
         assert (ROOT / path).exists(), path
@@ -222,7 +222,7 @@ class TestBadInput:
         ],
     )
     def test_parameters(self, estimator, problem, name, value):
-        with pytest.raises(ValueError, match=rf"'{name}' parameter of \w+ must be .* Got .* instead"):
+        with pytest.raises(ValueError, match=rf"{name} of {estimator.__name__} must be .* Got .* instead"):
             estimator(**{name: value}).fit(*problem)
 
     def test_width(self, estimator, problem):

@@ -13,8 +13,8 @@ from strategies import random_problem
 from test_cli import thresher
 
 from thresher import MRMR, datasets, load, save, train
+from thresher.io.model_files import load_model
 from thresher.model import Model
-from thresher.model_files import load_model
 
 METHODS = [estimator._method for estimator in BATCH]
 
@@ -82,7 +82,7 @@ class TestModelFiles:
             Model(estimator._method).fit(X, y)
 
     def test_streams_are_for_online_methods(self, estimator):
-        with pytest.raises(TypeError, match=rf"{estimator.__name__} can't learn from a stream"):
+        with pytest.raises(TypeError, match=rf"{estimator.__name__} does not support training from a stream"):
             train(estimator(3), datasets.make_x2(100, n_features=1_000, n_informative=20))
 
 

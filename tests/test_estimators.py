@@ -24,7 +24,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import parameters
+from thresher import methods
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -63,7 +63,6 @@ LEFT_OUT = [
     estimator_checks.check_transformer_get_feature_names_out,
     estimator_checks.check_transformer_get_feature_names_out_pandas,
     estimator_checks.check_dataframe_column_names_consistency,
-    estimator_checks.check_param_validation,
     estimator_checks.check_inplace_ensure_writeable,
 ]
 
@@ -84,7 +83,7 @@ def test_class_weight_check_with_an_intercept(estimator):
 @every
 def test_signature_matches_the_parameter_table(estimator):
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
-    table = {name: p.default for name, p in parameters.table(estimator._method).items()}
+    table = {name: p.default for name, p in methods.find(estimator._method).parameters.items()}
     assert defaults == table
 
 
@@ -377,11 +376,17 @@ class TestBadInput:
             with pytest.raises(ValueError, match=rf"'?{name}'? (parameter )?of \w+ must be .* Got .* instead"):
                 train()
 
+    def test_every_parameter_is_checked(self, estimator, problem):
+        X, y = problem
+        for name in estimator().get_params():
+            with pytest.raises(ValueError, match=rf"{name} of {estimator.__name__} must be"):
+                estimator(**{name: object()}).fit(X, y)
+
     def test_partial_fit_classes(self, estimator, problem):
         X, y = problem
         with pytest.raises(ValueError, match="classes must be given on the first call"):
             made(estimator, 7).partial_fit(X, y)
-        with pytest.raises(ValueError, match=r"classes must name two classes or more. Got \[1\]"):
+        with pytest.raises(ValueError, match=r"classes must have at least two entries. Got \[1\]"):
             made(estimator, 7).partial_fit(X, y, classes=[1])
         model = made(estimator, 7).partial_fit(X, y, classes=[1, -1])
         with pytest.raises(ValueError, match=r"y\[1\] is 5, which is not in classes=\[-1, 1\]"):

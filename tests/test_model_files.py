@@ -15,8 +15,8 @@ from safetensors import safe_open
 from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, load, save
+from thresher.io.model_files import _serialized, load_model, save_model
 from thresher.model import Model
-from thresher.model_files import _serialized, load_model, save_model
 
 
 @given(problems(max_rows=30), budgets, st.integers(1, 29), st.booleans())
@@ -86,7 +86,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     [
         ({"format_version": 2}, "model format 2 can't be read here"),
         ({"method": "nonsense"}, "method must be one of"),
-        ({"parameters": {"gamma": -1.0}}, "gamma of sofs must be"),
+        ({"parameters": {"gamma": -1.0}}, "gamma of SOFS must be"),
         ({"n_features": -1}, "n_features is out of range"),
         ({"n_features": 3}, "an id is out of range"),
         ({"n_features": 2**70}, "n_features is out of range"),
@@ -133,7 +133,7 @@ def test_compact(model, tmp_path):
     np.testing.assert_array_equal(compact.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(compact.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(compact.members()[0], model.members()[0])
-    with pytest.raises(ValueError, match=r"saved compact.*can't go on learning.*in full"):
+    with pytest.raises(ValueError, match=r"saved compact.*can't continue learning.*in full"):
         compact.partial_fit(X, y)
     with pytest.raises(ValueError, match="saved compact"):
         load(tmp_path / "compact.thresher").partial_fit(X, y)
@@ -184,7 +184,7 @@ def test_places(model, tmp_path):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         save(model, tmp_path / "no" / "m.thresher")
-    with pytest.raises(ValueError, match="learned nothing yet"):
+    with pytest.raises(ValueError, match="not trained yet"):
         save_model(Model("sofs"), tmp_path / "m.thresher")
     assert list(tmp_path.iterdir()) == []
 

@@ -136,7 +136,7 @@ class TestSameBits:
     def test_blocks_of_a_long_fit(self, estimator, monkeypatch, n_classes):
         X, y = random_problem(500, 100, 0.1, seed=1, n_classes=n_classes)
         whole = made(estimator, 20).fit(X, y)
-        monkeypatch.setattr("thresher.rows.BLOCK_NONZEROS", 37)
+        monkeypatch.setattr("thresher.csr.BLOCK_NONZEROS", 37)
         assert_same_bits(whole, made(estimator, 20).fit(X, y))
 
     @given(problems(n_classes=class_counts), budgets)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import thresher
-from thresher import _core, parameters
+from thresher import _core, methods
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,19 +32,26 @@ def test_stub_names_what_the_core_has():
             family = [node]
             for kin in family:
                 family += [classes[base.id] for base in kin.bases]
-            methods = {item.name for kin in family for item in kin.body if isinstance(item, ast.FunctionDef)}
+            expected = {item.name for kin in family for item in kin.body if isinstance(item, ast.FunctionDef)}
             real = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")} | {"__init__"}
-            assert methods == real, node.name
+            assert expected == real, node.name
     named = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)} - shared
     assert named == {name for name in vars(_core) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("method", parameters.OWN)
-def test_an_algorithm_has_its_four_files(method):
-    for path in (
-        f"cpp/include/thresher/learners/{method}.hpp",
-        f"src/thresher/online/{method}.py",
-        f"tests/test_{method}.py",
-        f"docs/{method}.md",
-    ):
+@pytest.mark.parametrize("method", methods.METHODS.values(), ids=lambda method: method.name)
+def test_a_method_has_its_files(method):
+    folder = "batch" if method.is_batch else "online"
+    paths = [f"src/thresher/{folder}/{method.name}.py", f"tests/test_{method.name}.py", f"docs/{method.name}.md"]
+    if not method.is_batch:
+        paths.append(f"cpp/include/thresher/learners/{method.name}.hpp")
+    for path in paths:
         assert (ROOT / path).exists(), path
+
+
+def test_every_method_of_the_table_is_public():
+    assert {method.estimator for method in methods.METHODS.values()} <= set(thresher.__all__)
+    for method in methods.METHODS.values():
+        estimator = getattr(thresher, method.estimator)
+        assert estimator._method == method.name
+        assert set(estimator().get_params()) == set(method.parameters)

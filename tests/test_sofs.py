@@ -31,7 +31,7 @@ class TestPrecision:
     def test_the_end_is_reported_and_weights_go_on_learning(self):
         model = self.model_at(2.0**24)
         before = model.members()[1][0]
-        with pytest.warns(RuntimeWarning, match="end of float32"):
+        with pytest.warns(RuntimeWarning, match="limit of float32"):
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
         assert -model._learner.state()[1][1] == 2.0**24
         for _ in range(1_000):  # told once, not once a batch
@@ -41,14 +41,14 @@ class TestPrecision:
 
     def test_an_intercept_does_not_hide_it(self):
         X, y = random_problem(50, 20, 0.5, seed=0)
-        with pytest.warns(RuntimeWarning, match="end of float32"):
+        with pytest.warns(RuntimeWarning, match="limit of float32"):
             SOFS(5, norm=None, fit_intercept=True).fit(X * np.float32(1e-25), y)
         X = sp.csr_matrix((50, 20))
         SOFS(5, gamma=1e300, fit_intercept=True).fit(X, y)  # no feature, nothing to tell; warnings are errors here
 
     def test_a_gamma_that_lets_nothing_grow(self):
         X, y = random_problem(50, 20, 0.5, seed=0)
-        with pytest.warns(RuntimeWarning, match="end of float32"):
+        with pytest.warns(RuntimeWarning, match="limit of float32"):
             SOFS(5, gamma=1e300).fit(X, y)
 
     def test_rows_of_explicit_zeros_are_no_such_case(self):

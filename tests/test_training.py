@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
+from thresher.evaluation import accuracy
+from thresher.io.model_files import load_model, save_model
 from thresher.model import Model
-from thresher.model_files import load_model, save_model
-from thresher.scoring import accuracy
 from thresher.streams import DataError, Stream
 from thresher.training import train_many
 
@@ -109,13 +109,13 @@ class TestIds:
         model = trained(write(tmp_path / "a.svm", [1, -1] * 3, [[(0, 1.0)], [(1, 1.0)]] * 3))
         seen = write(tmp_path / "b.svm", [1], [[(0, 3.0)]])
         more = write(tmp_path / "c.svm", [1], [[(0, 3.0), (10**9, 0.0)]])
-        margins = [next(iter(map(model.predict_batch, open_stream(path).batches())))[1] for path in (seen, more)]
+        margins = [next(iter(map(model.score_batch, open_stream(path).batches())))[0] for path in (seen, more)]
         np.testing.assert_array_equal(*margins)
 
     def test_ids_that_memory_can_not_hold(self, tmp_path):
         path = tmp_path / "a.svm"
         path.write_text("1 1:1\n-1 9223372036854775806:1\n")
-        with pytest.raises(ValueError, match=r"no room for the state of 9223372036854775807 ids"):
+        with pytest.raises(ValueError, match=r"not enough memory for 9223372036854775807 feature ids"):
             trained(path)
 
     def test_the_model_grows_with_the_stream(self, tmp_path):
@@ -179,7 +179,7 @@ class TestRuns:
         assert len(caught) == 1
 
     def test_the_end_of_float32_is_told_once(self):
-        with pytest.warns(RuntimeWarning, match="end of float32") as caught:
+        with pytest.warns(RuntimeWarning, match="limit of float32") as caught:
             train(SOFS(5, gamma=1e300), datasets.make_x2(50, n_features=200, n_informative=9, n_noise=9), passes=3)
         assert len(caught) == 1
 
@@ -387,8 +387,8 @@ class TestTrainMany:
         [
             ([SOFS(5), SOFS(5, shuffle=True)], r"models\[1\] has shuffle=True"),
             ([SOFS(5), SOFS(5, n_passes=2)], r"models\[1\] has n_passes=2"),
-            ([Model("sofs")] * 2, "named twice"),
-            ([SOFS(5), MRMR(5)], "MRMR can't learn from a stream"),
+            ([Model("sofs")] * 2, "same model twice"),
+            ([SOFS(5), MRMR(5)], "MRMR does not support training from a stream"),
         ],
     )
     def test_what_one_read_cannot_give_is_refused(self, models, message):
@@ -433,7 +433,7 @@ class TestWhatATrainedModelExpects:
         X, y = datasets.make_x1(200, n_features=1_000)
         path = write(tmp_path / "wide.svm", [1, -1], [[(400, 1.0)], [(2, 1.0)]])
         for model in (SOFS(0.5), SOFS(0.5).fit(X, y)):
-            with pytest.raises(ValueError, match=r"n_features_to_select=0.5 is a share of the features, but the data"):
+            with pytest.raises(ValueError, match=r"n_features_to_select=0.5 is a share of the features"):
                 train(model, path, classes=[-1, 1])
 
     def test_names_that_no_longer_name_all_columns_are_forgotten(self, tmp_path):
@@ -482,7 +482,7 @@ def test_the_time_includes_all_reading(options):
 def test_ids_beyond_memory_name_the_file(tmp_path):
     path = tmp_path / "huge.svm"
     path.write_text(f"1 {2**62}:1\n-1 2:1\n")
-    with pytest.raises(DataError, match=r"huge.svm: there is no room for the state of"):
+    with pytest.raises(DataError, match=r"huge.svm: not enough memory for"):
         train(SOFS(2), path)
 
 

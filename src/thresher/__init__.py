@@ -8,13 +8,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from thresher.methods import METHODS
+
 if TYPE_CHECKING:
     from thresher import datasets
     from thresher.batch import FGM, L1SVM, MRMR
+    from thresher.evaluation import evaluate
+    from thresher.io import load, save
     from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
-    from thresher.saving import load, save
     from thresher.streams import open_stream
     from thresher.training import train
+
+_HOMES = {
+    "evaluate": "thresher.evaluation",
+    "load": "thresher.io",
+    "open_stream": "thresher.streams",
+    "save": "thresher.io",
+    "train": "thresher.training",
+}
+_ESTIMATORS = {method.estimator: method for method in METHODS.values()}
 
 __all__ = [
     "AROW",
@@ -27,30 +39,17 @@ __all__ = [
     "SOFS",
     "ShadowSOFS",
     "datasets",
+    "evaluate",
     "load",
     "open_stream",
     "save",
     "train",
 ]
 
-_HOMES = {
-    "AROW": "thresher.online",
-    "FGM": "thresher.batch",
-    "L1SVM": "thresher.batch",
-    "MRMR": "thresher.batch",
-    "FOFS": "thresher.online",
-    "OGD": "thresher.online",
-    "PET": "thresher.online",
-    "SOFS": "thresher.online",
-    "ShadowSOFS": "thresher.online",
-    "load": "thresher.saving",
-    "save": "thresher.saving",
-    "open_stream": "thresher.streams",
-    "train": "thresher.training",
-}
-
 
 def __getattr__(name: str) -> Any:
+    if name in _ESTIMATORS:
+        return _ESTIMATORS[name].load_estimator()
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name == "datasets":

@@ -6,10 +6,10 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,16 +17,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from thresher import _core, parameters
-from thresher.labels import Labels, warn
+from thresher import _core, methods
+from thresher.csr import as_batch, checked
+from thresher.labels import Labels
+from thresher.messages import warn
 from thresher.model import Model
-from thresher.rows import as_batch, checked
 
 # What the core reads without a copy. Whether values are finite is checked there too, while they are in cache.
 _DTYPES = [np.float32, np.float64]
@@ -35,18 +33,12 @@ _DTYPES = [np.float32, np.float64]
 class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn classifier and feature selector in one.
 
-    A subclass names its method, whose parameters `thresher.parameters` lists, and provides `selected_`.
+    A subclass names its method, whose parameters `thresher.methods` lists, and provides `selected_`.
     """
 
     _method: ClassVar[str]
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_features_in_: int
     classes_: Any
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "_method" in vars(cls):
-            cls._parameter_constraints = _constraints(cls._method)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -61,12 +53,11 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
         columns = self._columns()
+        if hasattr(X, "columns"):
+            # A data frame: scikit-learn knows whether it should go out as one, each column with its own type.
+            return super().transform(X)
         if len(columns) == 0:
             warn("No features were selected: either the data hold none, or no row had a loss.", UserWarning)
-        if _get_output_config("transform", self)["dense"] != "default" and hasattr(X, "columns"):
-            # A frame goes out as it came in, each column with its own type.
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return _safe_indexing(X, columns, axis=1)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             return X[:, columns]
@@ -136,9 +127,26 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """How rows are scaled: what a value may be depends on it."""
         return "l2"
 
+    def _check_parameters(self) -> None:
+        """Raise ValueError for the first parameter that is not allowed."""
+        methods.find(self._method).complete(self.get_params(deep=False))
+
     def _columns(self) -> NDArray[np.int64]:
         check_is_fitted(self)
         return np.sort(self.selected_)
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_lock_", None)
+        return state
+
+    @property
+    def _lock(self) -> threading.RLock:
+        """Let one thread at a time change the estimator; made when first needed, since `__init__` holds parameters."""
+        lock: threading.RLock = self.__dict__.setdefault(
+            "_lock_", threading.RLock()
+        )  # one step: no other thread's is lost
+        return lock
 
     @contextmanager
     def _unchanged_on_error(self, error: type[BaseException] = Exception) -> Iterator[None]:
@@ -186,30 +194,3 @@ def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) 
 
 def _as_csr(X: Any) -> Any:
     return X if sp.issparse(X) else sp.csr_matrix(X)
-
-
-def _constraints(method: str) -> dict[str, list[Any]]:
-    """Return scikit-learn's form of the method's parameter table."""
-    return {
-        name: [constraint for kind in parameter.allowed for constraint in _constraint(kind, parameter.allowed)]
-        for name, parameter in parameters.table(method).items()
-    }
-
-
-def _constraint(kind: parameters.Allowed, beside: tuple[parameters.Allowed, ...]) -> list[Any]:
-    match kind:
-        case parameters.Whole(low=low, high=high):
-            return [Interval(Integral, low, high, closed="left" if high is None else "both")]
-        case parameters.Between(low=low, high=high):
-            # Beside whole numbers, scikit-learn wants to hear that the reals are meant without them.
-            numbers = RealNotInt if any(isinstance(other, parameters.Whole) for other in beside) else Real
-            return [Interval(numbers, low, high, closed="neither")]
-        case parameters.OneOf(values=(True, False)):
-            return ["boolean"]
-        case parameters.OneOf(values=values):
-            words = {str(value) for value in values if value is not None}
-            return [StrOptions(words), *([None] if None in values else [])] if words else [None]
-        case parameters.Instance(type=type_):
-            return [type_]
-        case parameters.WithMethods(names=names):
-            return [HasMethods(list(names))]

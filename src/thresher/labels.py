@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from thresher.messages import warn
 
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
@@ -110,6 +110,17 @@ class LabelRuns:
         self._n_runs += int(np.count_nonzero(np.diff(codes))) + int(codes[0] != self._last)
         self._last = int(codes[-1])
 
+    def state(self) -> dict[str, Any]:
+        """Return what was seen so far, as values that JSON can hold."""
+        return {"counts": self._counts.tolist(), "n_runs": self._n_runs, "last": self._last}
+
+    @classmethod
+    def resumed(cls, state: dict[str, Any]) -> Self:
+        """Return the object that `state` was taken of."""
+        runs = cls()
+        runs._counts, runs._n_runs, runs._last = np.array(state["counts"]), state["n_runs"], state["last"]
+        return runs
+
     def warn_if_sorted(self, name: str) -> None:
         """Warn if there are far fewer runs of equal labels than the n − Σn_c²/n or so that random order has."""
         n_rows = max(1, int(self._counts.sum()))
@@ -120,14 +131,6 @@ class LabelRuns:
                 "An online learner forgets what it saw long ago: train with shuffle=True (--shuffle).",
                 UserWarning,
             )
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the caller outside this package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("thresher.", "sklearn.")):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 class StrangeLabelError(ValueError):
@@ -167,6 +170,20 @@ class ClassesOfAStream:
             self._seen_as.append(label)
             codes[labels == label] = self._code(len(self._known) - 1)
         return codes
+
+    def state(self) -> dict[str, Any]:
+        """Return what was seen so far, as values that JSON can hold."""
+        return {
+            "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code
+        }  # fmt: skip
+
+    @classmethod
+    def resumed(cls, state: dict[str, Any]) -> Self:
+        """Return the object that `state` was taken of."""
+        classes = cls()
+        classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
+        classes._given, classes._first_code = state["given"], state["first_code"]
+        return classes
 
     @property
     def in_order(self) -> bool:

@@ -1,6 +1,7 @@
 """A model: a method, its parameters, its classes, and what it has learned.
 
-It takes CSR batches and needs numpy alone; estimators and the command line are shells around it.
+It takes CSR matrices and batches and needs numpy alone; estimators and the command line are shells around it. Rows from
+a stream are learned through a `thresher.session.Session`.
 
 Features have *ids*, which is what the learner knows, and *columns*, which is what the user sees: column = id − id_base.
 In a matrix they are the same. Files often count from 1, and their ids are learned as written; `id_base` is then 1.
@@ -8,48 +9,17 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher import _core, parameters
-from thresher.labels import (
-    ClassesOfAStream,
-    Codes,
-    LabelRuns,
-    Labels,
-    class_weights,
-    distinct,
-    encode,
-    row_weights,
-    warn,
-)
+from thresher import _core, methods, parameters
+from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, checked, raise_fault, trusted_batch
+from thresher.labels import Codes, LabelRuns, Labels, distinct, encode, row_weights
+from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
-from thresher.rows import (
-    Csr,
-    NotCanonicalError,
-    as_batch,
-    blocks,
-    canonical,
-    checked,
-    raise_fault,
-    trusted_batch,
-)
-
-_SOFS = (_core.Sofs, _core.ManySofs)
-
-# For two classes, and for more.
-_LEARNERS: dict[str, tuple[type[_core.TwoClassSelector], type[_core.Selector]]] = {
-    "sofs": _SOFS,
-    "shadow_sofs": (_core.ShadowSofs, _core.ManyShadowSofs),
-    "pet": (_core.Pet, _core.ManyPet),
-    "fofs": (_core.Fofs, _core.ManyFofs),
-    "arow": (_core.Arow, _core.ManyArow),
-    "ogd": (_core.Ogd, _core.ManyOgd),
-    # What a batch method has selected is scored as SOFS's members are, each with its weights and a rank.
-    **dict.fromkeys(parameters.BATCH, _SOFS),
-}
 
 
 class NoRoomError(ValueError):
@@ -60,13 +30,14 @@ class Model:
     """A linear classifier on at most B features.
 
     With two classes a feature has one weight; with C of them it has C, and the features are the same for all.
+    Threads may share a model: one learns at a time.
 
     Parameters
     ----------
-    method : {"sofs", "shadow_sofs", "pet", "fofs", "arow", "ogd"}
-        The algorithm; a batch method's model can only be made `of_selection`, or loaded.
+    method : str
+        The name of an online method in `thresher.methods`. The model of a batch method is made by `of_selection`.
     **given
-        Its parameters, as `thresher.parameters` lists them; the rest have their defaults.
+        Its parameters, as `thresher.methods` lists them; the rest have their defaults.
 
     Attributes
     ----------
@@ -83,15 +54,16 @@ class Model:
     """
 
     def __init__(self, method: str, **given: Any) -> None:
-        self.parameters = parameters.complete(method, given)
-        self.method = method
+        self._method = methods.find(method)
+        self.parameters = self._method.complete(given)
         self.classes: Labels | None = None
         self.n_features: int | None = None
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
         self._learner: _core.Selector | None = None
-        self._stream: _OpenStream | None = None
+        self._n_classes = 2  # of the learner, which may know them before `classes` does
+        self._lock = threading.RLock()
 
     @classmethod
     def of_selection(
@@ -123,12 +95,17 @@ class Model:
         counters[0] = n_rows
         intercepts = np.stack([intercept, np.full(len(intercept), -0.0)], axis=-1)
         learner.restore(keys.reshape(-1), _flat(cells), _flat(intercepts), counters)
-        model._learner = learner
+        model._learner, model._n_classes = learner, len(classes)
         return model
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return self._method.name
 
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
-        self._refuse_batch()
+        self._refuse_batch_method()
         codes, classes = encode(y, None)
         n_features = _n_features(X, codes)
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
@@ -140,9 +117,10 @@ class Model:
         except NotCanonicalError:
             learner = self._new_learner(n_features, len(classes))
             self._run_passes(learner, canonical(X), codes, importances)
-        self._learner, self.classes, self.n_features = learner, classes, n_features
-        self.id_base, self.feature_names, self.compact, self._stream = 0, None, False, None
-        self._warn_if_saturated(before=0)
+        with self._lock:
+            self._learner, self._n_classes, self.classes, self.n_features = learner, len(classes), classes, n_features
+            self.id_base, self.feature_names, self.compact = 0, None, False
+            self.warn_if_saturated(before=0)
         if not self.parameters["shuffle"]:
             runs = LabelRuns()
             runs.add(codes)
@@ -153,87 +131,22 @@ class Model:
         self, X: Csr, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn these rows after those learned before. On an error the model stays as it was."""
-        self._refuse_compact()
-        self._refuse_balanced("partial_fit")
-        known = self._agreed_classes(classes)
-        codes, known = encode(y, known)
-        n_features = _n_features(X, codes)
-        self._check_width(X)
-        importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
-        learner = self._learner or self._new_learner(n_features, len(known))
-        _, batch = checked(X, self.norm, self.id_base)
-        before = learner.counters["n_saturated"]
-        # From here on only Ctrl-C can stop us, and the rows learned by then count.
-        self._learner, self.classes, self.n_features = learner, known, n_features
-        for begin, end in blocks(X.shape[0], len(X.data)):
-            learner.learn(batch, codes, importances, None, begin, end, check=False)
-        self._warn_if_saturated(before)
+        with self._lock:
+            self.check_can_learn("partial_fit")
+            known = self.agreed_classes(classes)
+            codes, known = encode(y, known)
+            n_features = _n_features(X, codes)
+            self._check_width(X)
+            importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
+            learner = self._learner or self._new_learner(n_features, len(known))
+            _, batch = checked(X, self.norm, self.id_base)
+            before = learner.counters["n_saturated"]
+            # From here on only Ctrl-C can stop us, and the rows learned by then count.
+            self._learner, self._n_classes, self.classes, self.n_features = learner, len(known), known, n_features
+            for begin, end in blocks(X.shape[0], len(X.data)):
+                learner.learn(batch, codes, importances, None, begin, end, check=False)
+            self.warn_if_saturated(before)
         return self
-
-    def begin_stream(self, classes: ArrayLike | None = None) -> None:
-        """Get ready for rows from a stream: of any width, with classes that turn up unless they are given or known."""
-        self._refuse_compact()
-        self._refuse_balanced("a stream")
-        parameters.budget(self.parameters, None)  # a share of columns that may become more is refused
-        known = None if classes is None and self.classes is None else self._agreed_classes(classes)
-        if known is not None:
-            encode(known, known)  # two of them, at the least
-        if self._learner is None:
-            self._learner = self._new_learner(None, 2 if known is None else len(known))
-        n_saturated = self._learner.counters["n_saturated"]
-        self._stream = _OpenStream(ClassesOfAStream(known), known, self._largest_id(), n_saturated)
-
-    def learn_batch(self, batch: Any) -> Codes:
-        """Learn a batch of a stream, between `begin_stream` and `end_stream`; its reader has checked its rows.
-
-        Returns the codes of its labels, provisional until the stream ends.
-        """
-        stream, learner = self._stream, self._learner
-        assert stream is not None
-        assert learner is not None
-        codes = stream.classes.encode(batch.labels)
-        importances = batch.importances
-        weights = self.parameters["class_weight"]
-        if weights is not None:
-            if stream.given is None:
-                raise ValueError("class_weight needs the classes up front in a stream: name them with classes=.")
-            each = class_weights(weights, codes, stream.given)[codes]
-            importances = each if importances is None else importances * each
-        if batch.largest_id > stream.largest_id:
-            self._make_room(learner, batch.largest_id + 1)
-            stream.largest_id = batch.largest_id
-        stream.zero_seen |= batch.zero_seen
-        rows = trusted_batch(batch)
-        for begin, end in blocks(batch.n_rows, len(batch.data)):
-            fault = learner.learn(rows, codes, importances, None, begin, end, check=self.parameters["norm"] is None)
-            if fault is not None:
-                raise ValueError(f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None.")
-        return codes
-
-    def end_stream(self, id_base: int | None = None) -> None:
-        """Settle what only the end of a stream can tell: classes, columns, and whether ids count from 0 or 1."""
-        stream, learner = self._stream, self._learner
-        assert stream is not None
-        assert learner is not None
-        self._stream = None
-        if self.classes is None:
-            self.classes = stream.classes.classes()
-            if not stream.classes.in_order:
-                assert isinstance(learner, _LEARNERS[self.method][0])
-                learner.swap_classes()
-            self.id_base = id_base if id_base is not None else 0 if stream.zero_seen else 1
-        self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
-        if isinstance(self.feature_names, list) and len(self.feature_names) != self.n_features:
-            self.feature_names = None  # they no longer name all columns
-        self._warn_if_saturated(stream.n_saturated_before)
-
-    def abandon_stream(self) -> None:
-        """Leave a stream that broke off. A model that was new is so again; another keeps what it has learned."""
-        stream, self._stream = self._stream, None
-        if self.classes is None:
-            self._learner = None
-        elif stream is not None:
-            self.n_features = max(stream.largest_id + 1 - self.id_base, 0)
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins, of which one above 0 means the second class; with more than two, the score of each."""
@@ -241,23 +154,36 @@ class Model:
 
     def predict(self, X: Csr) -> Labels:
         """Labels."""
-        return self._labels_of(self.decision_function(X))
-
-    def predict_batch(self, batch: Any) -> tuple[Labels, NDArray[np.float64]]:
-        """Labels and margins of a batch of a stream; ids that were never learned are ignored."""
-        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_variance=False)[0])
-        return self._labels_of(margins), margins
+        return self.labels_of(self.decision_function(X))
 
     def predict_proba(self, X: Csr) -> NDArray[np.float64]:
         """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ).
 
         With more than two, that of a class is in proportion to the probability that it beats its strongest rival.
         """
-        margins, variances = self._score(X, with_variance=True)
-        return of_two(margins, variances) if self.n_vectors == 1 else of_many(margins, variances)
+        return self._probabilities(*self._score(X, with_variance=True))
+
+    def score_batch(
+        self, batch: Any, *, with_probabilities: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Margins of a batch of a stream, and its probabilities if wanted; ids that were never learned are ignored."""
+        scores = self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_probabilities)
+        margins, variances = (self._shaped(each) for each in scores)
+        return margins, self._probabilities(margins, variances) if with_probabilities else None
+
+    def labels_of(self, margins: NDArray[np.float64]) -> Labels:
+        """Return the labels that margins stand for."""
+        assert self.classes is not None
+        places: NDArray[np.intp] = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.asarray(self.classes[places])
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the method knows how sure it is."""
+        return self._method.is_second_order
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Columns of the selected features, best first, and the weights of each: one, or one a class."""
+        """Columns of the selected features, best first, and the weights of each: one, or one per class."""
         ids, weights = self._trained().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
 
@@ -268,7 +194,7 @@ class Model:
 
     @property
     def intercept(self) -> NDArray[np.float32]:
-        """The intercept, or one a class; 0 without `fit_intercept`."""
+        """The intercept, or one per class; 0 without `fit_intercept`."""
         return self._trained().intercept
 
     @property
@@ -286,81 +212,140 @@ class Model:
         return self.feature_names[column] if self.feature_names else str(column + self.id_base)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state["_learner"] = None if self._learner is None else self._learner.state()
+        with self._lock:
+            state = self.__dict__.copy()
+            state["_learner"] = None if self._learner is None else self._learner.state()
+        del state["_lock"]
+        state["_method"] = self.method
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._lock = threading.RLock()
+        self._method = methods.find(state["_method"])
         self._learner = None
         if state["_learner"] is not None:
-            self.restore(state["_learner"])
+            self.restore(state["_learner"], self._n_classes)
 
     def adopt_parameters(self, given: dict[str, Any]) -> None:
         """Go on learning with other parameters; the budget alone can't be changed."""
-        new = parameters.complete(self.method, given)
+        new = self._method.complete(given)
         if new == self.parameters:
             return
         before, after = self.parameters.get("n_features_to_select"), new.get("n_features_to_select")
         if before != after:
             raise ValueError(f"n_features_to_select can't be changed from {before} to {after} while learning: use fit.")
-        self.parameters = new
-        if self._learner is not None:
-            self.restore(self._learner.state())
+        with self._lock:
+            self.parameters = new
+            if self._learner is not None:
+                self.restore(self._learner.state(), self._n_classes)
 
     def state(self) -> _core.State:
         """All that learning depends on: keys (an id, or id · classes + class), cells, intercept, numbers."""
         return self._trained().state()
 
-    def restore(self, state: _core.State) -> None:
-        """Take up a state that was saved."""
-        learner = self._new_learner(self.n_features, 2 if self.classes is None else len(self.classes))
+    def restore(self, state: _core.State, n_classes: int | None = None) -> None:
+        """Go on from a saved state; of how many classes it is, is known unless it was taken within a first stream."""
+        if n_classes is None:
+            n_classes = 2 if self.classes is None else len(self.classes)
+        learner = self._new_learner(self.n_features, n_classes)
         learner.restore(*state)
-        self._learner = learner
+        self._learner, self._n_classes = learner, n_classes
 
     @property
     def norm(self) -> str:
         """How rows are scaled, as the core calls it: "l2" or "none"."""
         return self.parameters["norm"] or "none"
 
-    def _trained(self) -> _core.Selector:
+    # What a session needs while a stream is learned.
+
+    def check_can_learn(self, source: str) -> None:
+        """Raise ValueError if the model can't learn from `source`, "partial_fit" or "a stream"."""
+        self._refuse_batch_method()
+        if self.compact:
+            raise ValueError(
+                "the model was saved compact, with its selected features only, and can't continue learning: "
+                "save it in full (save, or train --full)."
+            )
+        if self.parameters["class_weight"] == "balanced":
+            raise ValueError(
+                f"class_weight='balanced' needs all labels at once and can't be used with {source}: "
+                "give a dict {label: weight}, or use fit."
+            )
+
+    def agreed_classes(self, given: ArrayLike | None) -> Labels:
+        """Return the model's classes, or those given to a model that has none yet."""
+        if given is None:
+            if self.classes is None:
+                raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
+            return self.classes
+        classes = distinct("classes", np.asarray(given))
+        if self.classes is None:
+            if len(classes) < 2:
+                raise ValueError(f"classes must have at least two entries. Got {given!r} instead.")
+            return classes
+        if not np.array_equal(classes, self.classes):
+            raise ValueError(
+                f"classes={classes.tolist()} differ from the classes that the model was trained on, "
+                f"{self.classes.tolist()}."
+            )
+        return self.classes
+
+    def learner_for(self, n_classes: int) -> _core.Selector:
+        """Return the learner, a new one if nothing was learned yet."""
         if self._learner is None:
-            raise ValueError("This model has learned nothing yet: call fit or partial_fit first.")
+            self._learner, self._n_classes = self._new_learner(None, n_classes), n_classes
         return self._learner
 
-    def _labels_of(self, margins: NDArray[np.float64]) -> Labels:
-        assert self.classes is not None
-        places: NDArray[np.intp] = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        return np.asarray(self.classes[places])
+    def forget(self) -> None:
+        """Become new again, after a first stream that broke off."""
+        self._learner = None
+
+    def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
+        """Fix what the first stream has shown; `swapped` tells that its provisional codes were the other way round."""
+        if swapped:
+            learner = self._trained()
+            assert isinstance(learner, _core_class(self._method, 2))
+            learner.swap_classes()
+        self.classes, self.id_base = classes, id_base
+
+    def widen(self, largest_id: int) -> None:
+        """Count the columns up to an id."""
+        self.n_features = max(largest_id + 1 - self.id_base, 0)
+        if isinstance(self.feature_names, list) and len(self.feature_names) != self.n_features:
+            self.feature_names = None  # they no longer name all columns
+
+    def warn_if_saturated(self, before: int) -> None:
+        """Warn once that float32 lets no precision grow; `before` is how often it was so earlier."""
+        if before == 0 and self.counters["n_saturated"] > 0:
+            warn(
+                "The precision of every feature of a row has reached the limit of float32 and no longer grows there: "
+                "weights continue to learn, but more such rows can't change which features are selected.",
+                RuntimeWarning,
+            )
+
+    def _trained(self) -> _core.Selector:
+        if self._learner is None:
+            raise ValueError("the model is not trained yet: call fit or partial_fit first.")
+        return self._learner
 
     def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
+    def _probabilities(self, margins: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        return of_two(margins, variances) if self.n_vectors == 1 else of_many(margins, variances)
+
     def _new_learner(self, n_features: int | None, n_classes: int) -> _core.Selector:
-        for_two, for_many = _LEARNERS[self.method]
-        learner = (for_two if n_classes == 2 else for_many)(
+        learner: _core.Selector = _core_class(self._method, n_classes)(
             n_classes=n_classes,
             budget=parameters.budget(self.parameters, n_features),
             norm=self.norm,
             fit_intercept=self.parameters["fit_intercept"],
-            parameters=parameters.of_learner(self.method, self.parameters),
+            parameters=_kernel_parameters(self._method, self.parameters),
         )
         if n_features is not None:
-            self._make_room(learner, n_features + self.id_base)
+            reserve(learner, n_features + self.id_base)
         return learner
-
-    @staticmethod
-    def _make_room(learner: _core.Selector, n_ids: int) -> None:
-        try:
-            learner.reserve(n_ids)
-        except MemoryError:
-            raise NoRoomError(
-                f"there is no room for the state of {n_ids} ids, 4 or 8 bytes each (and each class, of more than two): "
-                "hash the ids into fewer."
-            ) from None
-
-    def _largest_id(self) -> int:
-        return -1 if self.n_features is None else self.n_features + self.id_base - 1
 
     def _run_passes(
         self, learner: _core.Selector, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
@@ -386,61 +371,32 @@ class Model:
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {self.n_features}.")
 
-    def _agreed_classes(self, given: ArrayLike | None) -> Labels:
-        if given is None:
-            if self.classes is None:
-                raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
-            return self.classes
-        classes = distinct("classes", np.asarray(given))
-        if self.classes is None:
-            if len(classes) < 2:
-                raise ValueError(f"classes must name two classes or more. Got {given!r} instead.")
-            return classes
-        if not np.array_equal(classes, self.classes):
-            raise ValueError(
-                f"classes={classes.tolist()} is not what the model has learned so far, {self.classes.tolist()}."
-            )
-        return self.classes
-
-    def _refuse_balanced(self, place: str) -> None:
-        if self.parameters["class_weight"] == "balanced":
-            raise ValueError(
-                f"class_weight='balanced' needs all labels at once and can't be used with {place}: "
-                "give a dict {label: weight}, or use fit."
-            )
-
-    def _refuse_batch(self) -> None:
-        if self.method in parameters.BATCH:
-            raise ValueError(f"{self.method} needs all rows at once, so its model can't learn: train it anew.")
-
-    def _refuse_compact(self) -> None:
-        self._refuse_batch()
-        if self.compact:
-            raise ValueError(
-                "this model was saved compact, with its members only, and can't go on learning: "
-                "save it in full (save, or train --full) to do that."
-            )
-
-    def _warn_if_saturated(self, before: int) -> None:
-        if before == 0 and self.counters["n_saturated"] > 0:
-            warn(
-                "The precision of every feature of a row has reached the end of float32 and no longer grows there: "
-                "weights go on learning, but more such rows can't change which features are selected.",
-                RuntimeWarning,
-            )
+    def _refuse_batch_method(self) -> None:
+        if self._method.is_batch:
+            raise ValueError(f"{self.method} does not support incremental training; retrain with fit.")
 
 
-class _OpenStream:
-    """What is known of a stream that is being learned."""
+def reserve(learner: _core.Selector, n_ids: int) -> None:
+    """Make room for ids below `n_ids`."""
+    try:
+        learner.reserve(n_ids)
+    except MemoryError:
+        raise NoRoomError(
+            f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
+            "two): hash the ids into fewer."
+        ) from None
 
-    def __init__(
-        self, classes: ClassesOfAStream, given: Labels | None, largest_id: int, n_saturated_before: int
-    ) -> None:
-        self.classes = classes
-        self.given = given
-        self.largest_id = largest_id
-        self.n_saturated_before = n_saturated_before
-        self.zero_seen = False
+
+def _core_class(method: methods.Method, n_classes: int) -> Any:
+    # What a batch method has selected is scored as SOFS's members are, each with its weights and a rank.
+    kernels = method.kernels or methods.METHODS["sofs"].kernels
+    assert kernels is not None
+    return getattr(_core, kernels[n_classes > 2])
+
+
+def _kernel_parameters(method: methods.Method, values: dict[str, Any]) -> dict[str, Any]:
+    sofs = methods.METHODS["sofs"]
+    return sofs.of_kernel(sofs.complete({})) if method.is_batch else method.of_kernel(values)
 
 
 def _flat(numbers: NDArray[Any]) -> NDArray[np.float32]:

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher import _core, parameters
 from thresher.batch.memory import demand
+from thresher.csr import checked
 from thresher.estimator import FeatureSelector, as_coef
 from thresher.labels import Labels, encode
 from thresher.model import Model
-from thresher.rows import checked
 
 Columns = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -78,8 +78,8 @@ class BatchSelector(FeatureSelector):
         -------
         self
         """
-        self._validate_params()
-        with self._unchanged_on_error(BaseException):  # on Ctrl-C too: half a batch method is none
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
             codes, classes = encode(labels, None)
             budget = parameters.budget(self.get_params(deep=False), rows.shape[1])

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from thresher.batch.base import BatchSelector, Floats, Problem, Selection, by_size, signs
 from thresher.batch.interruptible import interruptible
-from thresher.labels import warn
+from thresher.messages import warn
 from thresher.progress import Steps, steps_bar
 
 _GROWTH = 4.0  # of C, until there are too many features

@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher import methods
 from thresher.batch.base import BatchSelector
 from thresher.batch.memory import demand
 from thresher.labels import ClassesOfAStream, Labels, StrangeLabelError, distinct, encode, together
 from thresher.model import Model
-from thresher.runs import History
-from thresher.saving import ESTIMATORS
 from thresher.streams import Batch, DataError, Stream
+from thresher.training import History
 
 # What a value takes while rows are put together: an id and a value as they were read, and once more in the matrix.
 _BYTES_PER_VALUE = 24
@@ -26,7 +26,7 @@ def fit(
     method: str, given: dict[str, Any], stream: Stream, batches: Iterator[Batch], classes: list[Any] | None, many: bool
 ) -> tuple[Model, History]:
     """Fit on a stream's batches; two classes are expected, or those given, or many."""
-    estimator: Any = ESTIMATORS[method](**given)
+    estimator: Any = methods.find(method).load_estimator()(**given)
     started = time.perf_counter()
     history = History()
     known = None if classes is None else distinct("classes", np.array(classes))

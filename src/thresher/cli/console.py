@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from thresher.model import Model
 from thresher.progress import progress_bar
-from thresher.scoring import batches_for
 from thresher.streams import Batch, Stream
+from thresher.streams.alignment import batches_for
 
 
 def say(line: str) -> None:

@@ -10,20 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from thresher import parameters
+from thresher import methods
 from thresher.cli.console import say, skipped_lines, told_together, watched
+from thresher.evaluation import accuracy
+from thresher.io.model_files import load_model, save_model
 from thresher.labels import shown
 from thresher.model import Model
-from thresher.model_files import load_model, save_model
-from thresher.runs import History
-from thresher.scoring import accuracy
 from thresher.streams import Stream
-from thresher.training import train
+from thresher.training import History, train
 
-ONLINE = {"shadow": "shadow_sofs", "sofs": "sofs", "pet": "pet", "fofs": "fofs", "arow": "arow", "ogd": "ogd"}
-BATCH = {"mrmr": "mrmr", "l1svm": "l1svm", "fgm": "fgm"}
-METHODS = ONLINE | BATCH
-_ALIASES = {"shadow_sofs": "shadow"}  # as `show` names it
+BATCH = {method.cli: method.name for method in methods.BATCH}
+METHODS = {method.cli: method.name for method in methods.METHODS.values()}
 
 # Learns a stream, of given classes or of many.
 Learn = Callable[[Stream, list[Any] | None, bool], tuple[Model, History]]
@@ -45,9 +42,7 @@ def run(
     as_json: bool,
 ) -> None:
     """Train, report, write the model. Of a method's own parameters those that are None have their defaults."""
-    method = _ALIASES.get(method, method)
-    if method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    method = methods.find_for_cli(method).cli
     if multiclass and (classes is not None or start_from):
         known_by = "--from" if start_from else "--classes"
         raise ValueError(f"--multiclass can't be used with {known_by}: the classes are known.")
@@ -93,9 +88,9 @@ def _batch(method: str, own: dict[str, Any], shared: dict[str, Any], full: bool)
     for option, is_used in (("--passes", shared["n_passes"] != 1), ("--shuffle", shared["shuffle"]), ("--full", full)):
         if is_used:
             raise ValueError(f"{option} can't be used with --method {method}: it sees all rows at once.")
-    known = parameters.table(METHODS[method])
+    known = methods.find(METHODS[method]).parameters
     usable = {name: value for name, value in shared.items() if name in known}
-    given = parameters.complete(METHODS[method], {**_applicable(method, own), **usable, "progress": True})
+    given = methods.find(METHODS[method]).complete({**_applicable(method, own), **usable, "progress": True})
 
     def learn(stream: Stream, classes: list[Any] | None, multiclass: bool) -> tuple[Model, History]:
         from thresher.cli import batch_training  # scikit-learn takes a second to import
@@ -118,7 +113,7 @@ def _check_place(output: str) -> None:
 
 
 def _applicable(method: str, given: dict[str, Any]) -> dict[str, Any]:
-    known = parameters.table(METHODS[method])
+    known = methods.find(METHODS[method]).parameters
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in chosen:
         if name not in known:
@@ -156,7 +151,7 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
     assert model.classes is not None
     return {
         "rows": history.rows[-1],
-        "passes": 1 if model.method in parameters.BATCH else model.parameters["n_passes"],
+        "passes": 1 if methods.find(model.method).is_batch else model.parameters["n_passes"],
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
         # A batch method makes no mistakes on its way.

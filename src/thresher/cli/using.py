@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thresher import _core, parameters
+from thresher import _core, methods
 from thresher.cli.console import say, told_together, watched
-from thresher.files import written_whole
+from thresher.csr import trusted_batch
+from thresher.evaluation import accuracy as accuracy_on
+from thresher.io.atomic import written_whole
+from thresher.io.model_files import load_model
 from thresher.labels import shown
 from thresher.model import Model
-from thresher.model_files import load_model
-from thresher.rows import trusted_batch
-from thresher.scoring import accuracy as accuracy_on
 from thresher.streams import Batch, Stream
 from thresher.streams.writing import write_stream
 
@@ -34,7 +34,8 @@ def predict(model_file: str, stream: Stream, output: str, *, margins: bool, accu
         return
     with _writable(output) as file:
         for batch in watched(stream, "predicting", model):
-            labels, scores = model.predict_batch(batch)
+            scores, _ = model.score_batch(batch)
+            labels = model.labels_of(scores)
             lines = [shown(label) for label in labels.tolist()]
             if margins:
                 each = scores.reshape(len(lines), -1).tolist()
@@ -67,7 +68,7 @@ def show(model_file: str, n_features: int, as_json: bool) -> None:
         "rows_seen": counters["n_samples"],
         **(
             {}
-            if model.method in parameters.BATCH
+            if methods.find(model.method).is_batch
             else {"rows_with_a_loss": counters["n_updates"], "mistakes_while_learning": counters["n_mistakes"]}
         ),
         "can_go_on_learning": not model.compact,

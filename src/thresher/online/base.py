@@ -55,8 +55,8 @@ class OnlineSelector(FeatureSelector):
         -------
         self
         """
-        self._validate_params()
-        with self._unchanged_on_error():
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error():
             rows, labels = self._validated(X, y, reset=True)
             self._model = self._new_model().fit(rows, labels, sample_weight)
             self._model.feature_names = self._names_in()
@@ -83,9 +83,9 @@ class OnlineSelector(FeatureSelector):
         -------
         self
         """
-        self._validate_params()
-        first = not self.__sklearn_is_fitted__()
-        with self._unchanged_on_error():
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error():
+            first = not self.__sklearn_is_fitted__()
             rows, labels = self._validated(X, y, reset=first)
             model = self._new_model() if first else self._model
             before = model.parameters
@@ -122,18 +122,18 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def coef_(self) -> Any:
-        """Weights as a CSR matrix of one row, or of one a class if there are more than two."""
+        """Weights as a CSR matrix of one row, or of one per class if there are more than two."""
         columns, weights = self._fitted_model().members()
         return as_coef(columns, weights.T, self.n_features_in_)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept, an array of one, or of one a class; 0 without `fit_intercept`."""
+        """The intercept, an array of one, or of one per class; 0 without `fit_intercept`."""
         return self._fitted_model().intercept.astype(np.float64)
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows learned or found to need no learning; in each pass anew, without those of weight 0."""
+        """Rows learned or found to need no learning; counted again in each pass, without those of weight 0."""
         return int(self._fitted_model().counters["n_samples"])
 
     @property
@@ -153,7 +153,7 @@ class OnlineSelector(FeatureSelector):
 
     def _lend_model(self) -> Model:
         """Lend the model to `train`: a new one, or the one that goes on learning."""
-        self._validate_params()
+        self._check_parameters()
         if not self.__sklearn_is_fitted__():
             return self._new_model()
         self._model.adopt_parameters(self.get_params(deep=False))

@@ -26,7 +26,7 @@ from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.files import written_whole
+from thresher.io.atomic import written_whole
 from thresher.labels import shown
 from thresher.streams.pipeline import in_order
 from thresher.streams.sources import HeldFile, Source

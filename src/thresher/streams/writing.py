@@ -11,9 +11,9 @@ from typing import IO, Any
 import numpy as np
 
 from thresher import _core
-from thresher.files import written_whole
+from thresher.csr import trusted_batch
+from thresher.io.atomic import written_whole
 from thresher.labels import shown
-from thresher.rows import trusted_batch
 from thresher.streams import cache
 from thresher.streams.stream import Batch, DataError
 

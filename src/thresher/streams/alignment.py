@@ -1,24 +1,14 @@
-"""How well a model does on a stream."""
+"""Reading a stream for a model that was trained before: its ids, its names, its labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from thresher.labels import Labels, as_words, shown, warn
+from thresher.messages import warn
 from thresher.model import Model
-from thresher.streams import Batch, DataError, Stream
-
-
-def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = None) -> float:
-    """Return the share of rows whose label the model predicts; `batches` may be the stream's, watched on their way."""
-    n_rows = right = 0
-    for batch in batches_for(model, stream) if batches is None else batches:
-        right += n_right(model, batch)
-        n_rows += batch.n_rows
-    return share_right(model, right, n_rows, stream)
+from thresher.streams.stream import Batch, DataError, Stream
 
 
 def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
@@ -49,22 +39,6 @@ def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
         )
 
 
-def n_right(model: Model, batch: Batch) -> int:
-    """Return how many rows of a batch have the label that the model predicts."""
-    predicted, _ = model.predict_batch(batch)
-    return int(np.count_nonzero(_same(predicted, batch.labels)))
-
-
-def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
-    """Return the share of a stream's rows that were right; warns if that is none of them."""
-    if n_rows == 0:
-        raise DataError(f"{stream.name}: there are no rows.")
-    if right == 0 and model.classes is not None:
-        known = ", ".join(shown(label) for label in model.classes[:5].tolist())
-        warn(f"{stream.name}: not one row was right. Are the model's classes, {known}, those there?", UserWarning)
-    return right / n_rows
-
-
 def check_names(model: Model, stream: Stream) -> None:
     """See that columns with names are those that the model has learned, in their order."""
     names, known = stream.feature_names, model.feature_names
@@ -76,9 +50,3 @@ def check_names(model: Model, stream: Stream) -> None:
         if found != name:
             place = "there is no such column" if found is None else f"it is {found!r} there"
             raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
-
-
-def _same(predicted: Labels, labels: Labels) -> Any:
-    if (predicted.dtype.kind == "U") == (labels.dtype.kind == "U"):
-        return predicted == labels
-    return as_words(predicted) == as_words(labels)

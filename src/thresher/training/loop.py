@@ -1,4 +1,4 @@
-"""Training from a stream: passes, progress, validation, and what happened along the way."""
+"""`train`: from a stream to a model, with passes, progress, validation and a history."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from thresher import parameters
 from thresher.labels import Labels, together
 from thresher.model import Model
 from thresher.progress import progress_bar
-from thresher.runs import History, Run, Team
 from thresher.streams import DataError, Stream, open_stream
 from thresher.streams.shuffling import shuffled
+from thresher.training.history import History
+from thresher.training.run import Run, SharedReading
 
 
 class Streamable(Protocol):
@@ -76,8 +77,8 @@ def train(
     >>> history.rows[-1], len(model.selected_)
     (2000, 200)
     """
-    with _lent([model]) as models:
-        return _run(
+    with lent([model]) as models:
+        return run(
             models,
             stream,
             passes,
@@ -90,64 +91,14 @@ def train(
         )[0]
 
 
-def train_many(
-    models: Sequence[Model | Streamable],
-    stream: Stream | str | os.PathLike[str],
-    passes: int | None = None,
-    validate: Stream | str | os.PathLike[str] | None = None,
-    *,
-    classes: ArrayLike | None = None,
-    multiclass: bool = False,
-    n_threads: int | None = None,
-) -> list[History]:
-    """Train several models on one read of a stream; each becomes what `train` alone would have made of it, to the bit.
-
-    The models are spread over the cores: a batch is learned by all of them before the next one is taken, so it is read
-    and parsed once and stays in the cache.
-
-    Parameters
-    ----------
-    models : sequence of estimators or Models
-        All new, or all trained before on data that count their ids alike. None may ask for a shuffle of its own.
-    stream : Stream or path
-        What to learn from, in its order.
-    passes : int, optional
-        How often to read it; by default the models' `n_passes`, which must then be the same.
-    validate : Stream or path, optional
-        Data to measure each model's accuracy on at the end of each pass.
-    classes, multiclass
-        As in `train`.
-    n_threads : int, optional
-        How many models learn at the same time; by default one a core.
-
-    Returns
-    -------
-    list of History
-        One a model, in their order. Their `seconds` are those of the whole run.
-
-    Examples
-    --------
-    >>> from thresher import SOFS, datasets
-    >>> from thresher.training import train_many
-    >>> models = [SOFS(200, gamma=gamma) for gamma in (0.1, 1.0, 10.0)]
-    >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
-    >>> best = min(models, key=lambda model: model.n_mistakes_)
-    """
-    with _lent(models) as lent:
-        _check_team(lent, passes)
-        return _run(
-            lent, stream, passes, validate, shuffle=False, classes=classes, multiclass=multiclass, n_threads=n_threads
-        )
-
-
 @contextmanager
-def _lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
+def lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
     """Borrow the models of estimators, which take them back, trained, when the block ends."""
-    lent = [model if isinstance(model, Model) else _lend(model) for model in models]
+    borrowed = [model if isinstance(model, Model) else _lend(model) for model in models]
     try:
-        yield lent
+        yield borrowed
     finally:
-        for lender, model in zip(models, lent, strict=True):
+        for lender, model in zip(models, borrowed, strict=True):
             if not isinstance(lender, Model) and model.classes is not None:
                 lender._take_back(model)
 
@@ -155,28 +106,11 @@ def _lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
 def _lend(estimator: Streamable) -> Model:
     if not hasattr(estimator, "_lend_model"):
         name = type(estimator).__name__
-        raise TypeError(f"{name} can't learn from a stream: it needs all rows at once. Use its fit.")
+        raise TypeError(f"{name} does not support training from a stream; use its fit.")
     return estimator._lend_model()
 
 
-def _check_team(models: Sequence[Model], passes: int | None) -> None:
-    """See that models can share one read."""
-    if len({id(model) for model in models}) < len(models):
-        raise ValueError("a model can be trained only once at a time, but it is named twice.")
-    for place, model in enumerate(models):
-        first = models[0]
-        if model.parameters["shuffle"]:
-            raise ValueError(f"models[{place}] has shuffle=True, but all models share one read: shuffle the stream.")
-        if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
-            raise ValueError(
-                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
-                f"{first.parameters['n_passes']}, but all models share one read: give passes=."
-            )
-        if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
-            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them apart.")
-
-
-def _run(
+def run(
     models: Sequence[Model],
     data: Any,
     passes: int | None,
@@ -189,7 +123,7 @@ def _run(
     callback: Callable[[History], None] | None = None,
     n_threads: int | None = None,
 ) -> list[History]:
-    """Train models on one read; what is asked of the first stands for all, since they agree on it."""
+    """Train models in one reading; the first one's parameters stand for all, since they agree on them."""
     if not models:
         return []
     started = time.perf_counter()
@@ -205,29 +139,28 @@ def _run(
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
-    team = Team([Run(each, stream, callback, started) for each in models], n_threads)
-    with progress_bar("training", stream, n_passes, progress) as bar, team:
+    reading = SharedReading([Run(each, stream, callback, started) for each in models], n_threads)
+    with progress_bar("training", stream, n_passes, progress) as bar, reading:
         for _ in range(n_passes):
-            for each in models:
-                each.begin_stream(classes)
+            reading.begin_pass(classes)
             try:
-                team.one_pass(bar)
+                reading.one_pass(bar)
             except KeyboardInterrupt:
-                team.interrupt()
+                reading.interrupt()
             except BaseException:
-                team.abandon()
+                reading.abandon()
                 raise
-            team.end_pass()
-            if held_out is not None and not team.interrupted:
-                team.validate(held_out)
-            team.tell()
-            if team.interrupted:
+            reading.end_pass()
+            if held_out is not None and not reading.interrupted:
+                reading.validate(held_out)
+            reading.call_back()
+            if reading.interrupted:
                 break
-    for run in team.runs:
-        if stream.feature_names is not None and not run.goes_on:
-            run.model.feature_names = stream.feature_names
-    team.runs[0].runs.warn_if_sorted(stream.name)
-    return [run.history for run in team.runs]
+    for each in reading.runs:
+        if stream.feature_names is not None and not each.is_continued:
+            each.model.feature_names = stream.feature_names
+    reading.runs[0].session.label_runs.warn_if_sorted(stream.name)
+    return [each.history for each in reading.runs]
 
 
 def _find_classes(stream: Stream, progress: bool) -> Labels | None:

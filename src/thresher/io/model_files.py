@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.files import written_whole
+from thresher.io.atomic import written_whole
 from thresher.model import Model
 
 FORMAT_VERSION = 1

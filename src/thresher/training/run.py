@@ -1,58 +1,30 @@
-"""Training runs: models that learn from one read of a stream, and what happened along the way."""
+"""Training runs: models that learn from one reading of a stream, each with its history."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from thresher.labels import LabelRuns, StrangeLabelError
+from numpy.typing import ArrayLike
+
+from thresher.evaluation import n_right, share_right
+from thresher.labels import StrangeLabelError
 from thresher.model import Model, NoRoomError
 from thresher.progress import Bar
-from thresher.scoring import batches_for, check_names, n_right, share_right
+from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
+from thresher.streams.alignment import batches_for, check_names
 from thresher.streams.pipeline import default_threads
+from thresher.training.history import History
 
 _Answer = TypeVar("_Answer")
 
 
-@dataclass
-class History:
-    """What happened in training; a list has one entry for each point in time.
-
-    Attributes
-    ----------
-    rows, seconds : list
-        Rows learned so far, all passes together, and the time since training began.
-    error, loss : list of float
-        Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
-        second-order methods, the hinge or perceptron loss of the others.
-    validation : list of float or None
-        Accuracy on the validation data; only at the end of a pass, and only where such data were given.
-    skipped : list of str
-        Lines that were passed over, and why; the first hundred.
-    n_skipped, n_bytes : int
-        How many lines were passed over, and how many bytes were read.
-    interrupted : bool
-        Whether Ctrl-C ended it early.
-    """
-
-    rows: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    error: list[float] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
-    validation: list[float | None] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    n_skipped: int = 0
-    n_bytes: int = 0
-    interrupted: bool = False
-
-
 class Run:
-    """A training run: hands batches to the model and keeps the history."""
+    """A training run of one model: hands batches to its session and keeps the history."""
 
     def __init__(
         self, model: Model, stream: Stream, callback: Callable[[History], None] | None, started: float
@@ -62,22 +34,34 @@ class Run:
         self.callback = callback
         self.history = History()
         self.started = started
-        self.before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
-        self.next_note = 1_000
-        self.goes_on = model.classes is not None
-        self.runs = LabelRuns()
+        self.is_continued = model.classes is not None
+        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
+        self._next_note = 1_000
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """The pass under way."""
+        assert self._session is not None
+        return self._session
+
+    def begin_pass(self, classes: ArrayLike | None) -> None:
+        """Open a session for the next pass; whether labels come in runs is watched over all passes."""
+        runs = None if self._session is None else self._session.label_runs
+        self._session = Session(self.model, classes)
+        if runs is not None:
+            self._session.label_runs = runs
 
     def learn(self, batch: Batch) -> None:
-        """Learn a batch; what is wrong with it is told with its file and line."""
+        """Learn a batch; an error names its file and line."""
         self.history.n_skipped += len(batch.skipped)
         self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
         try:
-            codes = self.model.learn_batch(batch)
+            self.session.learn(batch)
         except StrangeLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
         except NoRoomError as error:
             raise DataError(f"{batch.file}: {error}") from None
-        self.runs.add(codes)
         self.history.n_bytes += batch.n_bytes
 
     def n_right(self, batch: Batch) -> int:
@@ -87,10 +71,10 @@ class Run:
     def note_now_and_then(self) -> None:
         """Add to the history after 1,000 rows, and whenever they have grown by a quarter."""
         rows, _, _ = self.so_far()
-        if rows >= self.next_note:
-            self.next_note = rows + rows // 4
+        if rows >= self._next_note:
+            self._next_note = rows + rows // 4
             self.note()
-            self.tell()
+            self.call_back()
 
     def note(self) -> None:
         """Add a point to the history."""
@@ -102,8 +86,8 @@ class Run:
         history.loss.append(loss / max(1, rows))
         history.validation.append(None)
 
-    def tell(self) -> None:
-        """Call back with the history."""
+    def call_back(self) -> None:
+        """Call the user's function with the history."""
         if self.callback is not None:
             self.callback(self.history)
 
@@ -111,14 +95,33 @@ class Run:
         """Rows, mistakes and the sum of losses of this run."""
         now = self.model.counters
         return (
-            now["n_samples"] - self.before["n_samples"],
-            max(0, now["n_mistakes"] - self.before["n_mistakes"]),
-            now["loss"] - self.before["loss"],
+            now["n_samples"] - self._before["n_samples"],
+            max(0, now["n_mistakes"] - self._before["n_mistakes"]),
+            now["loss"] - self._before["loss"],
         )
 
+    def state(self) -> dict[str, Any]:
+        """Return what the run knows beyond its model's state, as values that JSON can hold."""
+        return {
+            "session": self.session.state(),
+            "history": self.history.state(),
+            "seconds": time.perf_counter() - self.started,
+            "before": {name: self._before[name] for name in ("n_samples", "n_mistakes", "loss")},
+            "is_continued": self.is_continued,
+            "next_note": self._next_note,
+        }
 
-class Team:
-    """Training runs that share one read: each batch goes to all of them, spread over threads."""
+    def resume(self, state: dict[str, Any]) -> None:
+        """Continue the run that `state` was taken of; the model is in its state of that moment."""
+        self._session = Session.resumed(self.model, state["session"])
+        self.history = History.resumed(state["history"])
+        self.started = time.perf_counter() - state["seconds"]
+        self._before, self.is_continued = state["before"], state["is_continued"]
+        self._next_note = state["next_note"]
+
+
+class SharedReading:
+    """Training runs that share one reading of a stream: each batch goes to all of them, spread over threads."""
 
     def __init__(self, runs: list[Run], n_threads: int | None) -> None:
         self.runs = runs
@@ -126,13 +129,18 @@ class Team:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> None:
-        # One run stays on the caller's thread, where Ctrl-C is heard between two blocks of a batch.
+        # A single run stays on the caller's thread, where Ctrl-C is noticed between two blocks of a batch.
         if self._n_threads > 1:
             self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="thresher-learn")
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+    def begin_pass(self, classes: ArrayLike | None) -> None:
+        """Open the sessions of a pass."""
+        for run in self.runs:
+            run.begin_pass(classes)
 
     def one_pass(self, bar: Bar) -> None:
         """Learn the stream once."""
@@ -147,11 +155,11 @@ class Team:
                 run.note_now_and_then()
 
     def end_pass(self) -> None:
-        """Settle what only the end of a stream can tell."""
+        """Settle what only the end of a stream can show."""
         stream = self.runs[0].stream
         try:
             for run in self.runs:
-                run.model.end_stream(stream.id_base)
+                run.session.finish(stream.id_base)
         except ValueError as error:
             self.abandon()
             if self.interrupted:  # before there was anything to keep
@@ -161,7 +169,7 @@ class Team:
             run.note()
 
     def validate(self, held_out: Stream) -> None:
-        """Measure the accuracy of all models on one read."""
+        """Measure the accuracy of all models in one reading."""
         n_rows, right = 0, [0] * len(self.runs)
         for run in self.runs[1:]:
             check_names(run.model, held_out)
@@ -173,7 +181,7 @@ class Team:
             run.history.validation[-1] = share_right(run.model, its, n_rows, held_out)
 
     def interrupt(self) -> None:
-        """Write down that Ctrl-C was pressed."""
+        """Record that Ctrl-C was pressed."""
         for run in self.runs:
             run.history.interrupted = True
 
@@ -183,14 +191,14 @@ class Team:
         return self.runs[0].history.interrupted
 
     def abandon(self) -> None:
-        """Leave the stream as broken off."""
+        """Leave a stream that broke off."""
         for run in self.runs:
-            run.model.abandon_stream()
+            run.session.abandon()
 
-    def tell(self) -> None:
-        """Call back with each history."""
+    def call_back(self) -> None:
+        """Call the user's function with each history."""
         for run in self.runs:
-            run.tell()
+            run.call_back()
 
     def _each(self, work: Callable[[Run], _Answer]) -> list[_Answer]:
         if self._pool is None:
@@ -199,5 +207,5 @@ class Team:
         try:
             return [job.result() for job in jobs]
         finally:
-            # On an error or Ctrl-C too no batch is left half learned by some.
+            # On an error or Ctrl-C too, no batch is left half learned by some of them.
             wait(jobs)

@@ -1,0 +1,41 @@
+"""`save` and `load`: estimators to model files and back."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from thresher import methods
+from thresher.io.model_files import load_model, save_model
+from thresher.model import Model
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a trained estimator to a file; an online one with all it needs to continue learning with the same bits.
+
+    The file appears whole or not at all.
+    """
+    if not isinstance(model, Model):
+        if not hasattr(model, "_fitted_model"):
+            raise TypeError(f"{type(model).__name__} can't be saved as a model file: only thresher's estimators can.")
+        model = model._fitted_model()
+    save_model(model, path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator from a file that `save` or `thresher train` wrote. Nothing in the file is executed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import SOFS, datasets, load, save
+    >>> X, y = datasets.make_x1(1_000)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.thresher"
+    >>> save(SOFS(50).fit(X, y), path)
+    >>> load(path).partial_fit(X, y).n_samples_seen_
+    2000
+    """
+    model = load_model(path)
+    estimator = methods.find(model.method).load_estimator()(**model.parameters)
+    estimator._take_back(model)
+    return estimator

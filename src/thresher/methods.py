@@ -1,0 +1,187 @@
+"""The table of methods: everything that is said of a method in one row, and nothing elsewhere.
+
+`Model`, the estimators, the command line, saving, the experiments, the benchmarks and the tests read it. A new method
+is a row here, a kernel or a batch solver, an estimator, a test file and a page in docs/.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from thresher.parameters import (
+    Between,
+    Instance,
+    LegacyGenerator,
+    OneOf,
+    Parameter,
+    Whole,
+    WithMethods,
+    check,
+    plain,
+)
+
+_FLAG = (OneOf((True, False)),)
+_POSITIVE = (Between(0.0, float("inf")),)
+_SEED = (OneOf((None,)), Whole(0, 2**32 - 1), LegacyGenerator())
+_LOSSES = (OneOf(("perceptron", "hinge")),)
+
+BUDGET = {
+    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep")
+}
+NORM = {"norm": Parameter("l2", (OneOf(("l2", None)),), "l2 scales each row to unit length; none leaves it as it is")}
+INTERCEPT = {"fit_intercept": Parameter(False, _FLAG, "learn an intercept, outside the budget")}
+
+SHARED_ONLINE: Mapping[str, Parameter] = {
+    **NORM,
+    **INTERCEPT,
+    "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
+    "n_passes": Parameter(1, (Whole(1),), "how often to read the data"),
+    "shuffle": Parameter(False, _FLAG, "take the rows in random order"),
+    "random_state": Parameter(None, _SEED, "seed of the shuffle"),
+}
+SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progress": Parameter(False, _FLAG)}
+
+
+def _gamma(default: float) -> dict[str, Parameter]:
+    return {"gamma": Parameter(default, _POSITIVE, "larger is slower and steadier; try 2^-5 … 2^5")}
+
+
+def _eta(default: float) -> dict[str, Parameter]:
+    return {"eta": Parameter(default, _POSITIVE, "the size of a step")}
+
+
+def _loss(default: str) -> dict[str, Parameter]:
+    return {"loss": Parameter(default, _LOSSES, "perceptron learns from mistakes, hinge from margins below 1")}
+
+
+def _check_decay(values: Mapping[str, Any]) -> None:
+    if values["eta"] * values["lam"] >= 1:
+        raise ValueError(
+            "eta times lam of FOFS must be below 1, or the decay (1 − lam·eta) would flip the sign of the weights. "
+            f"Got eta={values['eta']:g} and lam={values['lam']:g} instead."
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table."""
+
+    name: str  # in model files and for `Model`
+    estimator: str  # the public class
+    cli: str  # after --method
+    help: str  # what it keeps, in a few words
+    own: Mapping[str, Parameter]  # the parameters that the others don't share
+    kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; None for a batch method
+    is_second_order: bool = False  # keeps a precision beside each weight, and so has probabilities
+    check_together: Callable[[Mapping[str, Any]], None] | None = None  # for values that depend on one another
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it holds all rows in memory, and so can't learn from one batch after the other."""
+        return self.kernels is None
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether it keeps at most `n_features_to_select` features, rather than all."""
+        return "n_features_to_select" in self.parameters
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """All parameters, its own first."""
+        return {**self.own, **(SHARED_BATCH if self.is_batch else SHARED_ONLINE)}
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the given values with defaults filled in, or raise ValueError for the first that is not allowed."""
+        known = self.parameters
+        for name in given:
+            if name not in known:
+                raise ValueError(f"{self.estimator} has no parameter {name!r}; it has {', '.join(known)}.")
+        values = {name: plain(given.get(name, parameter.default)) for name, parameter in known.items()}
+        for name, value in values.items():
+            check(f"{name} of {self.estimator}", value, *known[name].allowed)
+        if self.check_together is not None:
+            self.check_together(values)
+        return values
+
+    def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those values that the kernel's step is made of."""
+        return {name: values[name] for name in self.own if name != "n_features_to_select"}
+
+    def load_estimator(self) -> Any:
+        """Return the public class; scikit-learn is imported only now."""
+        return getattr(
+            importlib.import_module("thresher.batch" if self.is_batch else "thresher.online"), self.estimator
+        )
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "shadow_sofs", "ShadowSOFS", "shadow", "the best features",
+            own=BUDGET | _gamma(1.0), kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
+        ),
+        Method(
+            "sofs", "SOFS", "sofs", "the paper's: features it is most sure of",
+            own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"), is_second_order=True,
+        ),
+        Method(
+            "pet", "PET", "pet", "a truncated perceptron",
+            own=BUDGET | _eta(1.0) | _loss("perceptron"), kernels=("Pet", "ManyPet"),
+        ),
+        Method(
+            "fofs", "FOFS", "fofs", "truncated gradient descent",
+            own=BUDGET | _eta(0.2)
+            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; times eta below 1")}
+            | _loss("hinge"),
+            kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
+        ),
+        Method(
+            "arow", "AROW", "arow", "keeps all features",
+            own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True,
+        ),
+        Method("ogd", "OGD", "ogd", "keeps all features", own=_eta(1.0), kernels=("Ogd", "ManyOgd")),
+        Method(
+            "mrmr", "MRMR", "mrmr", "batch, by mutual information",
+            own={
+                "scheme": Parameter("MID", (OneOf(("MID", "MIQ")),)),
+                "discretize": Parameter("auto", (OneOf(("auto", "presence", "mean_std")),)),
+                "classifier": Parameter("perceptron", (OneOf(("perceptron",)), WithMethods(("fit", "predict")))),
+                "random_state": Parameter(0, _SEED),
+            },
+        ),
+        Method(
+            "l1svm", "L1SVM", "l1svm", "batch, LIBLINEAR's l1-regularised SVM",
+            own={"max_iter": Parameter(20_000, (Whole(1, 2**31 - 1),)), "random_state": Parameter(0, _SEED)},
+        ),
+        Method(
+            "fgm", "FGM", "fgm", "batch, feature generating machine",
+            own={
+                "group_size": Parameter(None, (OneOf((None,)), Whole(1))),
+                "C": Parameter(10.0, _POSITIVE),
+                "tol": Parameter(1e-4, _POSITIVE),
+            },
+        ),
+    )
+}  # fmt: skip
+
+ONLINE = tuple(method for method in METHODS.values() if not method.is_batch)
+BATCH = tuple(method for method in METHODS.values() if method.is_batch)
+
+
+def find(name: str) -> Method:
+    """Return a method by its name."""
+    if name not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}. Got {name!r} instead.")
+    return METHODS[name]
+
+
+def find_for_cli(name: str) -> Method:
+    """Return a method by what follows --method; its full name, as `thresher show` prints it, will do too."""
+    for method in METHODS.values():
+        if name in (method.cli, method.name):
+            return method
+    raise ValueError(f"--method must be one of {', '.join(m.cli for m in METHODS.values())}. Got {name!r} instead.")

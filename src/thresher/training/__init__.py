@@ -1,0 +1,7 @@
+"""Training from streams."""
+
+from thresher.training.history import History
+from thresher.training.loop import train
+from thresher.training.many import train_many
+
+__all__ = ["History", "train", "train_many"]

@@ -1,0 +1,48 @@
+"""What happened in a training run."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+
+@dataclass
+class History:
+    """What happened in training; a list has one entry for each point in time.
+
+    Attributes
+    ----------
+    rows, seconds : list
+        Rows learned so far, all passes together, and the time since training began.
+    error, loss : list of float
+        Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
+        second-order methods, the hinge or perceptron loss of the others.
+    validation : list of float or None
+        Accuracy on the validation data; only at the end of a pass, and only where such data were given.
+    skipped : list of str
+        Lines that were passed over, and why; the first hundred.
+    n_skipped, n_bytes : int
+        How many lines were passed over, and how many bytes were read.
+    interrupted : bool
+        Whether Ctrl-C ended it early.
+    """
+
+    rows: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    error: list[float] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    validation: list[float | None] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    n_skipped: int = 0
+    n_bytes: int = 0
+    interrupted: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def resumed(cls, state: dict[str, Any]) -> Self:
+        """Return the history that `state` was taken of."""
+        return cls(**copy.deepcopy(state))

@@ -1,0 +1,87 @@
+"""`train_many`: several models from one reading of a stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from thresher.model import Model
+from thresher.streams import Stream
+from thresher.training.history import History
+from thresher.training.loop import Streamable, lent, run
+
+
+def train_many(
+    models: Sequence[Model | Streamable],
+    stream: Stream | str | os.PathLike[str],
+    passes: int | None = None,
+    validate: Stream | str | os.PathLike[str] | None = None,
+    *,
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    n_threads: int | None = None,
+) -> list[History]:
+    """Train several models in one reading of a stream; each ends with the bits that `train` alone would give it.
+
+    The models are spread over the cores: a batch is learned by all of them before the next one is taken, so it is read
+    and parsed once and stays in the cache.
+
+    Parameters
+    ----------
+    models : sequence of estimators or Models
+        All new, or all trained before on data that count their ids alike. None may ask for a shuffle of its own.
+    stream : Stream or path
+        What to learn from, in its order.
+    passes : int, optional
+        How often to read it; by default the models' `n_passes`, which must then be the same.
+    validate : Stream or path, optional
+        Data to measure each model's accuracy on at the end of each pass.
+    classes, multiclass
+        As in `train`.
+    n_threads : int, optional
+        How many models learn at the same time; by default one per core.
+
+    Returns
+    -------
+    list of History
+        One per model, in their order. Their `seconds` are those of the whole run.
+
+    Examples
+    --------
+    >>> from thresher import SOFS, datasets
+    >>> from thresher.training import train_many
+    >>> models = [SOFS(200, gamma=gamma) for gamma in (0.1, 1.0, 10.0)]
+    >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
+    >>> best = min(models, key=lambda model: model.n_mistakes_)
+    """
+    with lent(models) as borrowed:
+        _check_together(borrowed, passes)
+        return run(
+            borrowed,
+            stream,
+            passes,
+            validate,
+            shuffle=False,
+            classes=classes,
+            multiclass=multiclass,
+            n_threads=n_threads,
+        )
+
+
+def _check_together(models: Sequence[Model], passes: int | None) -> None:
+    """Raise ValueError if models can't share one reading."""
+    if len({id(model) for model in models}) < len(models):
+        raise ValueError("models holds the same model twice.")
+    for place, model in enumerate(models):
+        first = models[0]
+        if model.parameters["shuffle"]:
+            raise ValueError(f"models[{place}] has shuffle=True, but all models share one reading: shuffle the stream.")
+        if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
+            raise ValueError(
+                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
+                f"{first.parameters['n_passes']}, but all models share one reading: give passes=."
+            )
+        if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
+            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them separately.")
