@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-system lint format bench bench-quick bench-members paper clean help
+.PHONY: demo test test-system lint format bench bench-quick bench-members paper paper-quick clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -53,6 +53,9 @@ bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's m
 
 paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes
 	$(BIN)/python -m experiments run all
+
+paper-quick: $(VENV)/.installed $(VENV)/.paper  ## the same path on a few generated rows, under a minute; writes to build/ only
+	$(BIN)/python -m experiments run relathe relathe-raw news-last dense x1-20k x2 --quick
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
