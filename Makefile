@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-system lint format bench bench-quick bench-members paper clean help
+.PHONY: demo test test-system lint format bench bench-quick bench-smallest bench-members paper paper-quick clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -44,6 +44,9 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, some ten minute
 bench-quick: $(VENV)/.installed $(VENV)/.bench  ## the same in two minutes, without what is slow; writes nothing
 	$(BIN)/python benchmarks/run.py --quick
 
+bench-smallest: $(VENV)/.installed $(VENV)/.bench  ## every section once on tiny data, in seconds; judges and writes nothing
+	$(BIN)/python benchmarks/run.py --smallest
+
 bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's members; rewrites benchmarks/MEMBERS.md
 	@mkdir -p build
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_BENCH=ON \
@@ -53,6 +56,9 @@ bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's m
 
 paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes
 	$(BIN)/python -m experiments run all
+
+paper-quick: $(VENV)/.installed $(VENV)/.paper  ## the same path on a few generated rows, under a minute; writes to build/ only
+	$(BIN)/python -m experiments run relathe relathe-raw news-last dense x1-20k x2 --quick
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

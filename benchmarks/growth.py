@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
@@ -10,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from measure import THRESHER, Bar, Section, least_costs, least_process_costs, process, unit_rows
+from measure import THRESHER, Bar, Effort, Section, least_costs, least_process_costs, process, unit_rows
 
 from thresher import SOFS, ShadowSOFS, datasets
 
-METHODS = {"SOFS": SOFS, "ShadowSOFS": ShadowSOFS}
+CURVES = (SOFS, ShadowSOFS)  # one curve each in every plot
 PLOT = Path(__file__).with_name("growth.svg")
 
 _WHY = "358,000 changes of membership, each a walk through a heap and two cells that are in no cache."
@@ -22,20 +23,20 @@ _WHY = "358,000 changes of membership, each a walk through a heap and two cells 
 Curves = dict[str, dict[float, float]]  # the cost at each point, for each method
 
 
-def section(quick: bool, by_threads: dict[float, float]) -> Section:
-    """Measure, and draw growth.svg unless quick; `by_threads` was measured while this process was small."""
-    by_columns, by_budget = columns(quick), budgets(quick)
+def section(effort: Effort, by_threads: dict[float, float]) -> Section:
+    """Measure and draw; only a full run writes growth.svg. `by_threads` was measured while this process was small."""
+    by_columns, by_budget = columns(effort), budgets(effort)
     curves = {
         "columns, the same rows spread out": by_columns,
         "budget B, news20": by_budget,
-        "nonzeros a row": nonzeros(quick),
+        "nonzeros per row": nonzeros(effort),
         "threads that parse, from text": {"SOFS": by_threads},
     }
     lines = ["## Growth", ""]
     for name, curve in curves.items():
-        lines += _table(name, "s" if name.startswith("threads") else "ns a nonzero", curve)
-    if not quick:
-        _draw(curves)
+        lines += _table(name, "s" if name.startswith("threads") else "ns per nonzero", curve)
+    if effort is not Effort.QUICK:
+        _draw(curves, PLOT if effort is Effort.FULL else io.BytesIO())
         lines += ["![Four plots of these figures](growth.svg)", ""]
     sofs = by_columns["SOFS"]
     bars = [Bar("SOFS at 1e8 columns / at 1e4, the same rows with ids spread out", sofs[1e8] / sofs[1e4], 8.0)]
@@ -45,50 +46,50 @@ def section(quick: bool, by_threads: dict[float, float]) -> Section:
     return Section(lines, bars)
 
 
-def columns(quick: bool) -> Curves:
+def columns(effort: Effort) -> Curves:
     """Learn the same rows with their ids spread over ever more columns, in the same order."""
-    X, y = unit_rows(*datasets.make_x1(30_000 if quick else 100_000, n_features=10_000))
-    curves: Curves = {name: {} for name in METHODS}
-    for width in (1e4, 1e8) if quick else (1e4, 1e5, 1e6, 1e7, 1e8, 1e9):
+    X, y = unit_rows(*datasets.make_x1(effort.pick(100_000, 30_000, 500), n_features=10_000))
+    curves: Curves = {method.__name__: {} for method in CURVES}
+    for width in effort.pick((1e4, 1e5, 1e6, 1e7, 1e8, 1e9), (1e4, 1e8), (1e4, 1e8)):
         places = _spread(10_000, int(width))
         spread = sp.csr_matrix((X.data, places[X.indices], X.indptr), shape=(X.shape[0], int(width)))
         spread.has_canonical_format = True
-        _add_point(curves, width, spread, y, 200, 2 if quick else 3)
+        _add_point(curves, width, spread, y, 200, effort.pick(3, 2, 1))
     return curves
 
 
-def budgets(quick: bool) -> Curves:
+def budgets(effort: Effort) -> Curves:
     """Learn news20 at ever larger budgets."""
     try:
-        X, y = datasets.load("news20")
+        X, y = datasets.make_x1(500) if effort is Effort.SMALLEST else datasets.load("news20")
     except OSError:
         return {}
     order = np.random.default_rng(0).permutation(len(y))
     X, y = unit_rows(X[order], y[order])
-    curves: Curves = {name: {} for name in METHODS}
-    for budget in (100, 1e5) if quick else (10, 100, 1e3, 1e4, 1e5, 1e6):
-        _add_point(curves, budget, X, y, int(budget), 3 if quick else 5)
+    curves: Curves = {method.__name__: {} for method in CURVES}
+    for budget in effort.pick((10, 100, 1e3, 1e4, 1e5, 1e6), (100, 1e5), (100, 1e5)):
+        _add_point(curves, budget, X, y, int(budget), effort.pick(5, 3, 1))
     return curves
 
 
-def nonzeros(quick: bool) -> Curves:
-    """Learn rows of ever more nonzeros, as many in all each time."""
-    curves: Curves = {name: {} for name in METHODS}
-    for size in (100, 1_000) if quick else (10, 30, 100, 300, 1_000, 3_000, 10_000):
-        rows, informative = 20_000_000 // size, size // 3
+def nonzeros(effort: Effort) -> Curves:
+    """Learn rows of ever more nonzeros, with the same total."""
+    curves: Curves = {method.__name__: {} for method in CURVES}
+    for size in effort.pick((10, 30, 100, 300, 1_000, 3_000, 10_000), (100, 1_000), (100, 1_000)):
+        rows, informative = effort.pick(20_000_000, 20_000_000, 200_000) // size, size // 3
         X, y = datasets.make_x1(rows, n_informative=informative, n_noise=size - informative)
-        _add_point(curves, size, *unit_rows(X, y), 200, 2 if quick else 3)
+        _add_point(curves, size, *unit_rows(X, y), 200, effort.pick(3, 2, 1))
     return curves
 
 
-def threads(quick: bool) -> dict[float, float]:
+def threads(effort: Effort) -> dict[float, float]:
     """Train from text with one thread that parses, two, four … up to twice the cores."""
     counts = [2**power for power in range((os.cpu_count() or 1).bit_length() + 1)]
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as folder:
         text = str(Path(folder) / "x1.svm")
-        process(THRESHER, "synth", "x1", "-o", text, "--rows", "20000" if quick else "50000")
+        process(THRESHER, "synth", "x1", "-o", text, "--rows", str(effort.pick(50_000, 20_000, 500)))
         command = (THRESHER, "train", text, "-k", "200", "--method", "sofs", "--json", "--threads")
-        costs = least_process_costs({str(count): (*command, str(count)) for count in counts}, 3)
+        costs = least_process_costs({str(count): (*command, str(count)) for count in counts}, effort.pick(3, 3, 1))
     return {count: json.loads(costs[str(count)].output)["seconds"] for count in counts}
 
 
@@ -96,7 +97,7 @@ def _add_point(curves: Curves, at: float, X: Any, y: Any, budget: int, rounds: i
     def fit(method: Any) -> Any:
         return lambda: method(budget, norm=None).fit(X, y)
 
-    for name, cost in least_costs({name: fit(method) for name, method in METHODS.items()}, rounds).items():
+    for name, cost in least_costs({method.__name__: fit(method) for method in CURVES}, rounds).items():
         curves[name][at] = cost.wall / X.nnz * 1e9
 
 
@@ -108,7 +109,7 @@ def _spread(n: int, width: int) -> Any:
 
 def _table(name: str, unit: str, curves: Curves) -> list[str]:
     if not curves:
-        return [f"Against {name}: not measured, the data are not here.", ""]
+        return [f"Against {name}: not measured, the data are not present.", ""]
     points = list(next(iter(curves.values())))
     lines = [f"| {unit}, against {name} | {' | '.join(_short(point) for point in points)} |"]
     lines.append("|---" * (len(points) + 1) + "|")
@@ -121,7 +122,7 @@ def _short(point: float) -> str:
     return f"{point:,.0f}" if point < 1e5 else f"{point:.0e}".replace("e+0", "e")
 
 
-def _draw(figures: dict[str, Curves]) -> None:
+def _draw(figures: dict[str, Curves], target: Path | io.BytesIO) -> None:
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -135,9 +136,9 @@ def _draw(figures: dict[str, Curves]) -> None:
             axis.plot(list(curve), list(curve.values()), "o-", label=method, markersize=4)
         axis.set_xscale("log", base=2 if name.startswith("threads") else 10)
         axis.set_xlabel(name)
-        axis.set_ylabel("seconds" if name.startswith("threads") else "ns a nonzero")
+        axis.set_ylabel("seconds" if name.startswith("threads") else "ns per nonzero")
         axis.minorticks_off()  # most of the file would be these
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False)
-    figure.savefig(PLOT, metadata={"Date": None})
+    figure.savefig(target, format="svg", metadata={"Date": None})

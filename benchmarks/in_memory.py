@@ -6,33 +6,33 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import Bar, Section, least_costs, unit_rows
+from measure import Bar, Effort, Section, least_costs, online_estimators, unit_rows
 from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
-import thresher
 from thresher import datasets
 
 FLOOR = "scipy `X @ w` (floor)"
 SGD = "scikit-learn SGD hinge l1, one `partial_fit`"
 SGD_IN_ORDER = "the same with `shuffle=False`: rows in their order, as ours"
 CLASSES = np.array([-1, 1])
-RIVER_ROWS = 2_000  # it takes a row at a time, as a dict, and hundreds of times as long
+RIVER_ROWS = 2_000  # it learns row by row, from dicts, and takes hundreds of times as long
 
 
-def x1(permute: bool, quick: bool) -> Section:
+def x1(permute: bool, effort: Effort) -> Section:
     """Measure on X1 at B = 200."""
-    train = unit_rows(*datasets.make_x1(100_000, permute=permute))
-    test = unit_rows(*datasets.make_x1(10_000, permute=permute, start=100_000))
+    n_rows, n_test = effort.pick((100_000, 10_000), (100_000, 10_000), (1_000, 500))
+    train = unit_rows(*datasets.make_x1(n_rows, permute=permute))
+    test = unit_rows(*datasets.make_x1(n_test, permute=permute, start=n_rows))
     name = "X1, ids permuted" if permute else "X1"
     peers: dict[str, Callable[[], Any]] = {
         SGD: lambda: _sgd("hinge", *train),
         SGD_IN_ORDER: lambda: _sgd("hinge", *train, shuffle=False),
         "scikit-learn SGD log l1, one `partial_fit`": lambda: _sgd("log_loss", *train),
     }
-    seconds, lines = _compare(name, train, test, 200, peers, 3 if quick else 7)
-    if not quick:
+    seconds, lines = _compare(name, train, test, 200, peers, effort.pick(7, 3, 1))
+    if effort is not Effort.QUICK:
         lines += _slow_peers(train, test, seconds[FLOOR])
     sofs, limit = seconds["thresher SOFS"], 0.5 if permute else 0.42
     bars = [
@@ -50,20 +50,21 @@ def x1(permute: bool, quick: bool) -> Section:
     return Section([*lines, ""], bars)
 
 
-def ccat(quick: bool) -> Section:
-    """Measure on ccat at B = 500: few nonzeros a row, many changes of membership."""
+def ccat(effort: Effort) -> Section:
+    """Measure on ccat at B = 500: few nonzeros per row, many changes of membership."""
     try:
-        X, y = datasets.load("ccat")
+        X, y = datasets.make_x1(1_000) if effort is Effort.SMALLEST else datasets.load("ccat")
     except OSError as error:
         return Section(["## ccat", "", f"Not measured: {error}", ""], [])
     X, y = unit_rows(X, y)
     order = np.random.default_rng(0).permutation(len(y))
-    train, test = (X[order[:23_000]], y[order[:23_000]]), (X[order[23_000:]], y[order[23_000:]])
+    n_train = effort.pick(23_000, 23_000, 800)
+    train, test = (X[order[:n_train]], y[order[:n_train]]), (X[order[n_train:]], y[order[n_train:]])
     peers: dict[str, Callable[[], Any]] = {
         SGD: lambda: _sgd("hinge", *train),
         SGD_IN_ORDER: lambda: _sgd("hinge", *train, shuffle=False),
     }
-    seconds, lines = _compare("ccat", train, test, 500, peers, 10 if quick else 30)
+    seconds, lines = _compare("ccat", train, test, 500, peers, effort.pick(30, 10, 1))
     ratio = seconds["thresher ShadowSOFS"] / seconds["thresher SOFS"]
     return Section([*lines, ""], [Bar("ShadowSOFS / SOFS, ccat at B = 500", ratio, 2.0)])
 
@@ -80,15 +81,14 @@ def _compare(
 
         return run
 
-    methods = ("SOFS", "ShadowSOFS", "PET", "FOFS", "AROW", "OGD")
-    ours = {f"thresher {method}": _ours(method, budget, X, y) for method in methods}
+    ours = {f"thresher {name}": _ours(of, budget, X, y) for name, of in online_estimators().items()}
     contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}
     contenders |= {who: keep(who, fit) for who, fit in (ours | peers).items()}
     costs = least_costs(contenders, rounds)
     lines = [
         f"## {name}, B = {budget}: {X.shape[0]:,} rows, {X.nnz / 1e6:.1f}M nonzeros, in memory",
         "",
-        "| | ns a nonzero | × floor | CPU s | MB beyond the data | accuracy, held out | features |",
+        "| | ns per nonzero | × floor | CPU s | MB beyond the data | accuracy, held out | features |",
         "|---|---|---|---|---|---|---|",
     ]
     for who, cost in costs.items():
@@ -108,15 +108,16 @@ def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
         for row, label in zip(rows, labels, strict=True):
             model.learn_one(row, label)
 
-    rows, labels = _dicts(X, RIVER_ROWS), (y[:RIVER_ROWS] > 0).tolist()
+    n_rows = min(RIVER_ROWS, len(y))
+    rows, labels = _dicts(X, n_rows), (y[:n_rows] > 0).tolist()
     model = linear_model.LogisticRegression(optim.SGD(1.0), l1=1e-3)
     costs = least_costs({"svm": svm, "river": river}, 1)
     named = {
         "svm": ("scikit-learn `LinearSVC(penalty='l1', C=0.1)`, until it converges", X.nnz),
-        "river": (f"river logistic l1, `learn_one`, the first {RIVER_ROWS:,} rows", int(X.indptr[RIVER_ROWS])),
+        "river": (f"river logistic l1, `learn_one`, the first {n_rows:,} rows", int(X.indptr[n_rows])),
     }
-    held_out = _dicts(test[0], RIVER_ROWS)
-    right = np.mean([model.predict_one(row) for row in held_out] == (test[1][:RIVER_ROWS] > 0))
+    n_test = min(RIVER_ROWS, len(test[1]))
+    right = np.mean([model.predict_one(row) for row in _dicts(test[0], n_test)] == (test[1][:n_test] > 0))
     kept = sum(weight != 0 for weight in model.weights.values())
     quality = {"svm": _quality(fitted["svm"], test), "river": f"{right:.4f} | {kept:,}"}
     lines = []
@@ -127,9 +128,9 @@ def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
     return lines
 
 
-def _ours(method: str, budget: int, X: Any, y: Any) -> Callable[[], Any]:
-    estimator = getattr(thresher, method)
-    parameters = {} if method in ("AROW", "OGD") else {"n_features_to_select": budget}
+def _ours(estimator: Any, budget: int, X: Any, y: Any) -> Callable[[], Any]:
+    has_budget = "n_features_to_select" in estimator().get_params()
+    parameters = {"n_features_to_select": budget} if has_budget else {}
     return lambda: estimator(norm=None, **parameters).fit(X, y)
 
 

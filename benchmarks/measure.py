@@ -1,4 +1,4 @@
-"""How the benchmarks measure: least of several interleaved runs, against what others do on the machine."""
+"""How the benchmarks measure: the least of several interleaved runs, since other work only makes a run slower."""
 
 from __future__ import annotations
 
@@ -8,16 +8,31 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 PYTHON = sys.executable
 THRESHER = str(Path(PYTHON).with_name("thresher"))
 
+Value = TypeVar("Value")
+
+
+class Effort(Enum):
+    """How much is measured; only the full run is written to RESULTS.md."""
+
+    FULL = "full"
+    QUICK = "quick"  # two minutes, without what is slow
+    SMALLEST = "smallest"  # seconds: every section once, on tiny generated data; bars mean nothing
+
+    def pick(self, full: Value, quick: Value, smallest: Value) -> Value:
+        """Return the value for this effort."""
+        return {Effort.FULL: full, Effort.QUICK: quick, Effort.SMALLEST: smallest}[self]
+
 
 @dataclass
 class Cost:
-    """What a run took, at the least: wall and CPU seconds, and peak memory in MB, NaN where the system can't tell."""
+    """What a run took, at the least: wall and CPU seconds, and peak memory in MB, NaN where it is not known."""
 
     wall: float = float("inf")
     cpu: float = float("inf")
@@ -25,7 +40,7 @@ class Cost:
     output: str = ""
 
     def or_less(self, other: Cost) -> Cost:
-        """Return the least of both, each figure for itself, and the output of the one that was sooner done."""
+        """Return the least of both, figure by figure, and the output of the faster one."""
         output = self.output if self.wall < other.wall else other.output
         # The other comes first: min keeps a NaN that it meets first.
         return Cost(min(self.wall, other.wall), min(self.cpu, other.cpu), min(other.memory, self.memory), output)
@@ -33,7 +48,7 @@ class Cost:
 
 @dataclass
 class Bar:
-    """A figure that we hold ourselves to."""
+    """A figure with a limit that we aim for."""
 
     what: str
     value: float
@@ -43,10 +58,11 @@ class Bar:
     note: str = ""
     why: str = ""  # what stands in the way, where it is missed
 
-    def row(self) -> str:
+    def row(self, judged: bool) -> str:
         """Return the line of the table of bars."""
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
-        verdict = "met" if met else f"**missed by {100 * abs(self.value / self.limit - 1):.1f} %** {self.why}".rstrip()
+        missed = f"**missed by {100 * abs(self.value / self.limit - 1):.1f} %** {self.why}".rstrip()
+        verdict = "not judged" if not judged else "met" if met else missed
         what = f"{self.what} ({self.note})" if self.note else self.what
         limit = f"{'≥' if self.at_least else '≤'} {_shown(self.limit)}{self.unit}"
         return f"| {what} | {limit} | {_shown(self.value)}{self.unit} | {verdict} |"
@@ -97,19 +113,28 @@ def process(*command: str) -> Cost:
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
 
 
+def online_estimators() -> dict[str, Any]:
+    """Return the online estimators of the library, by name."""
+    import thresher
+    from thresher.online.base import OnlineSelector
+
+    public = {name: getattr(thresher, name) for name in thresher.__all__}
+    return {name: of for name, of in public.items() if isinstance(of, type) and issubclass(of, OnlineSelector)}
+
+
 def unit_rows(X: Any, y: Any) -> tuple[Any, Any]:
     """Scale rows to unit length, in place; what all contenders learn."""
-    from sklearn.preprocessing import normalize  # not for those who measure processes: it is large
+    from sklearn.preprocessing import normalize  # imported late: sections that measure processes must stay small
 
     return normalize(X, copy=False), y
 
 
 def _reset_peak() -> float:
-    """Make the peak start again from what is in use now, and return that in MB."""
+    """Reset the peak to what is in use now, and return that in MB."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        return float("nan")  # not Linux: the table will say so
+        return float("nan")  # not Linux: the table has nan
     return _status_megabytes("VmRSS")
 
 

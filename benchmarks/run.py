@@ -1,7 +1,7 @@
 """Measure thresher beside its peers and floors, in one run, and write RESULTS.md and growth.svg.
 
-Each figure is the least of several runs, interleaved, unless it says once. What to read is the ratios. With --quick all
-that is slow is left out, and nothing is written.
+Each figure is the least of several runs, interleaved, unless it says once; read the ratios. --quick leaves out what is
+slow. --smallest runs every section once on tiny data, in seconds, and judges no bar. Neither writes a file.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ from pathlib import Path
 
 import billion
 import from_files
-from measure import PYTHON, THRESHER, Bar, Section, least_process_costs
+from measure import PYTHON, THRESHER, Bar, Effort, Section, least_process_costs
 
 PACKAGES = ("thresher", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "river")
 
 
 def main() -> None:
     """Measure, print, and write what was asked for."""
-    quick, load = "--quick" in sys.argv, os.getloadavg()[0]
-    # First what runs as processes of its own, while this one is small: the peak memory of a child counts what it was
-    # before it became itself. So in_memory and growth, which load much, are imported after.
-    files, start = from_files.section(quick), start_up(quick)
-    x2 = Section([], []) if quick else billion.section()
+    effort = Effort.QUICK if "--quick" in sys.argv else Effort.SMALLEST if "--smallest" in sys.argv else Effort.FULL
+    load = os.getloadavg()[0]
+    # Sections that run processes of their own come first, while this process is small: the peak memory of a child
+    # includes that of its parent before exec. For the same reason in_memory and growth are imported after them.
+    files, start, x2 = from_files.section(effort), start_up(effort), billion.section(effort)
     import growth
+
+    by_threads = growth.threads(effort)
     import in_memory
 
-    by_threads = growth.threads(quick)
     sections = [
-        in_memory.x1(False, quick),
-        in_memory.x1(True, quick),
-        in_memory.ccat(quick),
+        in_memory.x1(False, effort),
+        in_memory.x1(True, effort),
+        in_memory.ccat(effort),
         files,
         x2,
-        growth.section(quick, by_threads),
+        growth.section(effort, by_threads),
         start,
     ]
-    text = "\n".join([*_head(quick, load), *_bars(sections), *(line for part in sections for line in part.lines)])
+    bars = ["## The bars", "", "| | bar | measured | |", "|---|---|---|---|"]
+    bars += [bar.row(judged=effort is not Effort.SMALLEST) for part in sections for bar in part.bars]
+    text = "\n".join([*_head(effort, load), *bars, "", *(line for part in sections for line in part.lines)])
     print(text)
-    if not quick:
+    if effort is Effort.FULL:
         Path(__file__).with_name("RESULTS.md").write_text(text)
 
 
-def start_up(quick: bool) -> Section:
+def start_up(effort: Effort) -> Section:
     """Measure what a user waits for before anything happens."""
     commands = {
         "`python -c pass`": (PYTHON, "-c", "pass"),
@@ -54,7 +57,7 @@ def start_up(quick: bool) -> Section:
         "`from thresher import SOFS`, with scikit-learn": (PYTHON, "-c", "from thresher import SOFS"),
         "`thresher --help`": (THRESHER, "--help"),
     }
-    costs = least_process_costs(commands, 5 if quick else 10)
+    costs = least_process_costs(commands, effort.pick(10, 5, 1))
     lines = ["## Start-up", "", "| | seconds | CPU s | peak MB |", "|---|---|---|---|"]
     lines += [f"| {name} | {cost.wall:.3f} | {cost.cpu:.3f} | {cost.memory:.0f} |" for name, cost in costs.items()]
     added = costs["`import numpy, thresher`"].wall - costs["`import numpy`"].wall
@@ -65,27 +68,26 @@ def start_up(quick: bool) -> Section:
     return Section([*lines, ""], bars)
 
 
-def _head(quick: bool, load: float) -> list[str]:
+def _head(effort: Effort, load: float) -> list[str]:
     from thresher import _core
 
-    # Others at work on the machine make every wall time longer, and not all alike.
-    busy = f" **The machine was busy, with a load of {load:.1f}: read these as a rehearsal.**" if load > 0.5 else ""
-    told = "A quick look; `make bench` measures in full." if quick else "Written by `make bench`; do not edit."
+    # Other work on the machine makes wall times longer, and not all of them alike.
+    busy = f" **The machine was busy, with a load of {load:.1f}: do not rely on these figures.**" if load > 0.5 else ""
+    note = effort.pick(
+        "Written by `make bench`; do not edit.",
+        "A quick look; `make bench` measures in full.",
+        "The smallest form, on tiny data: it shows that the benchmark runs, and measures nothing.",
+    )
     return [
         "# Speed",
         "",
-        f"{told} Least of several runs, interleaved, unless it says once; read the ratios. "
-        f"[docs/performance.md](../docs/performance.md) tells where they come from.{busy}",
+        f"{note} Least of several runs, interleaved, unless it says once; read the ratios. "
+        f"[docs/performance.md](../docs/performance.md) explains where they come from.{busy}",
         "",
         f"{', '.join(f'{name} {version(name)}' for name in PACKAGES)}; SIMD path {_core.simd_in_use()}; "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}.",
         "",
     ]
-
-
-def _bars(sections: list[Section]) -> list[str]:
-    rows = [bar.row() for part in sections for bar in part.bars]
-    return ["## The bars", "", "| | bar | measured | |", "|---|---|---|---|", *rows, ""]
 
 
 if __name__ == "__main__":

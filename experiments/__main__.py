@@ -1,9 +1,10 @@
-"""The command line: `python -m experiments run NAME`, `python -m experiments report`."""
+"""The paper's experiments: run them, and write the report."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -11,42 +12,55 @@ import typer
 
 from experiments import config, store, truncation, x2
 from experiments.config import HOME, Config
-from experiments.protocol import DATA, Experiment
+from experiments.methods import TABLE_2_METHODS
+from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
 from experiments.store import Store, note_run, write_csv
 from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
-# The shortest first: whoever waits sees tables early.
+QUICK = store.CACHE / "quick"
+QUICK_SECONDS = 1.0  # of CPU time per cell: l1-SVM would take a minute even on a few rows
+
+# The shortest first, so that the first tables are there early.
 ORDER = (
     "relathe", "basehock", "pcmac", "relathe-raw", "basehock-raw", "pcmac-raw", "aut", "real-sim", "rcv1", "url",
     "dense", "news-last", "news-first", "news-random", "ccat", "x2", "x1-20k", "x1",
 )  # fmt: skip
 
 Names = Annotated[list[str], typer.Argument(help=f"Data sets, or all: {', '.join(ORDER)}.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Small sizes, two permutations; results go to build/experiments.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Fits at the same time; one a core unless given.")]
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help=f"The whole path on a few generated rows, without data; writes to {QUICK} only."),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="How many fits run at the same time; one per core.")]
 
 
 @app.command()
 def run(names: Names, quick: Quick = False, jobs: Jobs = None) -> None:
-    """Run experiments; what is finished is not run again. Then write the report."""
+    """Run experiments and write the report; what is finished is not run again."""
     unknown = set(names) - {"all", *ORDER}
     if unknown:
         raise typer.BadParameter(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(ORDER)} and all.")
-    folder = store.CACHE / "quick" if quick else HOME
+    folder, cache = (QUICK, QUICK / "cache") if quick else (HOME, store.CACHE)
+    if quick:
+        shutil.rmtree(QUICK, ignore_errors=True)  # or a second run would have nothing to do
     for name in ORDER if "all" in names else names:
         if name == "x2":
-            run_x2(quick, folder / "results")
+            run_x2(x2.QUICK if quick else x2.Size(), folder / "results", cache)
         else:
             wanted = config.read(name)
-            run_set(wanted.quick() if quick else wanted, folder / "results", jobs or len(os.sched_getaffinity(0)))
+            n_at_once = jobs or len(os.sched_getaffinity(0))
+            if quick:
+                run_set(wanted.quick(), folder / "results", n_at_once, cache, QUICK_SECONDS)
+            else:
+                run_set(wanted, folder / "results", n_at_once)
     report(folder)
 
 
 @app.command()
 def report(folder: Path = HOME) -> None:
-    """Draw the figures and write REPORT.md from the results that are there."""
+    """Draw the figures and write REPORT.md from the results in a folder."""
     from experiments.figures import draw_all
     from experiments.reporting.report import write_report
 
@@ -55,11 +69,17 @@ def report(folder: Path = HOME) -> None:
     typer.echo(f"{folder / 'REPORT.md'}")
 
 
-def run_set(wanted: Config, results: Path, n_at_once: int, cache: Path = store.CACHE) -> None:
-    """Run the experiments on a data set and write its tables; without the data, say where they can be had."""
-    experiment = Experiment(wanted, Store.of(wanted, cache), n_at_once)
+def run_set(
+    wanted: Config,
+    results: Path,
+    n_at_once: int,
+    cache: Path = store.CACHE,
+    seconds: float = SECONDS_PER_CELL,
+) -> None:
+    """Run the experiments on a data set and write its tables; without the data, say where to get them."""
+    experiment = Experiment(wanted, Store.of(wanted, cache), n_at_once, seconds)
     if experiment.rows is None:
-        typer.echo(f"{wanted.name}: data not present. Get {wanted.file} from {wanted.home}.", err=True)
+        typer.echo(f"{wanted.name}: data not present; {_source(wanted)}.", err=True)
         return
     n_features = experiment.rows.n_features
     with steps_bar(wanted.name, experiment.n_steps, True) as bar:
@@ -73,11 +93,16 @@ def run_set(wanted: Config, results: Path, n_at_once: int, cache: Path = store.C
     typer.echo(f"{wanted.name}: done", err=True)
 
 
-def run_x2(quick: bool, results: Path, cache: Path = store.CACHE) -> None:
+def _source(wanted: Config) -> str:
+    if wanted.home is None:
+        return f"put {wanted.known} into the folder that THRESHER_DATA names (see `thresher data list`)"
+    return f"get {wanted.file} from {wanted.home} and put it into the folder that THRESHER_DATA names"
+
+
+def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE) -> None:
     """Run X2 and write its tables."""
-    size = x2.QUICK if quick else x2.Size()
     kept = Store.named("x2", dataclasses.asdict(size), cache)
-    with steps_bar("x2", 2 * len(x2.NAMES), True) as bar:
+    with steps_bar("x2", 2 * len(TABLE_2_METHODS), True) as bar:
         x2.run(size, kept, bar)
     tried, measured = x2.tables(kept)
     write_csv(results / "x2-tried.csv", x2.TRIED, tried)

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from experiments.methods import POWERS
+
 HOME = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Config:
-    """A data set and the experiments on it; a budget is a number of features, a share one of all columns."""
+    """A data set and the experiments on it; a budget is a number of features, a share is one of all columns."""
 
     name: str
     title: str
-    table: str  # which of the report's it belongs to: medium, raw, large, synthetic or dense
+    table: str  # the part of the report it belongs to: medium, raw, large, synthetic or dense
     n_train: int
     n_test: int
     split: str  # random: a permutation of all rows; first, last: the first or the last rows train, in random order
@@ -27,9 +29,9 @@ class Config:
     known: str | None = None  # the name in `thresher data list`
     file: str | None = None  # what the user must download,
     home: str | None = None  # and from where
-    differs: str | None = None  # how the data are not the paper's
     generate: dict[str, Any] = field(default_factory=dict)  # for datasets.make_x1
-    cv_rows: int | None = None  # how many training rows the cross-validation may see; all unless given
+    cv_rows: int | None = None  # how many training rows the cross-validation uses; all unless given
+    gamma_powers: tuple[int, int] = POWERS  # the smallest and the largest power of 2 in the grid of γ
     permutations: dict[str, int] = field(default_factory=dict)
     most_permutations: int = 10
 
@@ -47,16 +49,17 @@ class Config:
         return max(1, int(share * n_features))
 
     def quick(self) -> Config:
-        """Return a small version, to see that everything works."""
-        generate = {**self.generate, "n_features": min(2_000, self.generate["n_features"])} if self.generate else {}
+        """Return the smallest version: a few generated rows in place of the data, two budgets, two permutations."""
         return replace(
             self,
-            n_train=2_000 if generate else self.n_train,
-            n_test=1_000 if generate else self.n_test,
-            generate=generate,
-            budgets=self.budgets[1::3],
-            shares=self.shares[1::3],
-            cv_rows=1_000,
+            known=None,
+            file=None,
+            generate={"n_features": 600, "n_informative": 20, "n_noise": 40},
+            n_train=400,
+            n_test=100,
+            budgets=self.budgets[::4][:2],
+            shares=() if self.budgets else self.shares[::3],
+            cv_rows=100,
             most_permutations=2,
         )
 
@@ -71,10 +74,6 @@ def read(name: str) -> Config:
     path = HOME / "configs" / f"{name}.toml"
     if not path.exists():
         raise ValueError(f"there is no {path.name} in experiments/configs; there are {', '.join(names())}.")
-    return from_table(name, tomllib.loads(path.read_text()))
-
-
-def from_table(name: str, table: dict[str, Any]) -> Config:
-    """Return a config from what TOML holds."""
-    told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    return Config(name, **told)
+    values: dict[str, Any] = tomllib.loads(path.read_text())
+    lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    return Config(name, **(values | lists))

@@ -53,7 +53,7 @@ class Rows:
 
 
 def load(config: Config) -> Rows | None:
-    """Return all rows, or None where the data are not here."""
+    """Return all rows, or None where the data are not present."""
     if config.generate:
         return Rows(*datasets.make_x1(config.n_train + config.n_test, random_state=0, **config.generate))
     try:
@@ -70,7 +70,7 @@ def split(rows: Rows, config: Config, permutation: int) -> tuple[Rows, Rows]:
     random = np.random.default_rng(1000 + permutation)
     n_train, n_test = config.n_train, config.n_test
     if len(rows.y) < n_train + n_test:
-        raise ValueError(f"{config.name}: {len(rows.y):,} rows are here, but {n_train:,} + {n_test:,} are asked for.")
+        raise ValueError(f"{config.name} has {len(rows.y):,} rows; its config asks for {n_train:,} + {n_test:,}.")
     if config.split == "first":
         return rows.take(random.permutation(n_train)), rows.take(slice(n_train, n_train + n_test))
     if config.split == "last":
@@ -80,7 +80,7 @@ def split(rows: Rows, config: Config, permutation: int) -> tuple[Rows, Rows]:
 
 
 def folds(rows: Rows, n_folds: int = 5) -> list[tuple[Rows, Rows]]:
-    """Return (rows to learn, rows to judge by) for each fold; rows are in random order already."""
+    """Return (rows to learn, rows to test) for each fold; rows are in random order already."""
     fold = np.arange(len(rows.y)) % n_folds
     return [
         (rows.take(np.flatnonzero(fold != k)), rows.take(np.flatnonzero(fold == k)))
@@ -90,8 +90,8 @@ def folds(rows: Rows, n_folds: int = 5) -> list[tuple[Rows, Rows]]:
 
 def _find(config: Config) -> Path | None:
     assert config.file is not None
-    here = [Path(os.environ[name]) for name in ("THRESHER_DATA",) if os.environ.get(name)]
-    for folder in (*here, Path("..") / "shared" / "data", cache_folder()):
+    given = os.environ.get("THRESHER_DATA")
+    for folder in (*([Path(given)] if given else []), cache_folder()):
         if (folder / config.file).is_file():
             return folder / config.file
     return None

@@ -7,14 +7,15 @@ from typing import Any
 
 import matplotlib as mpl
 
-mpl.use("Agg")  # no screen is needed
+mpl.use("Agg")  # draws without a display
 
 import matplotlib.pyplot as plt
 
 from experiments.paper import BUDGETS, TABLE_6
-from experiments.results import Results, SetResults
+from experiments.results import Record, SetResults
 
-# One look for a method everywhere: ours and the paper's in strong colours, the others quieter.
+# A method looks the same in all figures: SOFS and ShadowSOFS in strong colours, the others in quieter ones. One without
+# an entry here is drawn last, in matplotlib's own colours.
 LOOKS: dict[str, dict[str, Any]] = {
     "ShadowSOFS": {"color": "#c1272d", "marker": "o", "linewidth": 2.2},
     "SOFS": {"color": "#0b5fa5", "marker": "s", "linewidth": 2.2},
@@ -33,24 +34,24 @@ _STYLE: dict[Any, Any] = {
 
 def draw_all(folder: Path) -> None:
     """Draw every figure that has results, as SVG and PNG."""
-    results = Results(folder / "results")
+    record = Record(folder / "results")
     with mpl.rc_context(_STYLE):
-        for told in results.here("x1", "x1-20k"):
-            _save(_pair(told), folder / "figures" / f"fig1-{told.config.name}")
-        if results.medium:
-            _save(_panels(results.medium, "accuracy"), folder / "figures" / "fig2-accuracy")
-            _save(_panels(results.medium, "seconds"), folder / "figures" / "fig3-time")
+        for results in record.present("x1", "x1-20k"):
+            _save(_pair(results), folder / "figures" / f"fig1-{results.name}")
+        if record.medium:
+            _save(_panels(record.medium, "accuracy"), folder / "figures" / "fig2-accuracy")
+            _save(_panels(record.medium, "seconds"), folder / "figures" / "fig3-time")
 
 
-def _pair(told: SetResults) -> Any:
+def _pair(results: SetResults) -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
     for axes, what in ((left, "accuracy"), (right, "seconds")):
-        _draw(axes, told, what, in_shares=False)
+        _draw(axes, results, what, in_shares=False)
         axes.set_xlabel("features selected, B")
         axes.set_ylabel("accuracy on test rows, %" if what == "accuracy" else "CPU seconds")
     left.axvline(200, color="#999999", linewidth=0.8, linestyle=":")
     left.annotate("200 informative", (200, left.get_ylim()[0]), (3, 4), textcoords="offset points", color="#777777")
-    figure.suptitle(told.config.title)
+    figure.suptitle(results.title)
     _legend(figure, left)
     return figure
 
@@ -58,19 +59,19 @@ def _pair(told: SetResults) -> Any:
 def _panels(sets: list[SetResults], what: str) -> Any:
     n_rows = -(-len(sets) // 2)
     figure, grid = plt.subplots(n_rows, 2, figsize=(9.5, 3.2 * n_rows), layout="constrained", squeeze=False)
-    for axes, told in zip(grid.flat, sets, strict=False):
-        _draw(axes, told, what, in_shares=True)
+    for axes, results in zip(grid.flat, sets, strict=False):
+        _draw(axes, results, what, in_shares=True)
         if what == "accuracy":
-            paper = TABLE_6[told.config.name]["SOFS"]
-            shares = [100 * budget / told.n_features for budget in BUDGETS]
+            paper = TABLE_6[results.name]["SOFS"]
+            shares = [100 * budget / results.n_features for budget in BUDGETS]
             axes.plot(shares, paper, color="#0b5fa5", linestyle="none", marker="*", markersize=8, alpha=0.5,
                       label="SOFS, the paper's")  # fmt: skip
         axes.set_xscale("log")
         axes.set_xticks([0.2, 0.5, 1, 2, 5, 10, 20, 40], minor=False)
-        axes.set_xlim(min(100 * budget / told.n_features for budget in told.budgets) * 0.9, 45)
+        axes.set_xlim(min(100 * budget / results.n_features for budget in results.budgets) * 0.9, 45)
         axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:g}")
-        axes.set_title(f"{told.config.title}, {told.n_features:,} columns", fontsize=9)
+        axes.set_title(f"{results.title}, {results.n_features:,} columns", fontsize=9)
         axes.set_xlabel("share of features selected, %")
         axes.set_ylabel("accuracy on test rows, %" if what == "accuracy" else "CPU seconds")
     for axes in list(grid.flat)[len(sets) :]:
@@ -79,18 +80,18 @@ def _panels(sets: list[SetResults], what: str) -> Any:
     return figure
 
 
-def _draw(axes: Any, told: SetResults, what: str, in_shares: bool) -> None:
-    for method in (name for name in LOOKS if name in told.methods):
-        curve = told.reached_curve(method)
+def _draw(axes: Any, results: SetResults, what: str, in_shares: bool) -> None:
+    for method in sorted(results.methods, key=lambda name: list(LOOKS).index(name) if name in LOOKS else len(LOOKS)):
+        curve = results.reached_curve(method)
         if not curve:
             continue
-        x = [100 * cell.budget / told.n_features if in_shares else cell.budget for cell in curve]
+        x = [100 * cell.budget / results.n_features if in_shares else cell.budget for cell in curve]
         y = [getattr(cell, what) for cell in curve]
-        axes.plot(x, y, label=method, **LOOKS[method])
+        (line,) = axes.plot(x, y, label=method, **LOOKS.get(method, {}))
         if what == "accuracy":
             spread = [cell.deviation or 0.0 for cell in curve]
             low, high = ([v + sign * s for v, s in zip(y, spread, strict=True)] for sign in (-1, 1))
-            axes.fill_between(x, low, high, color=LOOKS[method]["color"], alpha=0.12, linewidth=0)
+            axes.fill_between(x, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
     if what == "seconds":
         axes.set_yscale("log")
 

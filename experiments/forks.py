@@ -1,4 +1,4 @@
-"""Work in processes of its own: one thread each, timed by its CPU, and stopped when it takes too long."""
+"""Tasks in processes of their own: one thread each, CPU time measured, stopped when they take too long."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _PATIENCE = 10  # how much longer than its CPU time a task may take on a busy ma
 
 
 class Stopped:
-    """What a task gives that took too long."""
+    """The result of a task that took too long."""
 
 
 class Forks(Generic[Key]):
     """Runs tasks in forks of this process, which see its data without a copy.
 
     Every method is measured in such a process, with one thread; at most `n_at_once` run at the same time. A task may
-    take `seconds` of CPU time, so that a busy machine stops no more of them than an idle one; the clock on the wall is
-    only for those that sleep.
+    take `seconds` of CPU time, so that a busy machine stops no more of them than an idle one; the wall clock limits
+    only those that sleep.
     """
 
     def __init__(self, seconds: float, n_at_once: int) -> None:
@@ -65,10 +65,10 @@ class Forks(Generic[Key]):
                         continue
                     _stop(process)
                     yield key, Stopped()
-                for told in ready:
-                    assert isinstance(told, Connection)
-                    key, process, _ = working.pop(told)
-                    yield key, _result(told, process)
+                for done in ready:
+                    assert isinstance(done, Connection)
+                    key, process, _ = working.pop(done)
+                    yield key, _result(done, process)
         finally:
             for _, process, _ in working.values():
                 _stop(process)
@@ -78,7 +78,7 @@ def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:
     ours, theirs = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_child, args=(work, theirs), daemon=True)
     with warnings.catch_warnings():
-        # Python fears for forks of processes with threads; those that we start have ended by now.
+        # Python warns of forks of processes with threads; those that we start have ended by now.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
@@ -97,7 +97,7 @@ def _result(end: Connection, process: Any) -> Any:
     try:
         answer, error = end.recv()
     except EOFError:
-        answer, error = None, "the process died, perhaps for want of memory"
+        answer, error = None, "the process died, perhaps because it ran out of memory"
     process.join()
     if error is not None:
         raise RuntimeError(f"a cell failed:\n{error}")

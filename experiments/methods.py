@@ -1,58 +1,90 @@
-"""The methods, and the parameters that cross-validation may choose from."""
+"""The methods of the paper's tables: their names there, and the parameters that cross-validation chooses from.
+
+This is the only list of methods in experiments/; the configs choose from it by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from thresher import AROW, FGM, FOFS, L1SVM, MRMR, OGD, PET, SOFS, ShadowSOFS
 
 Parameters = dict[str, Any]
 
-POWERS = tuple(2.0**power for power in range(-5, 6))
+POWERS = (-5, 5)  # the smallest and the largest power of 2 in a grid, as in the paper
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to make an estimator, and the grid for its own parameters."""
+    """A row of the paper's tables: an estimator, what is fixed, and the names of the parameters to choose."""
 
     name: str
-    make: Callable[..., Any]
-    own: tuple[Parameters, ...] = ({},)
-    online: bool = True
+    estimator: Callable[..., Any]
+    chosen: tuple[str, ...] = ()
+    fixed: Parameters = field(default_factory=dict)
+    is_online: bool = True
+    has_budget: bool = True
     has_norm_grid: bool = True
 
-    def grid(self, norms: tuple[str, ...]) -> list[Parameters]:
+    def make(self, budget: int, parameters: Parameters) -> Any:
+        """Return a new estimator."""
+        given = {"n_features_to_select": budget} if self.has_budget else {}
+        return self.estimator(**given, **self.fixed, **parameters)
+
+    def grid(self, norms: tuple[str, ...], gamma_powers: tuple[int, int] = POWERS) -> list[Parameters]:
         """Return all parameters to choose from on a data set whose rows may be scaled in these ways."""
         scalings = norms if self.has_norm_grid else norms[:1]
-        return [{**own, "norm": None if norm == "none" else norm} for norm in scalings for own in self.own]
+        own = self._own_grid(gamma_powers)
+        return [{**point, "norm": None if norm == "none" else norm} for norm in scalings for point in own]
+
+    def ends(self, gamma_powers: tuple[int, int] = POWERS) -> dict[str, tuple[float, float]]:
+        """Return the smallest and the largest value of each parameter to choose."""
+        own = self._own_grid(gamma_powers)
+        return {name: (min(p[name] for p in own), max(p[name] for p in own)) for name in self.chosen}
+
+    def _own_grid(self, gamma_powers: tuple[int, int]) -> list[Parameters]:
+        values = {
+            "gamma": _powers_of_2(*gamma_powers),
+            "eta": _powers_of_2(*POWERS),
+            "lam": [value / 100 for value in _powers_of_2(*POWERS)],
+        }
+        # Of two parameters every second power, or the grid would have hundreds of points.
+        step = len(self.chosen) or 1
+        points = product(*(values[name][::step] for name in self.chosen))
+        grid = [dict(zip(self.chosen, point, strict=True)) for point in points]
+        # FOFS requires λη < 1, or the decay would reverse the weights.
+        return [point for point in grid if point.get("lam", 0.0) * point.get("eta", 0.0) < 1]
 
 
-def _each(name: str) -> tuple[Parameters, ...]:
-    return tuple({name: value} for value in POWERS)
+def _powers_of_2(low: int, high: int) -> list[float]:
+    return [2.0**power for power in range(low, high + 1)]
 
-
-# Every second power, or the grid would have hundreds of points; λη < 1, or the decay would turn the weights around.
-_OF_FOFS = tuple(
-    {"eta": eta, "lam": power / 100} for eta in POWERS[::2] for power in POWERS[::2] if eta * power / 100 < 1
-)
 
 METHODS = {
     method.name: method
     for method in (
-        Method("SOFS", SOFS, _each("gamma")),
-        Method("ShadowSOFS", ShadowSOFS, _each("gamma")),
-        Method("PET", partial(PET, loss="hinge"), _each("eta")),
+        Method("SOFS", SOFS, ("gamma",)),
+        Method("ShadowSOFS", ShadowSOFS, ("gamma",)),
+        Method("PET", PET, ("eta",), {"loss": "hinge"}),
         # Without an intercept η only scales its weights.
-        Method("PET perceptron", partial(PET, loss="perceptron")),
-        Method("FOFS", FOFS, _OF_FOFS),
-        Method("AROW", AROW, _each("gamma")),
-        Method("OGD", OGD, _each("eta")),
-        Method("mRMR", MRMR, online=False),
-        Method("FGM", FGM, online=False),
-        # C is what it searches, and a search can take a minute: ten more of them for the rows' scaling would be hours.
-        Method("l1-SVM", L1SVM, online=False, has_norm_grid=False),
+        Method("PET perceptron", PET, (), {"loss": "perceptron"}),
+        Method("FOFS", FOFS, ("eta", "lam")),
+        Method("AROW", AROW, ("gamma",), has_budget=False),
+        Method("OGD", OGD, ("eta",), has_budget=False),
+        Method("mRMR", MRMR, is_online=False),
+        Method("FGM", FGM, is_online=False),
+        # It searches C by itself, which can take a minute: ten more searches for the rows' scaling would be hours.
+        Method("l1-SVM", L1SVM, is_online=False, has_norm_grid=False),
     )
 }
+
+# The paper's own methods by kind, in the order in which it names them.
+PAPER_ONLINE = ("PET", "FOFS", "SOFS")
+PAPER_BATCH = ("mRMR", "l1-SVM", "FGM")
+# The rows of its tables, ours beside them.
+TABLE_2_METHODS = ("OGD", "AROW", "SOFS", "ShadowSOFS")
+TABLE_4_METHODS = ("PET", "PET perceptron", "SOFS", "ShadowSOFS", "FGM")
+TABLE_6_METHODS = ("mRMR", "SOFS", "ShadowSOFS", "FOFS", "PET", "PET perceptron", "l1-SVM", "FGM")

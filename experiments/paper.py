@@ -8,6 +8,7 @@ TABLE_2 = {  # X2: seconds, accuracy %, sparsity %
     "SOFS": (480.95, 99.69, 99.995),
 }
 
+INFORMATIVE = 200  # columns of X1
 X2_NOISE = 500  # columns of noise in a row of X2
 
 NEWS_NONZEROS = 5_513_533  # of the training rows, in Table 3
@@ -28,7 +29,6 @@ TABLE_4: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {  # accuracy %
         "SOFS": ((98.40, 66.7), (98.62, 68.6), (98.66, 68.9), (98.71, 67.1)),
     },
 }
-NO_FGM_ON_URL = "the paper has none: 'too slow to run (took days to select 20 % features)'"
 
 TABLE_5 = {  # rows to learn, rows to test, columns
     "relathe": (1_000, 427, 4_322),

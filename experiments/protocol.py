@@ -1,8 +1,8 @@
 """The paper's protocol: permutations, one pass, parameters by cross-validation on training rows, the time to learn.
 
-One cross-validation is made for each method and budget, on the training rows of permutation 0, and its choice holds for
-all permutations. Each fit then runs in a process of its own with one thread; its cost is CPU time, and data are there
-before the clock starts.
+One cross-validation is made for each method and budget, on the training rows of permutation 0, and its choice is used
+for all permutations. Each fit then runs in a process of its own with one thread; its cost is CPU time, and the data
+are in memory before the clock starts.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from experiments.store import Found, Store
 from thresher.progress import Steps
 from thresher.training import train_many
 
-SECONDS_A_CELL = 120.0
+SECONDS_PER_CELL = 120.0
 
 DATA = ("set", "n_train", "n_test", "n_features", "train_nonzeros")
 
-# A fit that is over so soon is run again, and the least counts: the first one in a process finds cold caches and memory
-# that was never touched, and can take three times as long.
-_SOON = 2.0
-_RUNS = 3
+# A fit that takes no longer than SOON is repeated, and the least time counts: the first one in a process meets cold
+# caches and memory that was never touched, and can take three times as long.
+SOON = 2.0
+N_RUNS = 3
 
 
 class Experiment:
     """All cells of a data set."""
 
-    def __init__(self, config: Config, store: Store, n_at_once: int = 2, seconds: float = SECONDS_A_CELL) -> None:
+    def __init__(self, config: Config, store: Store, n_at_once: int = 2, seconds: float = SECONDS_PER_CELL) -> None:
         self.config = config
         self._store = store
         self._forks: Forks[tuple[str, int]] = Forks(seconds, n_at_once)
@@ -45,12 +45,12 @@ class Experiment:
 
     @cached_property
     def rows(self) -> Rows | None:
-        """All rows, or None where the data are not here."""
+        """All rows, or None where the data are not present."""
         return load(self.config)
 
     @cached_property
     def cells(self) -> list[tuple[str, int]]:
-        """Method and budget of each cell; budgets ascend, so that the first that takes too long spares us the rest."""
+        """Method and budget of each cell; budgets ascend: those after one that takes too long are skipped."""
         assert self.rows is not None
         return [
             (name, budget) for name in self.config.methods for budget in self.config.budgets_of(self.rows.n_features)
@@ -74,7 +74,7 @@ class Experiment:
         return round(float(self.rows.X.nnz) / len(self.rows.y))
 
     def data(self) -> Found:
-        """Return the size of the data as the paper's tables tell it, for permutation 0."""
+        """Return the size of the data as in the paper's tables, for permutation 0."""
         assert self.rows is not None
         train, test = split(self.rows, self.config, 0)
         sizes = {"n_train": len(train.y), "n_test": len(test.y), "n_features": self.rows.n_features}
@@ -111,20 +111,23 @@ class Experiment:
         divided = folds(train.take(slice(self.config.cv_rows)))
         slow = []
         for name, budget in wanted:
-            method, grid = METHODS[name], METHODS[name].grid(self.config.norms)
+            method, grid = METHODS[name], self._grid(name)
             if len(grid) == 1:
                 self._keep_choice(name, budget, _choice(grid, [None]))
-            elif method.online:
+            elif method.is_online:
                 self._keep_choice(name, budget, _choice(grid, cross_validated(method, budget, grid, divided)))
             else:
                 slow.append(((name, budget), partial(cross_validated, method, budget, grid, divided)))
                 continue
             self._step(bar, f"{name}, B = {budget:,}: parameters")
         for (name, budget), scores in self._forks.run(slow):
-            grid = METHODS[name].grid(self.config.norms)
+            grid = self._grid(name)
             found = {"status": "stopped"} if isinstance(scores, Stopped) else _choice(grid, scores)
             self._keep_choice(name, budget, found)
             self._step(bar, f"{name}, B = {budget:,}: parameters")
+
+    def _grid(self, name: str) -> list[Parameters]:
+        return METHODS[name].grid(self.config.norms, self.config.gamma_powers)
 
     def _keep_choice(self, name: str, budget: int, found: Found) -> None:
         self._store.put(("choice", name, budget), found)
@@ -155,7 +158,7 @@ class Experiment:
             yield (name, budget), partial(fitted, METHODS[name], budget, json.loads(choice["parameters"]), train, test)
 
     def _is_hopeless(self, name: str, budget: int) -> bool:
-        """Tell whether a method was stopped here before, at this budget or a smaller one."""
+        """Return whether a method was stopped before, at this budget or a smaller one."""
         choice = self._store.get("choice", name, budget)
         if choice is not None and choice["status"] == "stopped":
             return True
@@ -166,9 +169,9 @@ class Experiment:
             for permutation in range(self.config.n_permutations(name))
         )
 
-    def _step(self, bar: Steps, told: str, n_steps: int = 1) -> None:
+    def _step(self, bar: Steps, message: str, n_steps: int = 1) -> None:
         self._n_done += n_steps
-        bar.done(self._n_done, told)
+        bar.done(self._n_done, message)
 
 
 def cross_validated(
@@ -177,10 +180,10 @@ def cross_validated(
     """Return the mean accuracy over the folds for all parameters of a grid."""
     scores = np.zeros((len(divided), len(grid)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a grid has corners where a method does badly, and says so
+        warnings.simplefilter("ignore")  # a grid has corners where a method does badly and warns
         for fold, (learned, judged) in enumerate(divided):
-            models = [_estimator(method, budget, parameters) for parameters in grid]
-            if method.online:
+            models = [method.make(budget, parameters) for parameters in grid]
+            if method.is_online:
                 histories = train_many(models, learned.stream(), validate=judged.stream())
                 scores[fold] = [history.validation[-1] for history in histories]
             else:
@@ -191,14 +194,14 @@ def cross_validated(
 def fitted(method: Method, budget: int, parameters: Parameters, train: Rows, test: Rows) -> Found:
     """Return how well a method does on the test rows, and the CPU seconds that selection and learning took."""
     seconds = float("inf")
-    for _ in range(_RUNS):
-        model = _estimator(method, budget, parameters)
+    for _ in range(N_RUNS):
+        model = method.make(budget, parameters)
         before = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(train.X, train.y)
         seconds = min(seconds, time.process_time() - before)
-        if seconds > _SOON:
+        if seconds > SOON:
             break
     return {
         "status": "done",
@@ -213,7 +216,3 @@ def _choice(grid: list[Parameters], scores: list[Any]) -> Found:
     best = max(range(len(grid)), key=lambda place: scores[place] or 0.0)  # on ties the first
     score = "" if scores[best] is None else round(scores[best], 8)
     return {"status": "done", "parameters": json.dumps(grid[best]), "cv_accuracy": score}
-
-
-def _estimator(method: Method, budget: int, parameters: Parameters) -> Any:
-    return method.make(budget, **parameters)

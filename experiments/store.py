@@ -1,4 +1,4 @@
-"""What has been found: a cache of finished cells, from which a stopped run goes on, and the CSV files in results/."""
+"""The results: a cache of finished cells, from which a stopped run resumes, and the CSV files in results/."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FITS = ("set", "method", "budget", "permutation", "status", "accuracy", "seconds
 
 
 class Store:
-    """The finished cells of a data set: one JSON object a line, written as soon as it is known."""
+    """The finished cells of a data set: one JSON object per line, written as soon as it is known."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -45,16 +45,16 @@ class Store:
         return cls.named(config.name, asdict(config), folder)
 
     @classmethod
-    def named(cls, name: str, told: Mapping[str, Any], folder: Path = CACHE) -> Store:
-        """Return the store of an experiment that is told by a table of values."""
-        return cls(folder / digest(told) / f"{name}.jsonl")
+    def named(cls, name: str, settings: Mapping[str, Any], folder: Path = CACHE) -> Store:
+        """Return the store of an experiment with these settings."""
+        return cls(folder / digest(settings) / f"{name}.jsonl")
 
     def get(self, *key: Any) -> Found | None:
-        """Return what is known of a cell."""
+        """Return a finished cell, or None."""
         return self._cells.get(key)
 
     def put(self, key: tuple[Any, ...], found: Found) -> None:
-        """Keep a cell, on the disk too."""
+        """Keep a cell, in memory and on disk."""
         cell = {"key": list(key), **found}
         self._keep(cell)
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,9 +68,9 @@ class Store:
         return self._path.exists() and self._path.read_bytes()[-1:] not in (b"\n", b"")
 
 
-def digest(told: Mapping[str, Any]) -> str:
-    """Return a name for all that results depend on: what is told to run, the libraries, and the protocol."""
-    found = hashlib.sha256(json.dumps([told, platform.python_version(), _versions()], sort_keys=True).encode())
+def digest(settings: Mapping[str, Any]) -> str:
+    """Return a name for all that results depend on: the settings, the libraries, and the protocol."""
+    found = hashlib.sha256(json.dumps([settings, platform.python_version(), _versions()], sort_keys=True).encode())
     for path in sources():
         found.update(path.read_bytes())
     return found.hexdigest()[:16]
@@ -84,7 +84,7 @@ def sources() -> list[Path]:
 
 
 def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None:
-    """Write a table, whole or not at all."""
+    """Write a table; the file appears only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with part.open("w", newline="") as file:
@@ -95,7 +95,7 @@ def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a table; none is an empty one."""
+    """Read a table; a file that does not exist is an empty one."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
@@ -103,7 +103,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def note_run(name: str, folder: Path = RESULTS) -> None:
-    """Write down on what a data set was run: commit, machine and versions."""
+    """Record on what a data set was run: commit, machine and versions."""
     path = folder / "runs.csv"
     rows = [row for row in read_csv(path) if row["set"] != name]
     row = {"set": name, "commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}

@@ -1,6 +1,6 @@
-"""What PET and FOFS would pay if they truncated as the paper writes it: a look at all d weights after every update.
+"""What PET and FOFS would cost if they truncated as the paper writes it: a scan of all d weights after every update.
 
-Ours do no such work, so their time can't show what the paper's figures show. This measures one full truncation, with
+Ours do no such work, so their times can't show what the paper's figures show. This measures one full truncation, with
 numpy and in the cheapest way there is: |w| for all d, the places that are not zero, and the B largest among those.
 """
 

@@ -1,9 +1,9 @@
 """The paper's X2: a million rows of a billion columns, learned while they are generated.
 
-Each method is trained in a process of its own, which also tells its peak memory. γ and η are chosen by prequential
-error on the first rows of the training stream: test rows are not looked at. There, a billion columns would cost
-gigabytes for each value tried, so the ids of those rows are numbered anew in their order; a method sees ids only by
-their identity and order, so its mistakes are the same.
+Each method is trained in a process of its own, which also reports its peak memory. γ and η are chosen by prequential
+error on the first rows of the training stream; test rows are not used. A billion columns would cost gigabytes for each
+value tried, so for this the ids of those rows are renumbered in their order: a method uses only the identity and the
+order of ids, so its mistakes are the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data import Rows
-from experiments.methods import METHODS
+from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.store import Found, Store
 from thresher import datasets
 from thresher.evaluation import accuracy
@@ -33,7 +33,6 @@ MEASURED = (
     "set", "method", "parameters", "accuracy", "seconds", "learning_seconds", "sparsity", "n_selected", "n_updates",
     "peak_mb",
 )  # fmt: skip
-NAMES = ("OGD", "AROW", "SOFS", "ShadowSOFS")
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,21 @@ class Size:
     n_features: int = 1_000_000_000
     budget: int = 500
     prefix: int = 20_000
-    probes: int = 10_000_000  # columns looked at to find the share of weights that are zero
+    probes: int = 10_000_000  # random columns for estimating the share of zero weights
 
     def stream(self, start: int, n_rows: int) -> Any:
         """Return some of the rows."""
         return datasets.make_x2(n_rows, n_features=self.n_features, start=start)
 
 
-QUICK = Size(20_000, 5_000, 1_000_000, 500, 5_000, 100_000)
+QUICK = Size(2_000, 1_000, 1_000_000, 500, 500, 100_000)
+SIZES = (Size(), QUICK)
 
 
 def run(size: Size, store: Store, bar: Steps) -> None:
     """Choose parameters, then measure every method."""
     prefix: Rows | None = None
-    for n_done, name in enumerate(NAMES):
+    for n_done, name in enumerate(TABLE_2_METHODS):
         bar.done(2 * n_done, f"{name}: parameters")
         if store.get("tried", name) is None:
             prefix = prefix or _prefix(size)
@@ -67,7 +67,7 @@ def run(size: Size, store: Store, bar: Steps) -> None:
         if store.get("measured", name) is None:
             found = _in_a_process(name, chosen(store, name), size)
             store.put(("measured", name), found)
-    bar.done(2 * len(NAMES), "")
+    bar.done(2 * len(TABLE_2_METHODS), "")
 
 
 def chosen(store: Store, name: str) -> dict[str, Any]:
@@ -83,15 +83,15 @@ def tables(store: Store) -> tuple[list[Found], list[Found]]:
     """Return what was tried and what was measured, as rows of tables."""
     tried = [
         {"set": "x2", "method": name, **row}
-        for name in NAMES
+        for name in TABLE_2_METHODS
         for row in (store.get("tried", name) or {"tried": []})["tried"]
     ]
-    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in NAMES]
+    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in TABLE_2_METHODS]
     return tried, measured
 
 
-def numbered_anew(X: Any) -> Any:
-    """Return the same rows with the ids that occur numbered 0, 1, 2 … in their order."""
+def renumbered(X: Any) -> Any:
+    """Return the same rows with the ids that occur renumbered 0, 1, 2 … in their order."""
     ids, places = np.unique(X.indices, return_inverse=True)
     return type(X)((X.data, places.astype(np.int32), X.indptr), shape=(X.shape[0], len(ids)))
 
@@ -100,12 +100,12 @@ def _prefix(size: Size) -> Rows:
     import scipy.sparse as sp
 
     parts = list(size.stream(0, size.prefix))
-    return Rows(numbered_anew(sp.vstack([X for X, _ in parts], format="csr")), np.concatenate([y for _, y in parts]))
+    return Rows(renumbered(sp.vstack([X for X, _ in parts], format="csr")), np.concatenate([y for _, y in parts]))
 
 
 def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
     grid = METHODS[name].grid(("l2",))
-    models = [_estimator(name, size, parameters) for parameters in grid]
+    models = [METHODS[name].make(size.budget, parameters) for parameters in grid]
     train_many(models, prefix.stream())
     return [
         {"parameters": json.dumps(parameters), "n_mistakes": model.n_mistakes_, "n_rows": size.prefix}
@@ -124,11 +124,11 @@ def _in_a_process(name: str, parameters: dict[str, Any], size: Size) -> Found:
 
 def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
     """Train and test one method; rows are generated on a thread of their own, as the paper loads its data."""
-    model = _estimator(name, size, parameters)
+    model = METHODS[name].make(size.budget, parameters)
     wall, cpu = time.perf_counter(), time.thread_time()
     train(model, size.stream(0, size.n_train))
     seconds, learning = time.perf_counter() - wall, time.thread_time() - cpu
-    n_selected: Any = len(model.selected_) if name in ("SOFS", "ShadowSOFS") else ""
+    n_selected: Any = len(model.selected_) if METHODS[name].has_budget else ""
     zeros = _share_of_zeros(model, size) if n_selected == "" else 1 - n_selected / size.n_features
     return {
         "parameters": json.dumps(parameters),
@@ -142,23 +142,18 @@ def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
     }
 
 
-def _estimator(name: str, size: Size, parameters: dict[str, Any]) -> Any:
-    given = (size.budget,) if name in ("SOFS", "ShadowSOFS") else ()
-    return METHODS[name].make(*given, **parameters)
-
-
 def _peak_megabytes() -> float:
     try:
-        # What getrusage says may still be the parent's, from before this process became itself.
+        # getrusage may still report the parent's peak, from before exec.
         return float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
     except OSError:  # not Linux
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _share_of_zeros(model: Any, size: Size) -> float:
-    """Return the share of columns with weight 0, from columns taken at random: all of them would take gigabytes.
+    """Return the share of columns with weight 0, from columns drawn at random: all of them would take gigabytes.
 
-    A row of a single 1 has its column's weight for a margin.
+    The margin of a row with a single 1 is the weight of its column.
     """
     random, n_zeros, piece = np.random.default_rng(0), 0, 100_000
     starts = np.arange(piece + 1, dtype=np.int64)

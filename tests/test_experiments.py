@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import thresher
 from experiments import config, store, x2
-from experiments.__main__ import run_set
+from experiments.__main__ import app, run_set
 from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
@@ -46,11 +47,11 @@ def rows():
 class TestData:
     def test_every_config_can_be_read(self):
         for name in config.names():
-            told = config.read(name)
-            assert set(told.methods) <= set(METHODS)
-            assert told.known or told.file or told.generate
-            assert told.split in ("random", "first", "last")
-            assert told.home or not told.file
+            wanted = config.read(name)
+            assert set(wanted.methods) <= set(METHODS)
+            assert wanted.known or wanted.file or wanted.generate
+            assert wanted.split in ("random", "first", "last")
+            assert wanted.home or not wanted.file
 
     @pytest.mark.parametrize("how", ["random", "first", "last"])
     def test_no_row_is_both_learned_and_tested(self, rows, how):
@@ -85,16 +86,16 @@ class TestData:
         assert np.array_equal(np.concatenate([X.toarray() for X, _ in parts]), many.X.toarray())
         assert np.array_equal(np.concatenate([y for _, y in parts]), many.y)
 
-    def test_data_that_are_not_here(self, monkeypatch, tmp_path):
+    def test_data_that_are_not_present(self, monkeypatch, tmp_path):
         monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.chdir(tmp_path)
-        told = config.read("aut")
-        assert load(told) is None
+        wanted = config.read("aut")
+        assert load(wanted) is None
         (tmp_path / "aut.svm").write_text("1 1:0.5 4:2\n-1 2:1\n1 1:1\n")
-        here = load(told)
-        assert here.X.toarray().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0], [1, 0, 0, 0]]
-        assert here.y.tolist() == [1, -1, 1]
+        found = load(wanted)
+        assert found.X.toarray().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0], [1, 0, 0, 0]]
+        assert found.y.tolist() == [1, -1, 1]
 
 
 class TestProtocol:
@@ -104,6 +105,17 @@ class TestProtocol:
         fofs = METHODS["FOFS"].grid(("l2",))
         assert all(p["eta"] * p["lam"] < 1 for p in fofs)
         assert {p["lam"] for p in fofs} == {2.0**k / 100 for k in range(-5, 6, 2)}
+        assert METHODS["mRMR"].grid(("l2", "none")) == [{"norm": "l2"}, {"norm": None}]
+        assert METHODS["l1-SVM"].grid(("l2", "none")) == [{"norm": "l2"}]
+
+    def test_a_config_sets_the_grid_of_gamma(self, tmp_path):
+        assert max(p["gamma"] for p in METHODS["SOFS"].grid(("l2",), (-5, 13))) == 2.0**13
+        assert METHODS["SOFS"].ends((-5, 13)) == {"gamma": (2.0**-5, 2.0**13)}
+        assert METHODS["PET"].ends((-5, 13)) == {"eta": (2.0**-5, 2.0**5)}
+        wide = replace(TINY, methods=("SOFS",), budgets=(5,), norms=("l2",), gamma_powers=(3, 3), most_permutations=1)
+        experiment = Experiment(wide, Store(tmp_path / "wide.jsonl"))
+        experiment.run(Steps())
+        assert json.loads(experiment.choices()[0]["parameters"])["gamma"] == 8.0
 
     def test_parameters_are_chosen_without_the_test_rows(self, rows, tmp_path):
         """Other test rows, the same choice."""
@@ -133,10 +145,10 @@ class TestProtocol:
 
     def test_accuracy_is_that_of_the_estimator(self, rows, tmp_path):
         """What the harness writes is what a user would get by hand."""
-        told = replace(TINY, methods=("SOFS",), budgets=(10,), norms=("l2",), most_permutations=1)
-        experiment = Experiment(told, Store(tmp_path / "c.jsonl"))
+        wanted = replace(TINY, methods=("SOFS",), budgets=(10,), norms=("l2",), most_permutations=1)
+        experiment = Experiment(wanted, Store(tmp_path / "c.jsonl"))
         experiment.run(Steps())
-        train, test = split(rows, told, 0)
+        train, test = split(rows, wanted, 0)
 
         def judged(gamma):
             models = [(SOFS(10, gamma=gamma).fit(a.X, a.y), b) for a, b in folds(train)]
@@ -150,7 +162,7 @@ class TestProtocol:
     @pytest.mark.parametrize("after", [1, 4, 9])
     def test_a_stopped_run_goes_on(self, tmp_path, after):
         class Impatient(Steps):
-            def done(self, n_steps, told):
+            def done(self, n_steps, message):
                 if n_steps > after:
                     raise KeyboardInterrupt
 
@@ -169,14 +181,14 @@ class TestProtocol:
         assert len(lines) == len(whole.fits()) + len(whole.choices()), "a finished cell was run again"
 
     def test_what_takes_too_long_is_stopped_and_larger_budgets_are_not_tried(self, tmp_path):
-        told = replace(TINY, methods=("l1-SVM",))
-        experiment = Experiment(told, Store(tmp_path / "c.jsonl"), n_at_once=1, seconds=0.0)
+        wanted = replace(TINY, methods=("l1-SVM",))
+        experiment = Experiment(wanted, Store(tmp_path / "c.jsonl"), n_at_once=1, seconds=0.0)
         experiment.run(Steps())
         status = {(fit["budget"], fit["permutation"]): fit["status"] for fit in experiment.fits()}
         assert status == {(5, 0): "stopped", (10, 0): "not tried", (5, 1): "not tried", (10, 1): "not tried"}
 
     def test_the_cache_knows_another_config(self, tmp_path):
-        one, two = (Store.of(told, tmp_path) for told in (TINY, replace(TINY, n_train=199)))
+        one, two = (Store.of(wanted, tmp_path) for wanted in (TINY, replace(TINY, n_train=199)))
         one.put(("fit", "SOFS", 5, 0), {"status": "done"})
         assert Store.of(TINY, tmp_path).get("fit", "SOFS", 5, 0) == {"status": "done"}
         assert two.get("fit", "SOFS", 5, 0) is None
@@ -209,7 +221,7 @@ class TestProtocol:
             def score(self, X, y):
                 return 0.5
 
-        method = Method("busy", lambda budget: Busy())
+        method = Method("busy", lambda n_features_to_select: Busy())
         found = fitted(method, 2, {}, rows, rows)
         assert 0.04 <= found["seconds"] < 0.08
         assert next(spent, None) is None
@@ -227,15 +239,15 @@ class TestForks:
         assert isinstance(found["asleep"], Stopped)
         assert isinstance(found["busy"], Stopped)
 
-    def test_an_error_is_told(self):
+    def test_an_error_is_raised(self):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             list(Forks(10.0, 1).run([("bad", lambda: 1 / 0)]))
 
 
 class TestX2:
-    def test_ids_numbered_anew_make_the_same_mistakes(self):
+    def test_renumbered_ids_make_the_same_mistakes(self):
         X, y = next(iter(datasets.make_x2(300, n_features=100_000, n_informative=20, n_noise=30)))
-        models = [SOFS(20).fit(rows, y) for rows in (X, x2.numbered_anew(X))]
+        models = [SOFS(20).fit(rows, y) for rows in (X, x2.renumbered(X))]
         assert models[0].n_mistakes_ == models[1].n_mistakes_
         assert models[0].coef_.data.tolist() == models[1].coef_.data.tolist()
 
@@ -278,3 +290,23 @@ class TestTruncation:
         weights = np.array([0, -5, 1, 0, -2, 3, 0.5, -0.1], dtype=np.float32)
         truncate(weights, 3)
         assert weights.tolist() == [0, -5, 0, 0, -2, 3, 0, 0]
+
+
+class TestCommandLine:
+    def test_the_quick_form_runs_the_whole_path_and_leaves_the_record_alone(self, tmp_path, monkeypatch):
+        """Without data, on generated rows."""
+        monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
+        monkeypatch.setattr("experiments.__main__.QUICK", tmp_path / "quick")
+        before = {path: path.stat().st_mtime_ns for path in HOME.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+        done = CliRunner().invoke(app, ["run", "dense", "--quick"])
+        assert done.exit_code == 0, done.output
+        assert before == {path: path.stat().st_mtime_ns for path in before}
+        text = (tmp_path / "quick" / "REPORT.md").read_text()
+        dense = text.split("## Dense rows")[1].split("## Table 7")[0]
+        assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
+        assert "*No results yet.*" not in dense
+
+    def test_an_unknown_name_is_refused(self):
+        done = CliRunner().invoke(app, ["run", "basehok"])
+        assert done.exit_code == 2
+        assert "there is no basehok; there are relathe" in " ".join(done.output.replace("│", " ").split())

@@ -1,1 +1,1 @@
-"""What is made of the results: tables beside the paper's, and statements with a verdict."""
+"""REPORT.md from the results: statistics → comparisons → claims and tables → the template's placeholders."""

@@ -1,35 +1,41 @@
-"""REPORT.md: each table and figure beside the paper's, and what to make of it; a module has a table and its prose.
-
-Every sentence that says something about results is made from them, so that it can't say what they don't.
-"""
+"""REPORT.md: the static text of template.md, with tables, figures and verdicts in place of its placeholders."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from experiments.reporting.figure_1 import figure_1
-from experiments.reporting.judged import at_length, in_short
-from experiments.reporting.opening import opening
-from experiments.reporting.other_rows import dense_rows, rows_as_they_are
-from experiments.reporting.runs import runs
-from experiments.reporting.table_2 import table_2
-from experiments.reporting.table_4 import table_4
-from experiments.reporting.table_6 import figures_2_and_3, table_6
-from experiments.reporting.times import table_7, truncation
-from experiments.results import Results
+from experiments import protocol
+from experiments.paper import X2_NOISE
+from experiments.reporting import evidence, paper_tables
+from experiments.reporting.claims import verdicts
+from experiments.reporting.comparisons import paper_split
+from experiments.results import REACHED, Record
 
-_SECTIONS = (
-    opening, in_short, figure_1, table_2, table_4, table_6, rows_as_they_are, figures_2_and_3, dense_rows, table_7,
-    truncation, at_length, runs,
-)  # fmt: skip
+TEMPLATE = Path(__file__).with_name("template.md")
 
 
 def write_report(folder: Path) -> None:
     """Write REPORT.md from the results in a folder."""
-    (folder / "REPORT.md").write_text(report(Results(folder / "results")))
+    (folder / "REPORT.md").write_text(report(Record(folder / "results")))
 
 
-def report(results: Results) -> str:
+def report(record: Record) -> str:
     """Return the text of the report."""
-    lines = [line for section in _SECTIONS for line in section(results)]
-    return "\n".join(lines).rstrip() + "\n"
+    return TEMPLATE.read_text().format(**placeholders(record))
+
+
+def placeholders(record: Record) -> dict[str, Any]:
+    """Return what stands for each placeholder of the template."""
+    split, size = paper_split(record), record.x2_size
+    return {
+        "verdict": {name: verdict.value for name, verdict in verdicts(record).items()},
+        "reached": f"{100 * REACHED:g}",
+        "limit": f"{protocol.SECONDS_PER_CELL:.0f}",
+        "n_runs": protocol.N_RUNS,
+        "soon": f"{protocol.SOON:g}",
+        "x2": size,
+        "x2_noise_rate": f"{size.n_train * X2_NOISE / size.n_features:g}",
+        "news_split": split.title if split else "none",
+        **{table.__name__: table(record) for table in (*paper_tables.ALL, *evidence.ALL)},
+    }

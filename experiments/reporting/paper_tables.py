@@ -1,0 +1,194 @@
+"""The paper's tables with our figures beside its own, each under the name of its placeholder in template.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from experiments import x2
+from experiments.methods import TABLE_2_METHODS, TABLE_4_METHODS, TABLE_6_METHODS
+from experiments.paper import BUDGETS, MEDIUM, RHO, TABLE_2, TABLE_4, TABLE_6, TABLE_7, X2_NOISE
+from experiments.reporting import tables
+from experiments.reporting.comparisons import NEWS, X1, against_paper, against_table_6
+from experiments.reporting.statistics import Difference, error_of_share
+from experiments.reporting.tables import NONE, points, seconds, table
+from experiments.results import Record, SetResults
+
+_BUDGET_7 = 500  # of Table 7
+
+
+def fig_1_accuracy(record: Record) -> dict[str, str]:
+    """Show accuracy on X1."""
+    return {name: _accuracies(record.sets[name]) for name in X1}
+
+
+def fig_1_seconds(record: Record) -> dict[str, str]:
+    """Show CPU seconds on X1."""
+    found = {}
+    for name in X1:
+        results = record.sets[name]
+        cells = {method: [results.cell(method, budget) for budget in results.budgets] for method in results.methods}
+        rows = ([method, *map(tables.cell_seconds, of)] for method, of in cells.items())
+        found[name] = table(tables.by_budget(results.budgets), rows)
+    return found
+
+
+def table_2(record: Record) -> str:
+    """Show X2 beside the paper."""
+    head = ["", "chosen", "s, with the generator", "CPU s of the learner", "s, paper", "paper's time / ours"]
+    head += ["accuracy", "paper", "difference", "sparsity %", "paper", "peak memory"]
+    rows = []
+    for name in (name for name in TABLE_2_METHODS if name in record.x2):
+        ours, there = record.x2[name], [NONE] * 5
+        if name in TABLE_2:
+            took, accuracy, sparsity = TABLE_2[name]
+            gap = Difference(ours.accuracy - accuracy, error_of_share(ours.accuracy, record.x2_size.n_test), 1)
+            there = [f"{took:.0f}", f"{took / ours.seconds:.1f}", f"{accuracy:.2f}", points(gap), str(sparsity)]
+        rows.append([
+            name, tables.parameters(ours.parameters), f"{ours.seconds:.1f}", f"{ours.learning_seconds:.1f}", *there[:2],
+            f"{ours.accuracy:.2f}", *there[2:4], f"{ours.sparsity:.5f}".rstrip("0"), there[4],
+            f"{ours.gigabytes:.2f} GB",
+        ])  # fmt: skip
+    return table(head, rows)
+
+
+def table_2_sparsity(record: Record) -> str:
+    """Show sparsity and updates of the methods that keep all features."""
+    head = ["", "updates", "untouched columns expected, %", "zero weights found, %", "se", "paper, %"]
+    head.append("updates that would leave the paper's")
+    size, rows = record.x2_size, []
+    for name in (name for name in ("OGD", "AROW") if name in record.x2):
+        ours, paper = record.x2[name], TABLE_2[name][2]
+        untouched = 100 * math.exp(-ours.n_updates * X2_NOISE / size.n_features)
+        theirs = -math.log(paper / 100) * x2.Size().n_features / X2_NOISE
+        error = error_of_share(ours.sparsity, size.probes)
+        row = [name, f"{ours.n_updates:,}", f"{untouched:.2f}", f"{ours.sparsity:.2f}", f"{error:.2g}"]
+        rows.append([*row, f"{paper:.2f}", f"{round(theirs, -3):,.0f}"])
+    return table(head, rows)
+
+
+def table_4(record: Record) -> dict[str, str]:
+    """Show news, rcv1 and url beside the paper."""
+    papers = {**dict.fromkeys(NEWS, "news"), "rcv1": "rcv1", "url": "url"}
+    head = ["", *(f"ρ = {share}" for share in RHO)]
+    return {name: table(head, _rows_4(record.sets[name], paper)) for name, paper in papers.items()}
+
+
+def _rows_4(results: SetResults, paper: str) -> Iterator[list[str]]:
+    for method in TABLE_4_METHODS:
+        cells = [results.at_share(method, share) for share in RHO]
+        ours = map(tables.accuracy_and_seconds, cells) if results.present else [tables.absent(results)] * len(RHO)
+        yield [method, *ours]
+        if method in TABLE_4[paper]:
+            theirs = TABLE_4[paper][method]
+            yield ["– paper", *(f"{accuracy:.2f} ({seconds(took)} s)" for accuracy, took in theirs)]
+            if results.present:
+                gaps = against_paper(cells, (accuracy for accuracy, _ in theirs))
+                yield ["– difference", *(points(gaps.get(cell.budget)) for cell in cells)]
+
+
+def table_6(record: Record) -> dict[str, str]:
+    """Show the medium sets beside the paper."""
+    return {name: table(tables.by_budget(BUDGETS), _rows_6(record.sets[name])) for name in MEDIUM}
+
+
+def _rows_6(results: SetResults) -> Iterator[list[str]]:
+    for method in TABLE_6_METHODS:
+        paper = TABLE_6[results.name].get(method)
+        if results.present:
+            yield from tables.accuracy_rows(results, [method], BUDGETS)
+        elif paper:
+            yield [method, *[tables.absent(results)] * len(BUDGETS)]
+        if paper:
+            yield ["– paper", *(f"{value:.2f}" for value in paper)]
+            if results.present:
+                gaps = against_table_6(results, method)
+                yield ["– difference", *(points(gaps.get(budget)) for budget in BUDGETS)]
+
+
+def unscaled(record: Record) -> dict[str, str]:
+    """Show the medium sets with rows as they are."""
+    found = {}
+    for name in (name for name, results in record.sets.items() if results.config.table == "raw"):
+        results = record.sets[name]
+        rows = tables.accuracy_rows(results, results.methods, BUDGETS)
+        if rows:
+            paper = TABLE_6[record.scaled(results).name]["SOFS"]
+            rows.append(["SOFS, the paper's", *(f"{value:.2f}" for value in paper)])
+        found[name] = table(tables.by_budget(BUDGETS), rows)
+    return found
+
+
+def dense_accuracy(record: Record) -> str:
+    """Show accuracy on rows without a zero."""
+    return _accuracies(record.sets["dense"])
+
+
+def table_7(record: Record) -> str:
+    """Show seconds to select 500 features."""
+    rows, sets = [], [record.sets[name] for name in MEDIUM]
+    for method in ("SOFS", "mRMR"):
+        cells = ((results, results.cell(method, _BUDGET_7)) for results in sets)
+        rows.append([method, *(tables.cell_seconds(cell) if of.present else tables.absent(of) for of, cell in cells)])
+        rows.append(["– paper", *(seconds(TABLE_7[method][name]) for name in MEDIUM)])
+    pairs = [(results.cell("mRMR", _BUDGET_7), results.cell("SOFS", _BUDGET_7)) for results in sets]
+    ratios = (f"{mrmr.seconds / sofs.seconds:,.1f}" if mrmr.done and sofs.done else NONE for mrmr, sofs in pairs)
+    rows.append(["mRMR's time / SOFS's", *ratios])
+    rows.append(["– paper", *(f"{TABLE_7['mRMR'][name] / TABLE_7['SOFS'][name]:,.0f}" for name in MEDIUM)])
+    return table(["", *MEDIUM], rows)
+
+
+def truncation(record: Record) -> str:
+    """Show what a full truncation per update would add to PET and FOFS."""
+    head = ["", "d", "B", "µs per truncation", "SOFS, s"]
+    head += ["PET, s", "PET, truncating d", "FOFS, s", "FOFS, truncating d"]
+    rows = []
+    for results in [*record.medium, *record.present("x1", "news-last", "dense")]:
+        budget = _BUDGET_7 if _BUDGET_7 in results.budgets else results.budgets[len(results.budgets) // 2]
+        cost = f"{1e6 * results.truncation[budget]:,.0f}"
+        row = [results.name, f"{results.n_features:,}", f"{budget:,}", cost]
+        row.append(tables.cell_seconds(results.cell("SOFS", budget)))
+        for method in ("PET", "FOFS"):
+            row.append(tables.cell_seconds(results.cell(method, budget)))
+            row.append(seconds(results.truncating_seconds(method, budget)))
+        rows.append(row)
+    return table(head, rows)
+
+
+def truncation_on_news(record: Record) -> str:
+    """Show PET's time on news with a full truncation per update, beside the paper's."""
+    news = record.sets["news-last"]
+    cells = [news.at_share("PET", share) for share in RHO]
+    if not all(cell.done for cell in cells):
+        return table([], [])
+    ours = (seconds(news.truncating_seconds("PET", cell.budget)) for cell in cells)
+    paper = (seconds(took) for _, took in TABLE_4["news"]["PET"])
+    return table(["", *(f"ρ = {share}" for share in RHO)], [["PET, truncating d", *ours], ["– paper", *paper]])
+
+
+def not_present(record: Record) -> str:
+    """Show where the data can be had that are not here."""
+    absent = [results.config for results in record.sets.values() if results.config.home and not results.present]
+    return table(["", "file", "from"], ([of.name, f"`{of.file}`", f"<{of.home}>"] for of in absent))
+
+
+def runs(record: Record) -> str:
+    """Show on what it was run."""
+    columns = list(record.runs[0]) if record.runs else []
+    rows = []
+    for row in record.runs:
+        busy = "busy" if float(row["load"]) > int(row["cores"]) + 1 else ""
+        changed = "uncommitted" if row["commit"].endswith("and changes") else ""
+        rows.append([*(row[column] for column in columns), ", ".join(filter(None, (busy, changed)))])
+    return table([*columns, "note"], rows)
+
+
+def _accuracies(results: SetResults) -> str:
+    rows = tables.accuracy_rows(results, results.methods, results.budgets)
+    return table(tables.by_budget(results.budgets), rows)
+
+
+ALL = (
+    fig_1_accuracy, fig_1_seconds, table_2, table_2_sparsity, table_4, table_6, unscaled, dense_accuracy, table_7,
+    truncation, truncation_on_news, not_present, runs,
+)  # fmt: skip
