@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 CORE := $(shell find cpp -name '*.hpp' -o -name '*.cpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-system lint format bench bench-quick bench-smallest bench-members paper paper-quick clean help
+# What takes minutes has a smallest form, which runs every part of it once and writes no record: SIZE=smallest.
+SIZE :=
+
+.PHONY: demo test test-system lint format bench bench-members paper clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -18,8 +21,7 @@ test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Pytho
 	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_TESTS=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/core-tests.log || (cat build/core-tests.log; exit 1)
 	$(BIN)/cmake --build build/core-tests
-	build/core-tests/test_core
-	build/core-tests/test_selectors
+	cd build/core-tests && $(CURDIR)/$(BIN)/ctest --output-on-failure
 	$(BIN)/python -m pytest -n auto -m 'not timed'
 	$(BIN)/python -m pytest -m timed
 
@@ -38,14 +40,8 @@ format: $(VENV)/.lint  ## put everything into the house style
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
-bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, some ten minutes; rewrites benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/run.py
-
-bench-quick: $(VENV)/.installed $(VENV)/.bench  ## the same in two minutes, without what is slow; writes nothing
-	$(BIN)/python benchmarks/run.py --quick
-
-bench-smallest: $(VENV)/.installed $(VENV)/.bench  ## every section once on tiny data, in seconds; judges and writes nothing
-	$(BIN)/python benchmarks/run.py --smallest
+bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, ten minutes; rewrites benchmarks/RESULTS.md (SIZE=quick: two)
+	$(BIN)/python benchmarks/run.py $(SIZE:%=--%)
 
 bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's members; rewrites benchmarks/MEMBERS.md
 	@mkdir -p build
@@ -54,11 +50,8 @@ bench-members: $(VENV)/.installed $(VENV)/.bench  ## ways to keep ShadowSOFS's m
 	$(BIN)/cmake --build build/bench
 	$(BIN)/python benchmarks/members.py build/bench/member_sets
 
-paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, some forty minutes
-	$(BIN)/python -m experiments run all
-
-paper-quick: $(VENV)/.installed $(VENV)/.paper  ## the same path on a few generated rows, under a minute; writes to build/ only
-	$(BIN)/python -m experiments run relathe relathe-raw news-last dense x1-20k x2 --quick
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, over an hour; rewrites experiments/
+	$(BIN)/python -m experiments run all $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

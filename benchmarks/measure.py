@@ -115,11 +115,9 @@ def process(*command: str) -> Cost:
 
 def online_estimators() -> dict[str, Any]:
     """Return the online estimators of the library, by name."""
-    import thresher
-    from thresher.online.base import OnlineSelector
+    from thresher import methods
 
-    public = {name: getattr(thresher, name) for name in thresher.__all__}
-    return {name: of for name, of in public.items() if isinstance(of, type) and issubclass(of, OnlineSelector)}
+    return {method.estimator: method.load_estimator() for method in methods.ONLINE}
 
 
 def unit_rows(X: Any, y: Any) -> tuple[Any, Any]:

@@ -48,7 +48,7 @@ class Config:
         """Return how many features a share of them is; at least one."""
         return max(1, int(share * n_features))
 
-    def quick(self) -> Config:
+    def smallest(self) -> Config:
         """Return the smallest version: a few generated rows in place of the data, two budgets, two permutations."""
         return replace(
             self,

@@ -1,16 +1,15 @@
 """The methods of the paper's tables: their names there, and the parameters that cross-validation chooses from.
 
-This is the only list of methods in experiments/; the configs choose from it by name.
+Each row stands on one of `thresher.methods`. This is the only list in experiments/; the configs choose from it by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from thresher import AROW, FGM, FOFS, L1SVM, MRMR, OGD, PET, SOFS, ShadowSOFS
+from thresher import methods
 
 Parameters = dict[str, Any]
 
@@ -19,15 +18,28 @@ POWERS = (-5, 5)  # the smallest and the largest power of 2 in a grid, as in the
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the paper's tables: an estimator, what is fixed, and the names of the parameters to choose."""
+    """A row of the paper's tables: a method, what is fixed, and the names of the parameters to choose."""
 
     name: str
-    estimator: Callable[..., Any]
+    of: methods.Method
     chosen: tuple[str, ...] = ()
     fixed: Parameters = field(default_factory=dict)
-    is_online: bool = True
-    has_budget: bool = True
     has_norm_grid: bool = True
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator."""
+        return self.of.load_estimator()
+
+    @property
+    def is_online(self) -> bool:
+        """Whether it reads the rows once."""
+        return not self.of.is_batch
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether it keeps a number of features that we choose."""
+        return self.of.has_budget
 
     def make(self, budget: int, parameters: Parameters) -> Any:
         """Return a new estimator."""
@@ -63,21 +75,25 @@ def _powers_of_2(low: int, high: int) -> list[float]:
     return [2.0**power for power in range(low, high + 1)]
 
 
+def _row(name: str, method: str, *arguments: Any, **given: Any) -> Method:
+    return Method(name, methods.find(method), *arguments, **given)
+
+
 METHODS = {
     method.name: method
     for method in (
-        Method("SOFS", SOFS, ("gamma",)),
-        Method("ShadowSOFS", ShadowSOFS, ("gamma",)),
-        Method("PET", PET, ("eta",), {"loss": "hinge"}),
+        _row("SOFS", "sofs", ("gamma",)),
+        _row("ShadowSOFS", "shadow_sofs", ("gamma",)),
+        _row("PET", "pet", ("eta",), {"loss": "hinge"}),
         # Without an intercept η only scales its weights.
-        Method("PET perceptron", PET, (), {"loss": "perceptron"}),
-        Method("FOFS", FOFS, ("eta", "lam")),
-        Method("AROW", AROW, ("gamma",), has_budget=False),
-        Method("OGD", OGD, ("eta",), has_budget=False),
-        Method("mRMR", MRMR, is_online=False),
-        Method("FGM", FGM, is_online=False),
+        _row("PET perceptron", "pet", (), {"loss": "perceptron"}),
+        _row("FOFS", "fofs", ("eta", "lam")),
+        _row("AROW", "arow", ("gamma",)),
+        _row("OGD", "ogd", ("eta",)),
+        _row("mRMR", "mrmr"),
+        _row("FGM", "fgm"),
         # It searches C by itself, which can take a minute: ten more searches for the rows' scaling would be hours.
-        Method("l1-SVM", L1SVM, is_online=False, has_norm_grid=False),
+        _row("l1-SVM", "l1svm", has_norm_grid=False),
     )
 }
 

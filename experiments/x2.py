@@ -51,8 +51,8 @@ class Size:
         return datasets.make_x2(n_rows, n_features=self.n_features, start=start)
 
 
-QUICK = Size(2_000, 1_000, 1_000_000, 500, 500, 100_000)
-SIZES = (Size(), QUICK)
+SMALLEST = Size(2_000, 1_000, 1_000_000, 500, 500, 100_000)
+SIZES = (Size(), SMALLEST)
 
 
 def run(size: Size, store: Store, bar: Steps) -> None:

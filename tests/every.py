@@ -1,4 +1,4 @@
-"""Every public estimator, found by walking the API: a new one gets all shared checks by existing."""
+"""Every estimator, from the table of methods: a new one gets all shared checks by having a row there."""
 
 from __future__ import annotations
 
@@ -7,20 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-import thresher
-from thresher.batch.base import BatchSelector
-from thresher.estimator import FeatureSelector
-from thresher.online.base import OnlineSelector, SecondOrderSelector
+from thresher import methods
 
-EVERY: list[Any] = [
-    found
-    for found in (getattr(thresher, name) for name in thresher.__all__)
-    if isinstance(found, type) and issubclass(found, FeatureSelector)
-]
-ONLINE = [estimator for estimator in EVERY if issubclass(estimator, OnlineSelector)]
-BATCH = [estimator for estimator in EVERY if issubclass(estimator, BatchSelector)]
-BUDGETED = [estimator for estimator in ONLINE if "n_features_to_select" in estimator().get_params()]
-SECOND_ORDER = [estimator for estimator in ONLINE if issubclass(estimator, SecondOrderSelector)]
+EVERY: list[Any] = [method.load_estimator() for method in methods.METHODS.values()]
+ONLINE: list[Any] = [method.load_estimator() for method in methods.ONLINE]
+BATCH: list[Any] = [method.load_estimator() for method in methods.BATCH]
+BUDGETED: list[Any] = [method.load_estimator() for method in methods.ONLINE if method.has_budget]
+SECOND_ORDER: list[Any] = [method.load_estimator() for method in methods.ONLINE if method.is_second_order]
 
 every = pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: estimator.__name__)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=lambda estimator: estimator.__name__)

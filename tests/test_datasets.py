@@ -118,7 +118,7 @@ class TestX2:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n_samples": 0}, "n_samples must be a whole number from 1 on. Got 0"),
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1. Got 0"),
         ({"n_features": 2**31}, "n_features must be below 2"),
         ({"n_features": 100}, "n_informative \\+ n_noise must not be above n_features"),
         ({"dense_noise": 501}, "dense_noise must not be above n_noise"),

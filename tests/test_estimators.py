@@ -391,7 +391,7 @@ class TestBadInput:
         model = made(estimator, 7).partial_fit(X, y, classes=[1, -1])
         with pytest.raises(ValueError, match=r"y\[1\] is 5, which is not in classes=\[-1, 1\]"):
             model.partial_fit(X[:2], [1, 5])
-        with pytest.raises(ValueError, match=r"classes=\[0, 1\] is not what the model has learned"):
+        with pytest.raises(ValueError, match=r"classes=\[0, 1\] differ from the classes that the model was trained on"):
             model.partial_fit(X, y, classes=[0, 1])
 
     def test_classes_that_are_no_numbers(self, estimator, problem):
@@ -513,3 +513,24 @@ def test_other_threads_run_while_it_learns(estimator):
         thread.join()
     assert model.n_samples_seen_ == 14 * 20_000
     assert len(model.selected_) == (100 if estimator in BUDGETED else 5_000)
+
+
+@online
+def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
+    """Each thread's rows count, whoever makes the model."""
+    X = sp.random(400, 60, density=0.2, format="csr", random_state=0, dtype=np.float32)
+    y = np.where(np.arange(400) % 2, 1, -1)
+    for _ in range(10):
+        model = estimator()
+        gate = threading.Barrier(4)
+
+        def learn(k, model=model, gate=gate):
+            gate.wait()
+            model.partial_fit(X[k::4], y[k::4], classes=[-1, 1])
+
+        threads = [threading.Thread(target=learn, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert model.n_samples_seen_ == 400

@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from experiments.__main__ import app, run_set
 from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
-from experiments.methods import METHODS, Method
+from experiments.methods import METHODS
 from experiments.protocol import Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
@@ -221,7 +222,7 @@ class TestProtocol:
             def score(self, X, y):
                 return 0.5
 
-        method = Method("busy", lambda n_features_to_select: Busy())
+        method = SimpleNamespace(make=lambda budget, parameters: Busy(), name="busy")
         found = fitted(method, 2, {}, rows, rows)
         assert 0.04 <= found["seconds"] < 0.08
         assert next(spent, None) is None
@@ -293,15 +294,15 @@ class TestTruncation:
 
 
 class TestCommandLine:
-    def test_the_quick_form_runs_the_whole_path_and_leaves_the_record_alone(self, tmp_path, monkeypatch):
+    def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(self, tmp_path, monkeypatch):
         """Without data, on generated rows."""
         monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
-        monkeypatch.setattr("experiments.__main__.QUICK", tmp_path / "quick")
+        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
         before = {path: path.stat().st_mtime_ns for path in HOME.rglob("*") if path.is_file() and path.suffix != ".pyc"}
-        done = CliRunner().invoke(app, ["run", "dense", "--quick"])
+        done = CliRunner().invoke(app, ["run", "dense", "--smallest"])
         assert done.exit_code == 0, done.output
         assert before == {path: path.stat().st_mtime_ns for path in before}
-        text = (tmp_path / "quick" / "REPORT.md").read_text()
+        text = (tmp_path / "smallest" / "REPORT.md").read_text()
         dense = text.split("## Dense rows")[1].split("## Table 7")[0]
         assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
         assert "*No results yet.*" not in dense

@@ -410,7 +410,7 @@ class TestReport:
         assert row.startswith("| ccat | FGM +2.00 (se 0.00) above | SOFS +2.00 (se 0.00) above |")
 
     def test_sizes_of_x2_are_those_that_were_run(self, folder):
-        write_x2(folder, dict.fromkeys(TABLE_2_METHODS, 0.99), size=x2.QUICK)
+        write_x2(folder, dict.fromkeys(TABLE_2_METHODS, 0.99), size=x2.SMALLEST)
         text = report(Record(folder))
         assert "2,000 training rows, 1,000,000 columns" in text
         assert "1,000 more rows are the test" in text

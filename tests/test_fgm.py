@@ -111,7 +111,7 @@ class TestGroups:
 
 @pytest.mark.parametrize(("name", "value"), [("C", 0), ("C", float("nan")), ("group_size", 0), ("tol", 0.0)])
 def test_parameters(problem, name, value):
-    with pytest.raises(ValueError, match=rf"'{name}' parameter of FGM must be .* Got .* instead"):
+    with pytest.raises(ValueError, match=rf"{name} of FGM must be .* Got .* instead"):
         FGM(**{name: value}).fit(*problem)
 
 

@@ -119,7 +119,7 @@ class TestClassifier:
         np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-6, atol=1e-6)  # weights are float32
         with pytest.raises(ValueError, match="classifier must be linear: KNeighborsClassifier has no coef_"):
             MRMR(10, classifier=KNeighborsClassifier()).fit(X, y)
-        with pytest.raises(ValueError, match="'classifier' parameter of MRMR must be"):
+        with pytest.raises(ValueError, match="classifier of MRMR must be"):
             MRMR(10, classifier=3).fit(X, y)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,12 @@ def test_every_method_of_the_table_is_public():
         estimator = getattr(thresher, method.estimator)
         assert estimator._method == method.name
         assert set(estimator().get_params()) == set(method.parameters)
+
+
+def test_every_make_target_is_run_by_ci():
+    """A target that nothing runs breaks unnoticed."""
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    scripts = (ROOT / ".ci" / "run").read_text() + (ROOT / "tests" / "system" / "run").read_text()
+    run = {target for line in re.findall(r"^\s*make (.*)", scripts, re.MULTILINE) for target in line.split()}
+    assert targets - run == {"clean", "format"}
