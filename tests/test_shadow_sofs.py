@@ -79,7 +79,7 @@ def test_the_set_looks_at_few_members():
     X, y = datasets.make_x1(20_000)
     model = ShadowSOFS(200).fit(X, y)
     touched_members = model.n_updates_ * 200
-    assert model._model._learner.n_sifts < touched_members / 10
+    assert model._model._learner.n_looks < touched_members / 10
 
 
 def test_shadows_do_not_predict():

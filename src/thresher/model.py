@@ -22,6 +22,9 @@ from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
 
 
+State = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float64]]
+
+
 class NoRoomError(ValueError):
     """Ids are too large for the memory there is."""
 
@@ -91,10 +94,9 @@ class Model:
         cells = np.stack([weights, ranks], axis=-1)[:, places].swapaxes(0, 1)
         keys = (columns[places, np.newaxis] + id_base) * len(weights) + np.arange(len(weights))
         learner = model._new_learner(n_features, len(classes))
-        *_, counters = learner.state()
-        counters[0] = n_rows
+        counters = {**learner.counters, "n_samples": n_rows}
         intercepts = np.stack([intercept, np.full(len(intercept), -0.0)], axis=-1)
-        learner.restore(keys.reshape(-1), _flat(cells), _flat(intercepts), counters)
+        learner.restore(keys.reshape(-1), _flat(cells), _flat(intercepts), counters, {})
         model._learner, model._n_classes = learner, len(classes)
         return model
 
@@ -214,7 +216,7 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = self.__dict__.copy()
-            state["_learner"] = None if self._learner is None else self._learner.state()
+            state["_learner"] = None if self._learner is None else self.state()
         del state["_lock"]
         state["_method"] = self.method
         return state
@@ -238,18 +240,26 @@ class Model:
         with self._lock:
             self.parameters = new
             if self._learner is not None:
-                self.restore(self._learner.state(), self._n_classes)
+                self.restore(self.state(), self._n_classes)
 
-    def state(self) -> _core.State:
+    def state(self) -> State:
         """All that learning depends on: keys (an id, or id · classes + class), cells, intercept, numbers."""
-        return self._trained().state()
+        state = self._trained().state()
+        numbers = np.array([*state["counters"].values(), *state["learner"].values()], dtype=np.float64)
+        return state["keys"], state["cells"], state["intercept"], numbers
 
-    def restore(self, state: _core.State, n_classes: int | None = None) -> None:
+    def restore(self, state: State, n_classes: int | None = None) -> None:
         """Go on from a saved state; of how many classes it is, is known unless it was taken within a first stream."""
         if n_classes is None:
             n_classes = 2 if self.classes is None else len(self.classes)
+        keys, cells, intercept, numbers = state
         learner = self._new_learner(self.n_features, n_classes)
-        learner.restore(*state)
+        names = learner.state()
+        if len(numbers) != len(names["counters"]) + len(names["learner"]):
+            raise ValueError("the saved state has arrays of the wrong size")
+        values = iter(numbers.tolist())
+        counters = {name: type(zero)(next(values)) for name, zero in names["counters"].items()}
+        learner.restore(keys, cells, intercept, counters, dict(zip(names["learner"], values, strict=True)))
         self._learner, self._n_classes = learner, n_classes
 
     @property
