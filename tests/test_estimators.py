@@ -474,13 +474,13 @@ def test_canonical_csr_is_read_where_it_lies(estimator, monkeypatch, problem):
     seen = []
     from thresher import model as model_module
 
-    real = model_module._core.Batch
+    real = model_module._core.CsrBatch
 
     def spy(indptr, indices, values, n_features):
         seen.append([a.__array_interface__["data"][0] for a in (indptr, indices, values)])
         return real(indptr, indices, values, n_features)
 
-    monkeypatch.setattr(model_module._core, "Batch", spy)
+    monkeypatch.setattr(model_module._core, "CsrBatch", spy)
     for form in (X, X.astype(np.float64)):
         seen.clear()
         made(estimator, 7).fit(form, y)

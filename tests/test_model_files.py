@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -44,10 +46,11 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
         save_model(model, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with safe_open(tmp_path / "a", "np") as file:  # any safetensors reader can open it
-        assert set(file.keys()) == {"ids", "cells", "intercept", "counters"}
+        assert set(file.keys()) == {"keys", "cells", "intercept", "digest"}
         about = json.loads(file.metadata()["thresher"])
     assert about["method"] == "sofs"
     assert about["classes"] == [-1, 1]
+    assert about["counters"] == model.counters
 
 
 def test_every_flipped_bit_and_every_cut_is_refused(model, tmp_path):
@@ -75,33 +78,33 @@ def forged(model, tmp_path, tensors=None, **metadata):
     """Write a file whose digest is right and whose content is not."""
     save_model(model, tmp_path / "m.thresher")
     with safe_open(tmp_path / "m.thresher", "np") as file:
-        real = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 it has no iterator
+        real = {name: file.get_tensor(name) for name in ("keys", "cells", "intercept")}
         about = json.loads(file.metadata()["thresher"])
-    (tmp_path / "m.thresher").write_bytes(_serialized({**real, **(tensors or {})}, {**about, **metadata}))
+    (tmp_path / "m.thresher").write_bytes(b"".join(_serialized({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"
 
 
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        ({"format_version": 2}, "model format 2 can't be read here"),
+        ({"format_version": 1}, r"model format 1 can't be read.*never released"),
         ({"method": "nonsense"}, "method must be one of"),
         ({"parameters": {"gamma": -1.0}}, "gamma of SOFS must be"),
         ({"n_features": -1}, "n_features is out of range"),
         ({"n_features": 3}, "an id is out of range"),
         ({"n_features": 2**70}, "n_features is out of range"),
         ({"id_base": 7}, "id_base is neither 0 nor 1"),
-        ({"classes": [1]}, "there are not two classes"),
-        ({"classes": "ab"}, "there are not two classes"),
-        ({"classes": [1, 1]}, "there are not two classes"),
-        ({"classes": [2, 1]}, "there are not two classes"),
-        ({"classes": ["a", 1]}, "there are not two classes"),
-        ({"classes": []}, "there are not two classes"),
+        *(({"classes": bad}, "must have at least two classes") for bad in ([1], "ab", [1, 1], [2, 1], ["a", 1], [], 3)),
         ({"compact": "yes"}, "compact is neither"),
         ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
         ({"parameters": {"method": 1}}, "not valid"),
         ({"parameters": {"class_weight": [1, 2]}}, "not valid"),
-        ({"feature_names": ["a"]}, "there is not one name for each feature"),
+        ({"feature_names": ["a"]}, "one name per feature"),
+        ({"counters": {"n_samples": -1}}, "n_samples is out of range"),
+        ({"counters": {"n_samples": "1"}}, "n_samples is out of range"),
+        ({"counters": {"n_samples": 1}}, "not valid: .*n_updates"),
+        ({"counters": 3}, "not valid"),
+        ({"learner": {"scale": 1.0}}, "not valid: .*scale"),
     ],
 )
 def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, message):
@@ -112,17 +115,18 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: {"ids": t[0][::-1]}, "ids are not in order"),
-        (lambda t: {"ids": t[0][:-1]}, "ids and state differ in length"),
-        (lambda t: {"cells": np.full((len(t[0]), 2), np.nan)}, "cells has a value that is not finite"),
-        (lambda t: {"counters": -t[3]}, "a counter is out of range"),
-        (lambda t: {"counters": t[3][:2]}, "wrong size"),
-        (lambda t: {"cells": np.zeros((len(t[0]), 3))}, "wrong size"),
+        (lambda keys: {"keys": keys[::-1]}, "not in ascending order"),
+        (lambda keys: {"keys": keys[:-1]}, "differ in length"),
+        (lambda keys: {"keys": -keys[::-1]}, "an id is out of range"),
+        (lambda keys: {"keys": keys.astype(np.float32)}, "tensors"),
+        (lambda keys: {"cells": np.full((len(keys), 2), np.nan, np.float32)}, "cells has a value that is not finite"),
+        (lambda keys: {"cells": np.zeros((len(keys), 3), np.float32)}, "wrong size"),
+        (lambda keys: {"more": keys}, "tensors"),
     ],
 )
 def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
-        load_model(forged(model, tmp_path, change(model.state())))
+        load_model(forged(model, tmp_path, change(model.state()["keys"])))
 
 
 def test_compact(model, tmp_path):
@@ -148,7 +152,7 @@ def test_whole_or_not_at_all(model, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full_disk)
-    with pytest.raises(OSError, match=r"m\.thresher: there is no space left"):
+    with pytest.raises(OSError, match=r"m\.thresher: no space left"):
         save_model(Model("sofs").fit(*random_problem(50, 20, 0.3, seed=1)), tmp_path / "m.thresher")
     assert (tmp_path / "m.thresher").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]
@@ -178,11 +182,11 @@ def test_class_weights_with_numpy_labels(tmp_path):
 
 
 def test_places(model, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no such file"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nowhere")
     with pytest.raises(IsADirectoryError, match="this is a folder"):
         load(tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         save(model, tmp_path / "no" / "m.thresher")
     with pytest.raises(ValueError, match="not trained yet"):
         save_model(Model("sofs"), tmp_path / "m.thresher")
@@ -197,3 +201,58 @@ def test_saving_from_two_threads(model, tmp_path):
         thread.join()
     load_model(tmp_path / "m.thresher")
     assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]
+
+
+def test_a_shape_that_the_file_can_not_hold_takes_no_memory(model, tmp_path):
+    """A forged header may claim anything; nothing is allocated before sizes agree with the file."""
+    save_model(model, tmp_path / "m.thresher")
+    raw = (tmp_path / "m.thresher").read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + length])
+    for shape in ([2**60], [2**31, 2**31], [-1], [1.5], "many", [[1]], [1] * 40):
+        head = json.dumps({**header, "keys": {**header["keys"], "shape": shape}}).encode()
+        (tmp_path / "m.thresher").write_bytes(len(head).to_bytes(8, "little") + head + raw[8 + length :])
+        with pytest.raises(ValueError, match=r"m\.thresher: the model is not valid"):
+            load_model(tmp_path / "m.thresher")
+
+
+def test_running_out_of_memory_is_not_called_a_bad_model(model, tmp_path, monkeypatch):
+    save_model(model, tmp_path / "m.thresher")
+
+    def no_room(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(Model, "restore", no_room)
+    with pytest.raises(MemoryError):
+        load_model(tmp_path / "m.thresher")
+
+
+def test_saving_and_loading_take_the_state_and_one_copy(tmp_path):
+    """Peak memory, in a process of its own: beside the state itself, at most one copy of it at a time."""
+    program = """
+import resource, sys
+import numpy as np
+import scipy.sparse as sp
+from thresher.io.model_files import load_model, save_model
+from thresher.model import Model
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+n = 4_000_000
+X = sp.csr_matrix((np.ones(n, np.float32), np.arange(n, dtype=np.int32), np.array([0, n // 2, n], np.int32)), (2, n))
+model = Model("arow").fit(X, [0, 1])
+state = 16 * n  # bytes of a copy: an id and a cell of two floats
+before = peak()
+save_model(model, sys.argv[1])
+written = peak() - before
+before = peak()
+again = load_model(sys.argv[1])
+print(written / state, (peak() - before) / state)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "m.thresher")], capture_output=True, text=True, check=True
+    )
+    written, read = map(float, done.stdout.split())
+    assert written < 1.2
+    assert read < 1.8  # the copy, and the new state: half as large, since it has no ids

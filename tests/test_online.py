@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import ORACLES
 from real_data import split
+from states import assert_same_state
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
 from thresher import FOFS, OGD, _core, datasets, load, save, train
@@ -60,8 +61,7 @@ def assert_equals_oracle(model, oracle) -> None:
 
 
 def assert_same_bits(a, b) -> None:
-    for one, other in zip(a._model.state(), b._model.state(), strict=True):
-        np.testing.assert_array_equal(one.view(np.uint8), other.view(np.uint8))
+    assert_same_state(a._model.state(), b._model.state())
     np.testing.assert_array_equal(a.selected_, b.selected_)
 
 
@@ -403,4 +403,4 @@ def test_the_learner_is_the_kind_for_its_classes(estimator):
     assert found.coef_.shape == (1, 30)
     assert isinstance(found._model, Model)
     width = 1 if estimator is OGD else 2
-    assert len(found._model.state()[2]) == width
+    assert len(found._model.state()["intercept"]) == width

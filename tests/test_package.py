@@ -25,7 +25,7 @@ def test_public_names_resolve():
 def test_stub_names_what_the_core_has():
     tree = ast.parse((ROOT / "src/thresher/_core.pyi").read_text())
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    shared = {"Selector", "TwoClassSelector"}  # bases that only the stub has
+    shared = {"Selector", "TwoClassSelector", "State"}  # that only the stub has
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             assert hasattr(_core, node.name)

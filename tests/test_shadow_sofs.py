@@ -79,7 +79,7 @@ def test_the_set_looks_at_few_members():
     X, y = datasets.make_x1(20_000)
     model = ShadowSOFS(200).fit(X, y)
     touched_members = model.n_updates_ * 200
-    assert model._model._learner.n_sifts < touched_members / 10
+    assert model._model._learner.n_looks < touched_members / 10
 
 
 def test_shadows_do_not_predict():
@@ -87,5 +87,5 @@ def test_shadows_do_not_predict():
     model = ShadowSOFS(50, norm=None).fit(X, y)
     margins = X @ model.coef_.toarray()[0]
     np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-3, atol=1e-4)
-    cells = model._model.state()[1].reshape(-1, 2)
+    cells = model._model.state()["cells"].reshape(-1, 2)
     assert np.count_nonzero(cells[:, 0]) > 10_000  # and yet every touched feature has learned

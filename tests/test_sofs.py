@@ -18,22 +18,22 @@ class TestPrecision:
     def model_at(excess: float) -> Model:
         """Return a model of one feature with the given precision − 1."""
         model = Model("sofs", norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
-        ids, cells, intercept, counters = model._learner.state()
+        state = model._learner.state()
         model._learner = model._new_learner(1, 2)
-        model._learner.restore(ids, np.array([cells[0], -excess], dtype=np.float32), intercept, counters)
+        model._learner.restore(**{**state, "cells": np.array([state["cells"][0], -excess], dtype=np.float32)})
         return model
 
     def test_grows_below_the_end(self):
         model = self.model_at(2.0**24 - 1)
         model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model._learner.state()[1][1] == 2.0**24
+        assert -model._learner.state()["cells"][1] == 2.0**24
 
     def test_the_end_is_reported_and_weights_go_on_learning(self):
         model = self.model_at(2.0**24)
         before = model.members()[1][0]
         with pytest.warns(RuntimeWarning, match="limit of float32"):
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model._learner.state()[1][1] == 2.0**24
+        assert -model._learner.state()["cells"][1] == 2.0**24
         for _ in range(1_000):  # told once, not once a batch
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
         assert model.members()[1][0] < before
@@ -71,7 +71,7 @@ def test_members_are_left_alone():
     X, y = datasets.make_x1(20_000)
     model = SOFS(200).fit(X, y)
     touched_members = model.n_updates_ * 200
-    assert model._model._learner.n_sifts < touched_members / 500
+    assert model._model._learner.n_looks < touched_members / 500
 
 
 def test_intercept_helps_where_it_is_needed():
@@ -92,9 +92,9 @@ def test_probabilities():
     np.testing.assert_allclose(chances.sum(1), 1)
     np.testing.assert_array_equal(chances[:, 1] > 0.5, margins > 0)
     # Φ(m/√v), with v = Σ x²/P over members, by hand for one row
-    ids, cells, _, _ = model._model._learner.state()
-    cells = cells.reshape(-1, 2)
-    precision = dict(zip(ids.tolist(), 1 + np.abs(cells[:, 1]), strict=True))
+    state = model._model.state()
+    cells = state["cells"].reshape(-1, 2)
+    precision = dict(zip(state["keys"].tolist(), 1 + np.abs(cells[:, 1]), strict=True))
     x = X[0].toarray()[0] / np.linalg.norm(X[0].data)
     variance = sum(x[j] ** 2 / precision[j] for j in model.selected_.tolist())
     from scipy.stats import norm

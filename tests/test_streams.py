@@ -21,6 +21,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import zstandard
+from states import same_state
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model import Model
@@ -73,7 +74,7 @@ def folder(rows, tmp_path_factory):
 
 
 def same_bits(model: Model, other: Model) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(model.state(), other.state(), strict=True))
+    return same_state(model.state(), other.state())
 
 
 SOURCES = [

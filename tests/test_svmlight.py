@@ -138,6 +138,24 @@ class TestInTheWild:
     def test_words_and_numbers_as_labels(self, tmp_path):
         assert read(b"1 1:1\nspam 1:1\n2.5 1:1\n", tmp_path)[0] == ["1", "spam", "2.5"]
 
+    @pytest.mark.parametrize("label", ["nancy", "info", "Inf1", "i", "n", "1e", "in"])
+    def test_words_that_start_like_a_number(self, tmp_path, label):
+        assert read(f"{label} 1:1\n".encode(), tmp_path)[0] == [label]
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 1000])
+    def test_byte_order_mark(self, tmp_path, monkeypatch, size):
+        """It is skipped at the start of a file, whatever the size of the pieces, and nowhere else."""
+        monkeypatch.setattr(text, "PIECE", size)
+        assert read(b"\xef\xbb\xbf1 1:1\n-1 2:1\n", tmp_path) == ([1.0, -1.0], [[(1, 1.0)], [(2, 1.0)]])
+        assert read(b"\xef\xbb\xbf", tmp_path) == ([], [])
+        assert read(b"1 1:1\n\xef\xbb\xbf2 2:1\n", tmp_path)[0][1] == "\ufeff2"
+
+    def test_byte_order_mark_of_the_first_piece(self):
+        raw = b"\xef\xbb\xbf1 1:1\n"
+        labels, words = _core.read_text("svmlight", raw, False, first=True)[3:5]
+        assert (labels.tolist(), words) == ([1.0], [])
+        assert _core.read_text("svmlight", raw, False)[4] == [(0, "\ufeff1")]
+
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
     @pytest.mark.parametrize("threads", [1, 2, 5])
     def test_pieces_of_any_size(self, tmp_path, monkeypatch, size, threads):
@@ -165,6 +183,12 @@ BAD = {
     "1 foo": "'foo' is not id:value",
     "1 3:1 :": "':': an id must be a whole number",
     "3:1 4:1": "the line starts with '3:1': a label must come first",
+    "nan 3:1": "'nan': the label must be a finite number or a word",
+    "-NaN 3:1": "'-NaN': the label must be a finite number or a word",
+    "inf 3:1": "'inf': the label must be a finite number or a word",
+    "-inf 3:1": "'-inf': the label must be a finite number or a word",
+    "+Infinity": "'+Infinity': the label must be a finite number or a word",
+    "1e999 3:1": "'1e999': the label must be a finite number or a word",
     "1 3:1\0 4:1": "a zero byte",
     "\0\1\2": "a zero byte",
 }

@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from states import assert_same_state, same_state
 from strategies import problems
 
 from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
@@ -60,12 +61,9 @@ class TestClasses:
         known = trained(path, classes=classes)
         codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
         direct = Model("sofs", n_features_to_select=5).fit(X, codes)
-        for a, b in zip(model.state(), known.state(), strict=True):
-            np.testing.assert_array_equal(a, b)
-        (ids, *rest), (columns, *others) = model.state(), direct.state()
-        np.testing.assert_array_equal(ids - model.id_base, columns)
-        for a, c in zip(rest, others, strict=True):
-            np.testing.assert_array_equal(a, c)
+        state = model.state()
+        assert_same_state(state, known.state())
+        assert_same_state({**state, "keys": state["keys"] - model.id_base}, direct.state())
         np.testing.assert_array_equal(model.members()[1], direct.members()[1])
         assert model.counters == known.counters == direct.counters
 
@@ -399,10 +397,6 @@ class TestTrainMany:
         assert train_many([], datasets.make_x2(100, n_features=400, n_informative=20, n_noise=30)) == []
 
 
-def same_state(one, other) -> bool:
-    return all(np.array_equal(mine, its) for mine, its in zip(one, other, strict=True))
-
-
 class TestWhatATrainedModelExpects:
     """Streams that come to a model that has learned from others."""
 
@@ -426,8 +420,7 @@ class TestWhatATrainedModelExpects:
         model, twin = trained(paths[base]), trained(paths[base])
         train(model, open_stream(paths[1 - base], zero_based=base == 1))
         train(twin, paths[base])
-        for a, b in zip(model.state(), twin.state(), strict=True):
-            np.testing.assert_array_equal(a, b)
+        assert_same_state(model.state(), twin.state())
 
     def test_a_share_of_columns_that_may_grow_is_refused(self, tmp_path):
         X, y = datasets.make_x1(200, n_features=1_000)

@@ -36,6 +36,10 @@ def test_line(tmp_path, line, label, row):
     assert read(line + "\n\n", tmp_path) == ([label], [row], None)
 
 
+def test_byte_order_mark(tmp_path):
+    assert read("\ufeff1 |f 4\n", tmp_path) == ([1.0], [{4: 1.0}], None)
+
+
 def test_importance(tmp_path):
     labels, _, importances = read("1 2.5 'tag|f 1\n-1 |f 2\n1 0.5|f 3\n", tmp_path)
     assert labels == [1.0, -1.0, 1.0]
@@ -49,6 +53,10 @@ def test_importance(tmp_path):
         ("1 |f 3:x", "line 2: '3:x': the value must be a finite number"),
         ("1 |f 3:nan", "line 2: '3:nan': the value must be a finite number"),
         ("|f 3", "line 2: the line starts with '|f': a label must come first"),
+        ("nan |f 3", "line 2: 'nan': the label must be a finite number"),
+        ("-inf|f 3", "line 2: '-inf': the label must be a finite number"),
+        ("1e999 |f 3", "line 2: '1e999': the label must be a finite number"),
+        ("nancy |f 3", "line 2: the line starts with 'nancy': a label must come first"),
         ("1 3:4", "line 2: there is no '|' before the features"),
         ("1 |g 3", "line 2: a second namespace, 'g'"),
         ("1 -2 |f 3", "line 2: '-2': an importance must not be negative"),

@@ -1,13 +1,12 @@
-// Work, counted in instructions: run under callgrind, it learns a little of X1 with the learner that it is told, or
-// reads as much as text. The count is the same on every run, so a slip in complexity or in the hot loop shows at once.
+// Work, counted in instructions. Run under callgrind, it learns a small X1 with the named learner, or reads it as text
+// with the named reader. The count is the same on every run, so a slower hot loop or a worse complexity shows at once.
 //
 //   valgrind --tool=callgrind instructions sofs
 //
 // Without an argument it prints the number of nonzeros, to divide by. tests/system/instructions.py has the limits.
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "thresher/learners/arow.hpp"
@@ -16,10 +15,14 @@
 #include "thresher/learners/pet.hpp"
 #include "thresher/learners/shadow_sofs.hpp"
 #include "thresher/learners/sofs.hpp"
+#include "thresher/members/lazy_heap.hpp"
+#include "thresher/members/unbounded.hpp"
+#include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/readers/svmlight.hpp"
-#include "thresher/selector.hpp"
+#include "thresher/readers/vw.hpp"
+#include "thresher/selector/two.hpp"
 #include "thresher/synth.hpp"
 #include "thresher/writers/svmlight.hpp"
 
@@ -47,9 +50,9 @@ Data x1() {
     return data;
 }
 
-template <class Learner, class Memory>
-void learn(const Data& data, const typename Learner::Parameters& parameters) {
-    Selector<Learner, Memory> selector(2, {200, {Norm::l2, false}, parameters});
+template <Learner L, MemoryFor<L> M>
+void learn(const Data& data, const typename L::Parameters& parameters) {
+    TwoClassSelector<L, M> selector(2, {200, {Norm::l2, false}, parameters});
     Lesson lesson{data.classes.data()};
     lesson.end = kRows;
     selector.learn(data.batch(), 20'000, lesson);
@@ -60,15 +63,17 @@ void learn(const Data& data, const typename Learner::Parameters& parameters) {
 int main(int n_arguments, char** arguments) {
     const Data data = x1();
     const std::string what = n_arguments > 1 ? arguments[1] : "";
-    simd_choice() = Simd::scalar;  // what callgrind knows on every machine
-    if (what == "sofs") learn<Sofs, DenseMemory<2>>(data, {1.0});
-    if (what == "shadow_sofs") learn<ShadowSofs, DenseMemory<2>>(data, {1.0});
-    if (what == "arow") learn<Arow, DenseMemory<2>>(data, {1.0});
-    if (what == "pet") learn<Pet, HashMemory<2>>(data, {1.0, Loss::perceptron});
-    if (what == "fofs") learn<Fofs, HashMemory<2>>(data, {0.2, 0.01, Loss::hinge});
-    if (what == "ogd") learn<Ogd, DenseMemory<1>>(data, {1.0});
+    simd_choice() = Simd::scalar;  // the one that callgrind supports on every machine
+    if (what == "sofs") learn<Sofs<LazyHeap>, DenseMemory<2>>(data, {1.0});
+    if (what == "shadow_sofs") learn<ShadowSofs<WatchedPool>, DenseMemory<2>>(data, {1.0});
+    if (what == "arow") learn<Arow<Unbounded>, DenseMemory<2>>(data, {1.0});
+    if (what == "pet") learn<Pet<WatchedPool>, HashMemory<2>>(data, {1.0, Loss::perceptron});
+    if (what == "fofs") learn<Fofs<WatchedPool>, HashMemory<2>>(data, {0.2, 0.01, Loss::hinge});
+    if (what == "ogd") learn<Ogd<Unbounded>, DenseMemory<1>>(data, {1.0});
     const std::string text = write_svmlight(data.batch(), 1, [](std::size_t) { return std::string_view("1"); });
     if (what == "svmlight" && read_svmlight<std::int32_t>(text, false).n_rows() != kRows) return 1;
+    const std::string vw = write_svmlight(data.batch(), 1, [](std::size_t) { return std::string_view("1 |"); });
+    if (what == "vw" && read_vw<std::int32_t>(vw, false).n_rows() != kRows) return 1;
     if (what.empty()) std::printf("%zu\n", data.ids.size());
     return 0;
 }

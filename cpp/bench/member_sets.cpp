@@ -1,11 +1,11 @@
-// What it costs to keep the lowest member exact: ShadowSOFS with RankedSet and with each way that was tried beside it.
+// What it costs to keep the lowest member exact: ShadowSOFS with WatchedPool, which ships, and with each alternative.
 //
 //   member_sets ROWS ROUNDS [FILE.svm BUDGET]…
 //
-// Learns X1 of so many rows, plain and permuted, at several budgets, and the rows of svmlight files where some are
-// given, shuffled. All sets must lead to the same members and weights, bit for bit, and to those of the library's own
-// selector; else the program says so and exits with 1. Prints one Markdown table for each run: least of several,
-// interleaved.
+// Learns X1 of so many rows, plain and permuted, at several budgets, and the rows of svmlight files if there are any,
+// shuffled. Learner and selector are the library's own; only the member set differs. All sets must lead to the same
+// members and weights, bit for bit; if not, the program says which one does not and exits with 1. Prints one Markdown
+// table for each run: the least of several, interleaved.
 #include "member_sets.hpp"
 
 #include <algorithm>
@@ -23,11 +23,10 @@
 #include <tuple>
 #include <vector>
 
-#include "shadow_run.hpp"
 #include "thresher/learners/shadow_sofs.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/readers/svmlight.hpp"
-#include "thresher/selector.hpp"
+#include "thresher/selector/two.hpp"
 #include "thresher/synth.hpp"
 
 using namespace thresher;
@@ -35,10 +34,11 @@ using namespace thresher::bench;
 
 namespace {
 
-using Library = Selector<ShadowSofs, DenseMemory<ShadowSofs::kWidth>>;
-using Contenders = std::tuple<Shipped, PlainPool, PooledHeap, FullScan, FlatRanks, LazyHeap, Tournament, EagerHeap>;
+template <MemberSet Set>
+using SelectorWith = TwoClassSelector<ShadowSofs<Set>, DenseMemory<2>>;
+using Contenders = std::tuple<Shipped, PlainPool, PooledHeap, FullScan, FlatRanks, BoundHeap, Tournament, EagerHeap>;
 
-// Rows of unit length, as a user with norm=None has them.
+// Rows of unit length, so that no time goes into scaling.
 struct Data {
     std::string name;
     std::vector<std::int32_t> starts, ids, classes;
@@ -77,7 +77,7 @@ Data x1(std::size_t n_rows, bool permute) {
 Data from_file(const std::string& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
-    const TextRows<std::int32_t> rows = read_svmlight<std::int32_t>(text.str(), false);
+    const ParsedText<std::int32_t> rows = read_svmlight<std::int32_t>(text.str(), false);
     if (rows.n_rows() == 0 || !rows.bad.empty()) {
         std::fprintf(stderr, "%s: no rows of svmlight text\n", path.c_str());
         std::exit(1);
@@ -108,11 +108,13 @@ double seconds_of(auto work) {
     return static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
 }
 
-auto library_result(const Data& data, std::uint64_t budget) {
-    Library library(2, {budget, {Norm::none, false}, {1.0}});
-    library.learn(data.batch(), data.n_features, {data.classes.data(), nullptr, nullptr, 0, data.n_rows(), false});
-    const auto state = library.state();
-    return typename ShadowRun<Shipped>::Result{state.keys, state.cells};
+template <class S>
+typename S::Options options(std::uint64_t budget) {
+    return {budget, {Norm::none, false}, {1.0}};
+}
+
+void learn(auto& selector, const Data& data) {
+    selector.learn(data.batch(), data.n_features, {data.classes.data(), nullptr, nullptr, 0, data.n_rows(), false});
 }
 
 struct Line {
@@ -121,20 +123,20 @@ struct Line {
     std::uint64_t n_looks = 0;
 };
 
-// Slow ones are not worth a second look.
+// Slow ones are not worth a second run.
 constexpr double kPatience = 2.0;
 
-template <class Set>
-void measure(const Data& data, std::uint64_t budget, const auto& expected, Line& line) {
-    if constexpr (requires { Set::kLargestBudget; })
-        if (budget > Set::kLargestBudget) return;
-    if (line.seconds > kPatience && line.n_looks > 0) return;
-    ShadowRun<Set> learner(budget, data.n_features);
+template <MemberSet Set>
+void measure(const Data& data, std::uint64_t budget, const State& expected, Line& line) {
+    if (budget > Set::kLargestBudget || (line.n_looks > 0 && line.seconds > kPatience)) return;
+    using S = SelectorWith<Set>;
+    S selector(2, options<S>(budget));
+    selector.reserve(data.n_features);
     line.name = Set::kName;
-    line.seconds = std::min(line.seconds, seconds_of([&] { learner.learn(data.batch(), data.classes.data()); }));
-    line.n_looks = learner.n_looks();
-    const auto result = learner.result();
-    if (result.ids != expected.ids || result.cells != expected.cells) {
+    line.seconds = std::min(line.seconds, seconds_of([&] { learn(selector, data); }));
+    line.n_looks = selector.n_looks();
+    const State state = selector.state();
+    if (state.keys != expected.keys || state.cells != expected.cells) {
         std::fprintf(stderr, "%s, B = %llu: \"%s\" gives other members or weights\n", data.name.c_str(),
                      static_cast<unsigned long long>(budget), Set::kName);
         std::exit(1);
@@ -142,10 +144,11 @@ void measure(const Data& data, std::uint64_t budget, const auto& expected, Line&
 }
 
 void compare(const Data& data, std::uint64_t budget, int rounds) {
-    const auto expected = library_result(data, budget);
-    ShadowRun<Shipped> counted(budget, data.n_features);
-    counted.count_touched = true;
-    counted.learn(data.batch(), data.classes.data());
+    Counting::counts() = {};
+    using S = SelectorWith<Counting>;
+    S counted(2, options<S>(budget));
+    learn(counted, data);
+    const State expected = counted.state();
 
     std::vector<Line> lines(std::tuple_size_v<Contenders>);
     for (int round = 0; round < rounds; ++round)
@@ -157,9 +160,9 @@ void compare(const Data& data, std::uint64_t budget, int rounds) {
     const double n_nonzeros = static_cast<double>(data.ids.size());
     std::printf("## %s, B = %llu\n\n", data.name.c_str(), static_cast<unsigned long long>(budget));
     std::printf("%zu rows, %.1fM nonzeros; rows touched members %.2fM times; %llu entered.\n\n", data.n_rows(),
-                n_nonzeros / 1e6, static_cast<double>(counted.n_touched_members()) / 1e6,
-                static_cast<unsigned long long>(counted.n_swaps()));
-    std::printf("| | ns a nonzero | × what ships | looks |\n|---|---|---|---|\n");
+                n_nonzeros / 1e6, static_cast<double>(Counting::counts().n_touched_members) / 1e6,
+                static_cast<unsigned long long>(Counting::counts().n_entered));
+    std::printf("| | ns per nonzero | × what ships | looks |\n|---|---|---|---|\n");
     for (const Line& line : lines)
         if (line.n_looks > 0)
             std::printf("| %s | %.2f | %.2f | %.3fM |\n", line.name, line.seconds / n_nonzeros * 1e9,

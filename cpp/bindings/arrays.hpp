@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "thresher/row.hpp"
+#include "thresher/csr.hpp"
 
 namespace thresher::python {
 
@@ -24,6 +24,7 @@ template <class T>
 using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// Hands the vector's memory to numpy; nothing is copied.
 template <class T>
 NewArray<T> new_array(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));
@@ -31,15 +32,16 @@ NewArray<T> new_array(std::vector<T>&& values) {
     return NewArray<T>(owned->data(), {owned->size()}, owner);
 }
 
-// A CSR batch of either id width. Holds the arrays, so that the pointers stay valid while the interpreter is free.
-class Batch {
+// What Python calls CsrBatch: ids of 32 or 64 bits, values of either float type. It holds the arrays, so that the
+// pointers stay valid while Python's lock is released.
+class BatchArrays {
   public:
     template <class Visitor>
     auto visit(Visitor visitor) const {
         return is<std::int32_t>() ? visitor(csr<std::int32_t>()) : visitor(csr<std::int64_t>());
     }
 
-    Batch(AnyArray starts, AnyArray ids, AnyArray values, std::int64_t n_features)
+    BatchArrays(AnyArray starts, AnyArray ids, AnyArray values, std::int64_t n_features)
         : starts_(std::move(starts)), ids_(std::move(ids)), values_(std::move(values)), n_features_(n_features) {
         if (values_.dtype() == nb::dtype<float>())
             pointers_.narrow = static_cast<const float*>(values_.data());
@@ -60,10 +62,10 @@ class Batch {
         if (begin > end || end > n_rows()) throw nb::index_error("rows out of range");
     }
 
-    // Ids index memory, so only rows that were looked at may be used: checked here, or made by our own readers.
+    // Ids index memory, so only rows that were checked may be used: by `check`, or by our own readers that made them.
     void trust() { trusted_ = true; }
     void demand_trust() const {
-        if (!trusted_) throw nb::value_error("the batch was not checked");
+        if (!trusted_) throw nb::value_error("the batch was not checked: call check() or trust() first");
     }
 
   private:
@@ -122,9 +124,10 @@ inline Norm norm_by_name(const std::string& name) {
     throw nb::value_error("norm must be 'l2' or 'none'");
 }
 
-// Each defined in a file of its own.
+// Each is defined in a file of its own.
 void bind_second_order(nb::module_& m);
 void bind_first_order(nb::module_& m);
+void bind_linear_scorer(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_batch(nb::module_& m);

@@ -1,4 +1,4 @@
-// The batch methods.
+// The batch methods' own kernels.
 #include <nanobind/stl/string.h>
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace thresher::python {
 namespace {
 
-// The choice under way, with the arrays that it reads.
+// A choice of features under way, with the arrays that it reads.
 class Choice {
   public:
     Choice(Array<const std::int64_t> starts, Array<const std::int32_t> ids, Array<const std::uint8_t> values,
@@ -18,7 +18,7 @@ class Choice {
            const std::string& scheme)
         : starts_(starts), ids_(ids), values_(values) {
         if (scheme != "MID" && scheme != "MIQ") throw nb::value_error("scheme must be 'MID' or 'MIQ'");
-        if (starts.size() != classes.size() + 1) throw nb::value_error("a row must have one class");
+        if (starts.size() != classes.size() + 1) throw nb::value_error("classes must have one entry per row");
         const Levels rows{starts.data(), ids.data(), values.data(), classes.size(),
                           static_cast<std::size_t>(n_features)};
         nb::gil_scoped_release release;

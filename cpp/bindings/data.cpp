@@ -9,13 +9,13 @@ namespace thresher::python {
 void bind_data(nb::module_& m) {
     m.def(
         "pick_columns",
-        [](const Batch& batch, Array<const std::int64_t> ids) {
+        [](const BatchArrays& batch, Array<const std::int64_t> ids) {
             std::vector<std::int64_t> starts(batch.n_rows() + 1), places;
             std::vector<std::int32_t> columns;
             {
                 nb::gil_scoped_release release;
-                const ColumnPicker picker(ids.data(), ids.size());
-                batch.visit([&](const auto& csr) { picker.pick(csr, starts.data(), columns, places); });
+                const ColumnIndex index(ids.data(), ids.size());
+                batch.visit([&](const auto& csr) { pick_columns(csr, index, starts.data(), columns, places); });
             }
             return nb::make_tuple(new_array(std::move(starts)), new_array(std::move(columns)),
                                   new_array(std::move(places)));
@@ -47,7 +47,7 @@ void bind_data(nb::module_& m) {
                Array<std::int64_t> labels) {
                 const std::size_t n = labels.size();
                 if (ids.size() != n * self.row_size() || values.size() != n * self.row_size())
-                    throw nb::value_error("ids and values must have row_size entries a label");
+                    throw nb::value_error("ids and values must have row_size entries per label");
                 nb::gil_scoped_release release;
                 self.rows(first, n, ids.data(), values.data(), labels.data());
             },

@@ -1,10 +1,12 @@
-// The first-order learners as Python sees them.
+// The first-order learners as Python sees them: each with its member set and its memory.
 #include <string>
 
 #include "selectors.hpp"
 #include "thresher/learners/fofs.hpp"
 #include "thresher/learners/ogd.hpp"
 #include "thresher/learners/pet.hpp"
+#include "thresher/members/unbounded.hpp"
+#include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
 
@@ -23,13 +25,14 @@ Loss loss(const nb::dict& given) {
 }  // namespace
 
 void bind_first_order(nb::module_& m) {
-    bind_learner<Pet, HashMemory<Pet::kWidth>>(
-        m, "Pet", "ManyPet", [](const nb::dict& given) { return Pet::Parameters{number(given, "eta"), loss(given)}; });
-    bind_learner<Fofs, HashMemory<Fofs::kWidth>>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
-        return Fofs::Parameters{number(given, "eta"), number(given, "lam"), loss(given)};
+    bind_learner<Pet<WatchedPool>, HashMemory<2>>(m, "Pet", "ManyPet", [](const nb::dict& given) {
+        return Pet<WatchedPool>::Parameters{number(given, "eta"), loss(given)};
     });
-    bind_learner<Ogd, DenseMemory<Ogd::kWidth>>(
-        m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd::Parameters{number(given, "eta")}; });
+    bind_learner<Fofs<WatchedPool>, HashMemory<2>>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
+        return Fofs<WatchedPool>::Parameters{number(given, "eta"), number(given, "lam"), loss(given)};
+    });
+    bind_learner<Ogd<Unbounded>, DenseMemory<1>>(
+        m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd<Unbounded>::Parameters{number(given, "eta")}; });
 }
 
 }  // namespace thresher::python

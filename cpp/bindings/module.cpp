@@ -1,4 +1,4 @@
-// The Python module `thresher._core`. This folder is the only place that knows both languages.
+// The Python module `thresher._core`. Only this folder knows both languages.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -35,7 +35,8 @@ void bind_simd(nb::module_& m) {
                     simd_choice() = simd;
                     return;
                 }
-            throw nb::value_error(("this machine has no SIMD path '" + wanted + "'").c_str());
+            throw nb::value_error(
+                ("name: this machine has no SIMD path '" + wanted + "'; simd_paths() lists those it has").c_str());
         },
         "name"_a);
 }
@@ -47,12 +48,12 @@ NB_MODULE(_core, m) {
     using namespace thresher;
     using namespace thresher::python;
     m.doc() = "The C++ core of thresher.";
-    nb::class_<Batch>(m, "Batch")
+    nb::class_<BatchArrays>(m, "CsrBatch")
         .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
              "n_features"_a)
         .def(
             "check",
-            [](Batch& batch, const std::string& norm) {
+            [](BatchArrays& batch, const std::string& norm) {
                 const Norm by = norm_by_name(norm);
                 Fault fault;
                 {
@@ -63,10 +64,11 @@ NB_MODULE(_core, m) {
                 return describe(fault);
             },
             "norm"_a)
-        .def("trust", &Batch::trust);
+        .def("trust", &BatchArrays::trust);
     bind_simd(m);
     bind_second_order(m);
     bind_first_order(m);
+    bind_linear_scorer(m);
     bind_readers(m);
     bind_data(m);
     bind_batch(m);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "thresher/readers/ranges.hpp"
+#include "thresher/readers/line_range.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
 #include "thresher/writers/svmlight.hpp"
@@ -18,10 +18,10 @@ namespace thresher::python {
 namespace {
 
 template <class T>
-NewArray<T> new_array(PooledBuffer buffer, std::size_t n) {
+NewArray<T> new_array(RecycledBuffer buffer, std::size_t n) {
     T* data = static_cast<T*>(buffer.data());
-    nb::capsule owner(new PooledBuffer(std::move(buffer)),
-                      [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
+    nb::capsule owner(new RecycledBuffer(std::move(buffer)),
+                      [](void* p) noexcept { delete static_cast<RecycledBuffer*>(p); });
     return NewArray<T>(data, {n}, owner);
 }
 
@@ -31,13 +31,13 @@ NewArray<T> new_array(Column<T>& column) {
     return new_array<T>(column.release(), n);
 }
 
-// Text from a file need not be UTF-8; what is not shows as \\x….
+// Text from a file may not be UTF-8; other bytes are shown as \\x….
 nb::object as_text(const std::string& bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
 template <class Id>
-nb::object describe(TextRows<Id>& rows) {
+nb::object describe(ParsedText<Id>& rows) {
     nb::list bad, words;
     for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
     for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
@@ -49,14 +49,15 @@ nb::object describe(TextRows<Id>& rows) {
                           name_space);
 }
 
-// Reads text whose last byte is followed by '\0', with narrow ids if they do and wide ones if they must.
+// Reads text whose last byte is followed by '\0', with ids of 32 bits if they are enough, else of 64.
 nb::object read_text(const std::string& format, std::string_view text, bool skip_bad) {
-    if (format != "vw" && format != "svmlight") throw nb::value_error("format must be svmlight or vw");
+    if (format != "vw" && format != "svmlight")
+        throw nb::value_error(("format must be 'svmlight' or 'vw'. Got '" + format + "'").c_str());
     auto read = [&]<class Id>(Id) {
         return format == "vw" ? read_vw<Id>(text, skip_bad) : read_svmlight<Id>(text, skip_bad);
     };
-    std::optional<TextRows<std::int32_t>> narrow;
-    std::optional<TextRows<std::int64_t>> wide;
+    std::optional<ParsedText<std::int32_t>> narrow;
+    std::optional<ParsedText<std::int64_t>> wide;
     {
         nb::gil_scoped_release release;
         narrow.emplace(read(std::int32_t{}));
@@ -70,10 +71,11 @@ nb::object read_text(const std::string& format, std::string_view text, bool skip
 void bind_readers(nb::module_& m) {
     m.def(
         "read_text",
-        [](const std::string& format, nb::bytes text, bool skip_bad) {
-            return read_text(format, {text.c_str(), text.size()}, skip_bad);
+        [](const std::string& format, nb::bytes text, bool skip_bad, bool first) {
+            const std::string_view whole(text.c_str(), text.size());
+            return read_text(format, first ? without_byte_order_mark(whole) : whole, skip_bad);
         },
-        "format"_a, "text"_a, "skip_bad"_a);
+        "format"_a, "text"_a, "skip_bad"_a, "first"_a = false);
     m.def(
         "read_text_range",
         [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad) {
@@ -88,10 +90,10 @@ void bind_readers(nb::module_& m) {
     m.def(
         "read_bytes",
         [](int file, std::int64_t from, std::size_t size) {
-            PooledBuffer buffer;
+            RecycledBuffer buffer;
             {
                 nb::gil_scoped_release release;
-                buffer = PooledBuffer(size);
+                buffer = RecycledBuffer(size);
                 size = read_at(file, from, static_cast<char*>(buffer.data()), size);
             }
             return new_array<std::uint8_t>(std::move(buffer), size);
@@ -99,8 +101,8 @@ void bind_readers(nb::module_& m) {
         "file"_a, "from_"_a, "size"_a);
     m.def(
         "write_svmlight",
-        [](const Batch& batch, std::int64_t shift, const std::vector<std::string>& labels) {
-            if (labels.size() != batch.n_rows()) throw nb::value_error("labels must have one entry a row");
+        [](const BatchArrays& batch, std::int64_t shift, const std::vector<std::string>& labels) {
+            if (labels.size() != batch.n_rows()) throw nb::value_error("labels must have one entry per row");
             std::string text;
             {
                 nb::gil_scoped_release release;

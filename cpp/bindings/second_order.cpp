@@ -1,18 +1,20 @@
-// The second-order learners as Python sees them.
+// The second-order learners as Python sees them: each with its member set and its memory.
 #include "selectors.hpp"
 #include "thresher/learners/arow.hpp"
 #include "thresher/learners/shadow_sofs.hpp"
 #include "thresher/learners/sofs.hpp"
+#include "thresher/members/lazy_heap.hpp"
+#include "thresher/members/unbounded.hpp"
+#include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/dense.hpp"
 
 namespace thresher::python {
 
 void bind_second_order(nb::module_& m) {
-    using Memory = DenseMemory<SecondOrder::kWidth>;
     auto parameters = [](const nb::dict& given) { return SecondOrder::Parameters{nb::cast<double>(given["gamma"])}; };
-    bind_learner<Sofs, Memory>(m, "Sofs", "ManySofs", parameters);
-    bind_learner<ShadowSofs, Memory>(m, "ShadowSofs", "ManyShadowSofs", parameters);
-    bind_learner<Arow, Memory>(m, "Arow", "ManyArow", parameters);
+    bind_learner<Sofs<LazyHeap>, DenseMemory<2>>(m, "Sofs", "ManySofs", parameters);
+    bind_learner<ShadowSofs<WatchedPool>, DenseMemory<2>>(m, "ShadowSofs", "ManyShadowSofs", parameters);
+    bind_learner<Arow<Unbounded>, DenseMemory<2>>(m, "Arow", "ManyArow", parameters);
 }
 
 }  // namespace thresher::python

@@ -4,71 +4,92 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <array>
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
-#include "thresher/many_selector.hpp"
+#include "thresher/concepts.hpp"
 #include "thresher/readers/text.hpp"
-#include "thresher/selector.hpp"
+#include "thresher/selector/counters.hpp"
+#include "thresher/selector/many.hpp"
+#include "thresher/selector/state.hpp"
+#include "thresher/selector/two.hpp"
 
 namespace thresher::python {
 
 template <class T>
 void check_size(const char* what, const std::optional<Array<const T>>& array, std::size_t n) {
-    if (array && array->size() != n) throw nb::value_error((std::string(what) + " must have one entry a row").c_str());
+    if (array && array->size() != n)
+        throw nb::value_error((std::string(what) + " must have one entry per row").c_str());
 }
 
-inline constexpr std::array<std::pair<const char*, std::uint64_t Counters::*>, 6> kCounters{{
-    {"n_samples", &Counters::n_samples},
-    {"n_updates", &Counters::n_updates},
-    {"n_mistakes", &Counters::n_mistakes},
-    {"n_undecided_first", &Counters::n_undecided_first},
-    {"n_undecided_second", &Counters::n_undecided_second},
-    {"n_saturated", &Counters::n_saturated},
-}};
-
-// As float64, exact up to 2^53: the counts in the order above, the loss, then what the learner keeps.
-template <class Cell>
-std::vector<double> as_numbers(const State<Cell>& state) {
-    std::vector<double> out;
-    for (const auto& [name, counter] : kCounters) out.push_back(static_cast<double>(state.counters.*counter));
-    out.push_back(state.counters.loss);
-    out.insert(out.end(), state.scalars.begin(), state.scalars.end());
+// Counters by name, as counters and saved states have them.
+inline nb::dict as_dict(const Counters& counters) {
+    nb::dict out;
+    for (const auto& [name, member] : kCounts) out[name] = counters.*member;
+    for (const auto& [name, member] : kSums) out[name] = counters.*member;
     return out;
 }
 
-template <class Cell>
-void take_numbers(State<Cell>& state, const Array<const double>& numbers) {
-    if (numbers.size() <= kCounters.size()) throw nb::value_error("the saved state has arrays of the wrong size");
-    const double* next = numbers.data();
-    for (const auto& [name, counter] : kCounters) state.counters.*counter = static_cast<std::uint64_t>(*next++);
-    state.counters.loss = *next++;
-    state.scalars.assign(next, numbers.data() + numbers.size());
+// Reads a saved dict of numbers that must have exactly the names that are asked for.
+class NamedNumbers {
+  public:
+    NamedNumbers(const char* what, const nb::dict& given) : what_(what), given_(given) {}
+
+    template <class Number>
+    Number take(const char* name) {
+        names_.emplace_back(name);
+        if (!given_.contains(name)) fail("lacks '" + names_.back() + "'");
+        Number number;
+        const nb::object value = given_[name];
+        if (!nb::try_cast(value, number)) fail("'" + names_.back() + "' has a value of another kind or out of range");
+        return number;
+    }
+
+    void demand_no_more() const {
+        for (const auto& [key, value] : given_) {
+            const auto name = nb::cast<std::string>(nb::str(key));
+            if (std::find(names_.begin(), names_.end(), name) == names_.end())
+                fail("has '" + name + "', which is not known here");
+        }
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const {
+        throw nb::value_error(("the saved " + what_ + ": " + why).c_str());
+    }
+
+    std::string what_;
+    const nb::dict& given_;
+    std::vector<std::string> names_;
+};
+
+inline Counters counters_from(const nb::dict& given) {
+    NamedNumbers saved("counters", given);
+    Counters counters;
+    for (const auto& [name, member] : kCounts) counters.*member = saved.take<std::uint64_t>(name);
+    for (const auto& [name, member] : kSums) counters.*member = saved.take<double>(name);
+    saved.demand_no_more();
+    return counters;
 }
 
-template <class Cell>
-NewArray<float> flattened(const std::vector<Cell>& cells) {
-    std::vector<float> out;
-    for (const Cell& cell : cells) out.insert(out.end(), cell.begin(), cell.end());
-    return new_array(std::move(out));
+template <Learner L>
+std::vector<double> numbers_from(const nb::dict& given) {
+    NamedNumbers saved("numbers of the learner", given);
+    std::vector<double> numbers;
+    for (const KeptNumber<L>& number : L::kept()) numbers.push_back(saved.take<double>(number.name));
+    saved.demand_no_more();
+    return numbers;
 }
 
-template <class Cell>
-std::vector<Cell> in_cells(const Array<const float>& numbers) {
-    std::vector<Cell> cells(numbers.size() / std::tuple_size_v<Cell>);
-    if (!cells.empty()) std::memcpy(cells.data(), numbers.data(), cells.size() * sizeof(Cell));
-    return cells;
-}
-
-// The face of a selector, for two classes as for many. `parameters_from` makes a learner's own parameters of a dict.
+// `parameters_from` turns a dict into the learner's own parameters.
 template <class S, class ParametersFrom>
 nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom parameters_from) {
-    using Cell = typename S::Cell;
-    constexpr std::size_t width = S::Learner::kWidth;
+    using L = typename S::LearnerType;
 
     return nb::class_<S>(m, name)
         .def(
@@ -83,7 +104,7 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
         .def("reserve", &S::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "learn",
-            [](S& self, const Batch& batch, Array<const std::int32_t> classes,
+            [](S& self, const BatchArrays& batch, Array<const std::int32_t> classes,
                std::optional<Array<const double>> importances, std::optional<Array<const std::int64_t>> order,
                std::size_t begin, std::size_t end, bool check) {
                 batch.check_rows(begin, end);
@@ -103,10 +124,10 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                     const auto n_classes = static_cast<std::uint32_t>(std::max<std::size_t>(2, self.n_vectors()));
                     for (std::size_t k = begin; k < end; ++k) {
                         if (order && static_cast<std::uint64_t>(lesson.order[k]) >= batch.n_rows())
-                            throw std::out_of_range("order names a row that the batch does not have");
+                            throw std::out_of_range("order: a row number is out of range");
                         const std::size_t r = order ? static_cast<std::size_t>(lesson.order[k]) : k;
                         if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
-                            throw std::out_of_range("classes holds a class that there is not");
+                            throw std::out_of_range("classes: a class is out of range");
                     }
                     fault = batch.visit([&](const auto& csr) { return self.learn(csr, batch.n_features(), lesson); });
                 }
@@ -115,7 +136,7 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a)
         .def(
             "score",
-            [](S& self, const Batch& batch, std::size_t begin, std::size_t end, bool with_variance) {
+            [](S& self, const BatchArrays& batch, std::size_t begin, std::size_t end, bool with_variance) {
                 batch.check_rows(begin, end);
                 batch.demand_trust();
                 const std::size_t n = (end - begin) * self.n_vectors();
@@ -140,52 +161,52 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
              })
         .def_prop_ro(
             "intercept", [](const S& self) { return new_array(self.intercept()); }, nb::rv_policy::move)
-        .def_prop_ro("n_sifts", &S::n_sifts)
-        .def_prop_ro("counters",
-                     [](const S& self) {
-                         const Counters counters = self.counters();
-                         nb::dict out;
-                         for (const auto& [name, counter] : kCounters) out[name] = counters.*counter;
-                         out["loss"] = counters.loss;
-                         return out;
-                     })
+        .def_prop_ro("n_looks", &S::n_looks)
+        .def_prop_ro("counters", [](const S& self) { return as_dict(self.counters()); })
         .def("state",
              [](const S& self) {
-                 State<Cell> state;
+                 State state;
                  {
                      nb::gil_scoped_release release;
                      state = self.state();
                  }
-                 return nb::make_tuple(new_array(std::move(state.keys)), flattened(state.cells),
-                                       flattened(state.intercept), new_array(as_numbers(state)));
+                 nb::dict learner, out;
+                 constexpr auto kept = L::kept();
+                 for (std::size_t k = 0; k < kept.size(); ++k) learner[kept[k].name] = state.numbers[k];
+                 out["keys"] = new_array(std::move(state.keys));
+                 out["cells"] = new_array(std::move(state.cells));
+                 out["intercept"] = new_array(std::move(state.intercept));
+                 out["counters"] = as_dict(state.counters);
+                 out["learner"] = learner;
+                 return out;
              })
         .def(
             "restore",
             [](S& self, Array<const std::int64_t> keys, Array<const float> cells, Array<const float> intercept,
-               Array<const double> numbers) {
-                if (cells.size() != keys.size() * width || intercept.size() % width != 0)
-                    throw nb::value_error("the saved state has arrays of the wrong size");
-                for (std::size_t i = 0; i < keys.size(); ++i)
-                    if (keys.data()[i] < 0 || keys.data()[i] >= static_cast<std::int64_t>(kIdLimit) ||
-                        (i > 0 && keys.data()[i] <= keys.data()[i - 1]))
-                        throw nb::value_error("the saved ids must be ascending and in range");
-                State<Cell> state;
-                state.keys.assign(keys.data(), keys.data() + keys.size());
-                state.cells = in_cells<Cell>(cells);
-                state.intercept = in_cells<Cell>(intercept);
-                take_numbers(state, numbers);
+               const nb::dict& counters, const nb::dict& learner) {
+                const std::vector<double> numbers = numbers_from<L>(learner);
+                const StateView state{{keys.data(), keys.size()},
+                                      {cells.data(), cells.size()},
+                                      {intercept.data(), intercept.size()},
+                                      counters_from(counters),
+                                      numbers};
                 nb::gil_scoped_release release;
+                for (std::size_t i = 0; i < state.keys.size(); ++i)
+                    if (state.keys[i] < 0 || state.keys[i] >= static_cast<std::int64_t>(kIdLimit) ||
+                        (i > 0 && state.keys[i] <= state.keys[i - 1]))
+                        throw std::invalid_argument("keys must be ascending and in range");
                 self.restore(state);
             },
-            "keys"_a, "cells"_a, "intercept"_a, "numbers"_a);
+            // The arrays are read where they lie; one of another type would be converted, which is a copy.
+            "keys"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a);
 }
 
-template <class Learner, class Memory, class ParametersFrom>
+template <Learner L, MemoryFor<L> M, class ParametersFrom>
 void bind_learner(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
-    using Two = Selector<Learner, Memory>;
+    using Two = TwoClassSelector<L, M>;
     bind_selector<Two>(m, two, parameters_from)
         .def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());
-    bind_selector<ManySelector<Learner, Memory>>(m, many, parameters_from);
+    bind_selector<ManyClassSelector<L, M>>(m, many, parameters_from);
 }
 
 }  // namespace thresher::python

@@ -1,7 +1,9 @@
-// Every selector under the sanitizers: the same bits on every SIMD path, under every compiler, and through a saved
-// state.
+// Every selector: the same bits on every SIMD path, under every compiler, and through a saved state.
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "check.hpp"
@@ -11,23 +13,26 @@
 #include "thresher/learners/pet.hpp"
 #include "thresher/learners/shadow_sofs.hpp"
 #include "thresher/learners/sofs.hpp"
-#include "thresher/many_selector.hpp"
+#include "thresher/members/lazy_heap.hpp"
+#include "thresher/members/unbounded.hpp"
+#include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
-#include "thresher/selector.hpp"
+#include "thresher/selector/many.hpp"
+#include "thresher/selector/two.hpp"
 #include "thresher/synth.hpp"
 
 using namespace thresher;
 
 namespace {
 
-struct Rows {
+struct Samples {
     std::vector<std::int64_t> starts, ids;
     std::vector<float> values;
     std::vector<std::int32_t> classes;
 
     // The paper's synthetic rows; with three classes, every fifth row of the second is of the third.
-    Rows(std::size_t n, std::size_t n_classes) {
+    Samples(std::size_t n, std::size_t n_classes) {
         const Synth synth({1000, 40, 37, 5, true, 3});
         std::vector<std::int32_t> narrow(n * synth.row_size());
         std::vector<std::int64_t> labels(n);
@@ -43,8 +48,9 @@ struct Rows {
 };
 
 template <class S>
-auto trained(Simd simd, bool in_two_halves, std::size_t n_classes, const typename S::Learner::Parameters& parameters) {
-    const Rows rows(400, n_classes);
+auto trained(Simd simd, bool in_two_halves, std::size_t n_classes,
+             const typename S::LearnerType::Parameters& parameters) {
+    const Samples rows(400, n_classes);
     const typename S::Options options{50, {Norm::l2, true}, parameters};
     simd_choice() = simd;
     S selector(n_classes, options);
@@ -54,30 +60,29 @@ auto trained(Simd simd, bool in_two_halves, std::size_t n_classes, const typenam
     if (!in_two_halves) return selector.state();
     // As a model that was written to disk in between.
     S second(n_classes, options);
-    second.restore(selector.state());
+    second.restore(selector.state().view());
     lesson.begin = lesson.end, lesson.end = rows.n();
     CHECK(second.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
     return second.state();
 }
 
 // FNV-1a over all that learning depends on.
-template <class Cell>
-std::uint64_t digest(const State<Cell>& state) {
+std::uint64_t digest(const State& state) {
     std::uint64_t hash = 0xcbf29ce484222325u;
     auto add = [&](const void* data, std::size_t bytes) {
         for (std::size_t i = 0; i < bytes; ++i)
             hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
     };
     add(state.keys.data(), state.keys.size() * sizeof(std::int64_t));
-    add(state.cells.data(), state.cells.size() * sizeof(Cell));
-    add(state.intercept.data(), state.intercept.size() * sizeof(Cell));
+    add(state.cells.data(), state.cells.size() * sizeof(float));
+    add(state.intercept.data(), state.intercept.size() * sizeof(float));
     add(&state.counters, sizeof(state.counters));
-    add(state.scalars.data(), state.scalars.size() * sizeof(double));
+    add(state.numbers.data(), state.numbers.size() * sizeof(double));
     return hash;
 }
 
 template <class S>
-void gives_the_same_bits(const char* name, std::size_t n_classes, const typename S::Learner::Parameters& parameters,
+void gives_the_same_bits(const char* name, std::size_t n_classes, const typename S::LearnerType::Parameters& parameters,
                          std::uint64_t expected) {
     const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters));
     for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512}) {
@@ -89,24 +94,67 @@ void gives_the_same_bits(const char* name, std::size_t n_classes, const typename
     CHECK(scalar == expected);
 }
 
-template <class Learner, template <std::size_t> class Memory_>
-void both(const char* name, const typename Learner::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
-    using Memory = Memory_<Learner::kWidth>;
-    gives_the_same_bits<Selector<Learner, Memory>>(name, 2, parameters, two);
-    gives_the_same_bits<ManySelector<Learner, Memory>>(name, 3, parameters, many);
+template <Learner L, template <std::size_t> class Memory_>
+void both(const char* name, const typename L::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
+    using M = Memory_<L::kWidth>;
+    gives_the_same_bits<TwoClassSelector<L, M>>(name, 2, parameters, two);
+    gives_the_same_bits<ManyClassSelector<L, M>>(name, 3, parameters, many);
+}
+
+TEST(sofs_gives_its_bits) {
+    both<Sofs<LazyHeap>, DenseMemory>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
+}
+
+TEST(shadow_sofs_gives_its_bits) {
+    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
+}
+
+TEST(arow_gives_its_bits) {
+    both<Arow<Unbounded>, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0xafd221afc0e40deau);
+}
+
+// The memory is not part of the result.
+TEST(pet_gives_its_bits) {
+    using L = Pet<WatchedPool>;
+    both<L, DenseMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+    both<L, HashMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+}
+
+TEST(fofs_gives_its_bits) {
+    using L = Fofs<WatchedPool>;
+    both<L, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+    both<L, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+}
+
+TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u); }
+
+template <class S>
+std::string refusal(S&& selector, const State& state) {
+    try {
+        selector.restore(state.view());
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(states_that_do_not_fit_are_refused) {
+    using S = TwoClassSelector<Fofs<WatchedPool>, HashMemory<2>>;
+    const S::Options options{2, {Norm::l2, true}, {0.2, 0.3, Loss::hinge}};
+    CHECK(refusal(S(2, options), {}) == "intercept has the wrong size: 2");
+    const State good{{3, 7}, {1.0f, 1.0f, 2.0f, 1.0f}, {0.5f, 1.0f}, {}, {0.5, 5.0}};
+    CHECK(refusal(S(2, options), good).empty());
+    State bad = good;
+    bad.cells.pop_back();
+    CHECK(refusal(S(2, options), bad) == "cells has the wrong size: 2 per key");
+    bad = good, bad.numbers = {1.0};
+    CHECK(refusal(S(2, options), bad) == "the learner keeps 2 numbers");
+    bad = good, bad.numbers = {0.0, 1.0};
+    CHECK(refusal(S(2, options), bad) == "the learner's scale is out of range");
+    bad = good, bad.numbers = {1.0, -1.0};
+    CHECK(refusal(S(2, options), bad) == "the learner's sum_of_squares is out of range");
+    bad = good, bad.keys.push_back(9), bad.cells.insert(bad.cells.end(), {1.0f, 1.0f});
+    CHECK(refusal(S(2, options), bad) == "it has 3 members, more than its budget of 2");
 }
 
 }  // namespace
-
-int main() {
-    both<Sofs, DenseMemory>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
-    both<ShadowSofs, DenseMemory>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
-    both<Arow, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0xafd221afc0e40deau);
-    both<Pet, DenseMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
-    both<Pet, HashMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
-    both<Fofs, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
-    both<Fofs, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
-    both<Ogd, DenseMemory>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u);
-    std::printf("every selector gives the bits it should\n");
-    return 0;
-}

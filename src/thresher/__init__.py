@@ -12,10 +12,17 @@ from thresher.methods import METHODS
 
 if TYPE_CHECKING:
     from thresher import datasets
-    from thresher.batch import FGM, L1SVM, MRMR
+    from thresher.batch.fgm import FGM
+    from thresher.batch.l1svm import L1SVM
+    from thresher.batch.mrmr import MRMR
     from thresher.evaluation import evaluate
     from thresher.io import load, save
-    from thresher.online import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
+    from thresher.online.arow import AROW
+    from thresher.online.fofs import FOFS
+    from thresher.online.ogd import OGD
+    from thresher.online.pet import PET
+    from thresher.online.shadow_sofs import ShadowSOFS
+    from thresher.online.sofs import SOFS
     from thresher.streams import open_stream
     from thresher.training import train
 

@@ -1,15 +1,24 @@
-"""The C++ core; see cpp/bindings.cpp."""
+"""The C++ core, bound in cpp/bindings."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 Fault = tuple[str, int, int, float]
-State = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float64]]
-# row starts, ids, values, labels, (row, label) where that is no number, importances, each row's line from 0,
-# bad lines (number, why), how many lines, largest id, whether id 0 occurred, VW's namespace
-TextRows = tuple[
+
+# All that further learning depends on. A key is an id, or with more than two classes id · classes + class; cells are
+# those of the keys, one after another.
+class State(TypedDict):
+    keys: NDArray[np.int64]
+    cells: NDArray[np.float32]
+    intercept: NDArray[np.float32]
+    counters: dict[str, int | float]
+    learner: dict[str, float]
+
+# row starts, ids, values, labels, (row, label) where the label is a word, importances, the line of each row from 0,
+# bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace
+ParsedText = tuple[
     NDArray[Any],
     NDArray[Any],
     NDArray[np.float32],
@@ -24,7 +33,7 @@ TextRows = tuple[
     str | None,
 ]
 
-class Batch:
+class CsrBatch:
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], values: NDArray[Any], n_features: int) -> None: ...
     def check(self, norm: str) -> Fault | None: ...
     def trust(self) -> None: ...
@@ -36,7 +45,7 @@ class Selector:  # in this stub only: what all learners have
     def reserve(self, n_features: int) -> None: ...
     def learn(
         self,
-        batch: Batch,
+        batch: CsrBatch,
         classes: NDArray[np.int32],
         importances: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
@@ -45,13 +54,13 @@ class Selector:  # in this stub only: what all learners have
         check: bool,
     ) -> Fault | None: ...
     def score(
-        self, batch: Batch, begin: int, end: int, with_variance: bool
+        self, batch: CsrBatch, begin: int, end: int, with_variance: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
     @property
     def intercept(self) -> NDArray[np.float32]: ...
     @property
-    def n_sifts(self) -> int: ...
+    def n_looks(self) -> int: ...
     @property
     def counters(self) -> dict[str, Any]: ...
     def state(self) -> State: ...
@@ -60,7 +69,8 @@ class Selector:  # in this stub only: what all learners have
         keys: NDArray[np.int64],
         cells: NDArray[np.float32],
         intercept: NDArray[np.float32],
-        numbers: NDArray[np.float64],
+        counters: dict[str, int | float],
+        learner: dict[str, float],
     ) -> None: ...
 
 class TwoClassSelector(Selector):  # in this stub only
@@ -78,6 +88,22 @@ class Arow(TwoClassSelector): ...
 class ManyArow(Selector): ...
 class Ogd(TwoClassSelector): ...
 class ManyOgd(Selector): ...
+
+class LinearScorer:
+    def __init__(
+        self,
+        n_vectors: int,
+        norm: str,
+        ids: NDArray[np.int64],
+        weights: NDArray[np.float32],
+        intercept: NDArray[np.float32] | NDArray[np.float64],
+    ) -> None: ...
+    def score(
+        self, batch: CsrBatch, begin: int, end: int, with_variance: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
 
 class Synth:
     def __init__(
@@ -110,12 +136,14 @@ class Mrmr:
 
 def normal_cdf(z: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def pick_columns(
-    batch: Batch, ids: NDArray[np.int64]
+    batch: CsrBatch, ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
-def read_text(format: str, text: bytes, skip_bad: bool) -> TextRows: ...
-def read_text_range(format: str, file: int, begin: int, end: int, skip_bad: bool) -> TextRows: ...
+
+# `first`: the text is the start of its file, where a byte order mark is skipped; read_text_range knows from `begin`.
+def read_text(format: str, text: bytes, skip_bad: bool, first: bool = False) -> ParsedText: ...
+def read_text_range(format: str, file: int, begin: int, end: int, skip_bad: bool) -> ParsedText: ...
 def read_bytes(file: int, from_: int, size: int) -> NDArray[np.uint8]: ...
-def write_svmlight(batch: Batch, shift: int, labels: list[str]) -> bytes: ...
+def write_svmlight(batch: CsrBatch, shift: int, labels: list[str]) -> bytes: ...
 def simd_paths() -> list[str]: ...
 def simd_in_use() -> str: ...
 def use_simd(name: str) -> None: ...

@@ -47,7 +47,7 @@ def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, n_rows)
 
 
-def as_batch(X: Csr, id_base: int) -> _core.Batch:
+def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
     """Hand X to the core; nothing is copied if its arrays have a type that the core reads and columns are ids."""
     if X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu":
         raise ValueError(f"X.indices and X.indptr must hold whole numbers. Got {X.indices.dtype} and {X.indptr.dtype}.")
@@ -59,7 +59,7 @@ def as_batch(X: Csr, id_base: int) -> _core.Batch:
     ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
     if id_base or len(X.data) >= 2**31:
         ids = ids.astype(np.int64, copy=False) + id_base
-    return _core.Batch(
+    return _core.CsrBatch(
         np.ascontiguousarray(X.indptr, dtype=ids.dtype),
         np.ascontiguousarray(ids),
         np.ascontiguousarray(values),
@@ -67,7 +67,7 @@ def as_batch(X: Csr, id_base: int) -> _core.Batch:
     )
 
 
-def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.Batch]:
+def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
     """Return X, or a sorted copy of it, and it as a batch in which every row was found fit to learn."""
     batch = as_batch(X, id_base)
     fault = batch.check(norm)
@@ -79,9 +79,9 @@ def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.Batch]:
         return checked(canonical(X), norm, id_base)
 
 
-def trusted_batch(batch: Rows) -> _core.Batch:
+def trusted_batch(batch: Rows) -> _core.CsrBatch:
     """Return rows that one of our own readers has made, with ids of any size."""
-    rows = _core.Batch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
+    rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
     rows.trust()
     return rows
 

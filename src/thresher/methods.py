@@ -112,9 +112,8 @@ class Method:
 
     def load_estimator(self) -> Any:
         """Return the public class; scikit-learn is imported only now."""
-        return getattr(
-            importlib.import_module("thresher.batch" if self.is_batch else "thresher.online"), self.estimator
-        )
+        module = f"thresher.{'batch' if self.is_batch else 'online'}.{self.name}"
+        return getattr(importlib.import_module(module), self.estimator)
 
 
 METHODS: Mapping[str, Method] = {

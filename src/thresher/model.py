@@ -62,6 +62,7 @@ class Model:
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
         self._learner: _core.Selector | None = None
+        self._selection: _Selection | None = None  # in place of a learner, in the model of a batch method
         self._n_classes = 2  # of the learner, which may know them before `classes` does
         self._lock = threading.RLock()
 
@@ -85,17 +86,9 @@ class Model:
         """
         model = cls(method, **given)
         model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
-        places = np.argsort(columns)
-        # A cell is a weight and, below zero for a member, a rank.
-        ranks = np.broadcast_to(-np.arange(len(columns), 0, -1), weights.shape)
-        cells = np.stack([weights, ranks], axis=-1)[:, places].swapaxes(0, 1)
-        keys = (columns[places, np.newaxis] + id_base) * len(weights) + np.arange(len(weights))
-        learner = model._new_learner(n_features, len(classes))
-        *_, counters = learner.state()
-        counters[0] = n_rows
-        intercepts = np.stack([intercept, np.full(len(intercept), -0.0)], axis=-1)
-        learner.restore(keys.reshape(-1), _flat(cells), _flat(intercepts), counters)
-        model._learner, model._n_classes = learner, len(classes)
+        model._selection = _Selection(
+            model.norm, columns + id_base, _flat(weights.T), np.asarray(intercept, dtype=np.float32), n_rows
+        )
         return model
 
     @property
@@ -178,6 +171,11 @@ class Model:
         return np.asarray(self.classes[places])
 
     @property
+    def is_batch(self) -> bool:
+        """Whether its method is a batch method, so that it can't learn more."""
+        return self._method.is_batch
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether the method knows how sure it is."""
         return self._method.is_second_order
@@ -205,7 +203,7 @@ class Model:
     @property
     def is_trained(self) -> bool:
         """Whether it has learned anything."""
-        return self._learner is not None
+        return self._learner is not None or self._selection is not None
 
     def name_of(self, column: int) -> str:
         """Return a feature's name, or else its id as a file would write it."""
@@ -241,15 +239,17 @@ class Model:
                 self.restore(self._learner.state(), self._n_classes)
 
     def state(self) -> _core.State:
-        """All that learning depends on: keys (an id, or id · classes + class), cells, intercept, numbers."""
-        return self._trained().state()
+        """All that further learning depends on, by name: the state of features, the intercept, counters."""
+        trained = self._trained()
+        assert not isinstance(trained, _Selection)
+        return trained.state()
 
     def restore(self, state: _core.State, n_classes: int | None = None) -> None:
-        """Go on from a saved state; of how many classes it is, is known unless it was taken within a first stream."""
+        """Continue from a saved state. `n_classes` is needed only for one taken while a first stream was learned."""
         if n_classes is None:
             n_classes = 2 if self.classes is None else len(self.classes)
         learner = self._new_learner(self.n_features, n_classes)
-        learner.restore(*state)
+        learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
 
     @property
@@ -304,9 +304,7 @@ class Model:
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Fix what the first stream has shown; `swapped` tells that its provisional codes were the other way round."""
         if swapped:
-            learner = self._trained()
-            assert isinstance(learner, _core_class(self._method, 2))
-            learner.swap_classes()
+            self._learner.swap_classes()  # type: ignore[union-attr]  # two classes, so that it has two
         self.classes, self.id_base = classes, id_base
 
     def widen(self, largest_id: int) -> None:
@@ -324,10 +322,11 @@ class Model:
                 RuntimeWarning,
             )
 
-    def _trained(self) -> _core.Selector:
-        if self._learner is None:
+    def _trained(self) -> _core.Selector | _Selection:
+        trained = self._learner or self._selection
+        if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
-        return self._learner
+        return trained
 
     def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
@@ -336,12 +335,13 @@ class Model:
         return of_two(margins, variances) if self.n_vectors == 1 else of_many(margins, variances)
 
     def _new_learner(self, n_features: int | None, n_classes: int) -> _core.Selector:
-        learner: _core.Selector = _core_class(self._method, n_classes)(
+        assert self._method.kernels is not None
+        learner: _core.Selector = getattr(_core, self._method.kernels[n_classes > 2])(
             n_classes=n_classes,
             budget=parameters.budget(self.parameters, n_features),
             norm=self.norm,
             fit_intercept=self.parameters["fit_intercept"],
-            parameters=_kernel_parameters(self._method, self.parameters),
+            parameters=self._method.of_kernel(self.parameters),
         )
         if n_features is not None:
             reserve(learner, n_features + self.id_base)
@@ -387,16 +387,25 @@ def reserve(learner: _core.Selector, n_ids: int) -> None:
         ) from None
 
 
-def _core_class(method: methods.Method, n_classes: int) -> Any:
-    # What a batch method has selected is scored as SOFS's members are, each with its weights and a rank.
-    kernels = method.kernels or methods.METHODS["sofs"].kernels
-    assert kernels is not None
-    return getattr(_core, kernels[n_classes > 2])
+class _Selection:
+    """What a batch method has selected: ids, best first, with weights and intercept, that the core scores."""
 
+    def __init__(
+        self,
+        norm: str,
+        ids: NDArray[np.int64],
+        weights: NDArray[np.float32],
+        intercept: NDArray[np.float32],
+        n_rows: int,
+    ) -> None:
+        self._made_of = (norm, ids, weights, intercept, n_rows)
+        self._scorer = _core.LinearScorer(len(intercept), norm, np.ascontiguousarray(ids), weights, intercept)
+        self.score, self.members = self._scorer.score, self._scorer.members
+        self.intercept = intercept
+        self.counters: dict[str, Any] = {"n_samples": n_rows}
 
-def _kernel_parameters(method: methods.Method, values: dict[str, Any]) -> dict[str, Any]:
-    sofs = methods.METHODS["sofs"]
-    return sofs.of_kernel(sofs.complete({})) if method.is_batch else method.of_kernel(values)
+    def __reduce__(self) -> Any:
+        return _Selection, self._made_of
 
 
 def _flat(numbers: NDArray[Any]) -> NDArray[np.float32]:

@@ -56,7 +56,7 @@ THRESHER_INLINE double polynomial(const double (&c)[N], double r) {
 inline constexpr double kMiddle = 0.425;
 
 // The quantile at 0.5 + q for |q| ≤ kMiddle, 85 % of all draws: no branch and no library call, so that a loop over it
-// is vector code. Elsewhere it is some number.
+// is vector code. For other q the result has no meaning.
 THRESHER_INLINE double quantile_near_middle(double q) {
     const double r = kMiddle * kMiddle - q * q;
     return q * polynomial(kA, r) / polynomial(kB, r);

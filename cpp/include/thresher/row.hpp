@@ -1,4 +1,4 @@
-// A CSR batch, one row of it at work, and the check that a row is fit to learn from.
+// One row at work: its values and the planes of state that a learner reads and writes.
 #pragma once
 
 #include <cmath>
@@ -8,36 +8,23 @@
 #include <memory>
 #include <new>
 
+#include "thresher/csr.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
 
-// Values as the user has them. float64 is rounded to float32 row by row, so that no copy of the matrix is made.
-struct Values {
-    const float* narrow = nullptr;
-    const double* wide = nullptr;
+// What happens to a row before a learner sees it.
+struct RowOptions {
+    Norm norm;
+    bool fit_intercept;
 };
 
-// Rows `starts[r] … starts[r + 1]` of ids, strictly ascending within a row, and their values.
-template <class Id>
-struct CsrBatch {
-    const Id* starts;
-    const Id* ids;
-    Values values;
-    std::size_t n_rows;
-};
-
-enum class Norm { none, l2 };
-
-// With norm = none a value's square goes into the float32 precision as it is, so it must leave room to add up.
-inline constexpr float kLargestRawValue = 1e18f;
-
-// One row at work, as a learner sees it: its values and, beside each, the state of its feature. A plane is one
-// contiguous array; every plane is padded with zeros to whole blocks of 16, which add nothing to a sum, so that no loop
-// has a tail.
+// What a learner sees of a row: plane 0 holds its values x, the other planes the state of its features and what a step
+// needs to note. A plane is one contiguous array, padded with zeros to whole blocks of 16: zeros add nothing to a sum,
+// and no loop has a tail.
 class Row {
   public:
-    // State, and what a step needs to note: planes 1 … kPlanes of a row, or of each class of a row.
+    // Planes 1 … kPlanes; with more than two classes, of each class.
     static constexpr std::size_t kPlanes = 4;
 
     Row(float* x, float* planes, std::size_t stride, std::size_t size)
@@ -54,10 +41,10 @@ class Row {
     std::size_t stride_, size_;
 };
 
-// Room for a row: x, and the planes of each of its classes (one, where there are two classes).
+// The memory behind a row: x, and the planes of each of its weight vectors (one for two classes, else one per class).
 class RowBuffer {
   public:
-    explicit RowBuffer(std::size_t n_classes = 1) : n_planes_(1 + n_classes * Row::kPlanes) {}
+    explicit RowBuffer(std::size_t n_vectors = 1) : n_planes_(1 + n_vectors * Row::kPlanes) {}
 
     std::size_t size() const { return size_; }
     std::size_t blocks() const { return padded(size_); }
@@ -88,8 +75,8 @@ class RowBuffer {
     std::size_t size_ = 0;
 };
 
-// Writes a row's values to plane x, scaled to unit length where the norm asks for it (an all-zero row stays as it is),
-// followed by the intercept's 1 if there is one. Returns with buffer.size() = n, or n + 1 with the intercept.
+// Writes a row's values to plane x, scaled to unit length if the norm is l2 (an all-zero row stays as it is), followed
+// by the intercept's 1 if there is one. After it buffer.size() is n, or n + 1 with the intercept.
 THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::size_t n, Norm norm, bool intercept,
                                  RowBuffer& buffer) {
     buffer.resize(n + (intercept ? 1 : 0));
@@ -118,75 +105,16 @@ THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::s
     if (intercept) x[n] = 1.0f;
 }
 
-// Why a row can't be learned, and where. `unsorted` also stands for a repeated id: both are mended by sorting.
-struct Fault {
-    enum class Kind { none, not_finite, too_large, negative_id, id_too_large, unsorted };
-    Kind kind = Kind::none;
-    std::int64_t row = 0;
-    std::int64_t id = 0;
-    double value = 0.0;
-};
-
-// The slow half of `row_fault`: it knows that something is wrong and finds the first thing that is.
-template <class Id>
-[[gnu::noinline]] Fault name_fault(const CsrBatch<Id>& batch, std::size_t r, std::int64_t n_features, Norm norm) {
-    Fault fault;
-    fault.row = static_cast<std::int64_t>(r);
-    const auto begin = static_cast<std::size_t>(batch.starts[r]), end = static_cast<std::size_t>(batch.starts[r + 1]);
-    auto found = [&](Fault::Kind kind, std::size_t i) {
-        fault.kind = kind;
-        fault.id = static_cast<std::int64_t>(batch.ids[i]);
-        fault.value =
-            batch.values.narrow != nullptr ? static_cast<double>(batch.values.narrow[i]) : batch.values.wide[i];
-    };
-    // An id out of range is the graver fault: sorting would not mend it.
-    for (std::size_t i = begin; i < end; ++i) {
-        if (batch.ids[i] < 0) return found(Fault::Kind::negative_id, i), fault;
-        if (static_cast<std::int64_t>(batch.ids[i]) >= n_features) return found(Fault::Kind::id_too_large, i), fault;
+// Loads rows begin … end - 1 and calls score(ids, n, row - begin) for each.
+template <class Id, class Score>
+THRESHER_INLINE void for_each_row(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end,
+                                  const RowOptions& options, RowBuffer& buffer, Score score) {
+    for (std::size_t r = begin; r < end; ++r) {
+        const auto first = static_cast<std::size_t>(batch.starts[r]);
+        const auto n = static_cast<std::size_t>(batch.starts[r + 1]) - first;
+        load_values(batch.values, first, n, options.norm, options.fit_intercept, buffer);
+        score(batch.ids + first, n, r - begin);
     }
-    for (std::size_t i = begin + 1; i < end; ++i)
-        if (batch.ids[i] <= batch.ids[i - 1]) return found(Fault::Kind::unsorted, i), fault;
-    for (std::size_t i = begin; i < end; ++i) {
-        found(Fault::Kind::not_finite, i);
-        const double size = std::fabs(fault.value);
-        if (!std::isfinite(fault.value)) return fault;
-        fault.kind = Fault::Kind::too_large;
-        if (!std::isfinite(static_cast<float>(fault.value))) return fault;
-        if (norm == Norm::none && size > static_cast<double>(kLargestRawValue)) return fault;
-    }
-    fault.kind = Fault::Kind::none;
-    return fault;
-}
-
-// Ids strictly ascending in [0, n_features), values finite: one branch-free look over the row.
-template <class Id>
-THRESHER_INLINE Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::int64_t n_features, Norm norm) {
-    const auto begin = static_cast<std::size_t>(batch.starts[r]), end = static_cast<std::size_t>(batch.starts[r + 1]);
-    if (begin == end) return {};
-    const Id* __restrict ids = batch.ids;
-    int bad = (ids[begin] < 0) | (static_cast<std::int64_t>(ids[end - 1]) >= n_features);
-    for (std::size_t i = begin + 1; i < end; ++i) bad |= ids[i] <= ids[i - 1];
-    const float limit = norm == Norm::none ? kLargestRawValue : 3.4028234663852886e38f;
-    if (batch.values.narrow != nullptr) {
-        const float* __restrict x = batch.values.narrow;
-        for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(x[i]) <= limit);
-    } else {
-        const double* __restrict x = batch.values.wide;
-        for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(static_cast<float>(x[i])) <= limit);
-    }
-    if (bad == 0) return {};
-    return name_fault(batch, r, n_features, norm);
-}
-
-// The first fault of a batch, or none.
-template <class Id>
-Fault batch_fault(const CsrBatch<Id>& batch, std::int64_t n_features, Norm norm) {
-    Fault fault;
-    run(simd_in_use(), [&]() __attribute__((always_inline)) {
-        for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
-            fault = row_fault(batch, r, n_features, norm);
-    });
-    return fault;
 }
 
 }  // namespace thresher

@@ -1,9 +1,10 @@
 // One source, three instruction sets.
 //
-// The kernels are plain loops, written once. `run` compiles the work it is given three times, for the machine's
-// baseline, for AVX2 and for AVX-512, and picks one at run time. The three give the same bits because nothing in a loop
-// may be reordered: every float operation is per element, and sums over a row run in 16 separate lanes (`LaneSum`)
-// that are added in one fixed order. The build forbids fused multiply-add (-ffp-contract=off) for the same reason.
+// The kernels are plain loops, written once. `run` compiles the work it is given three times, for the baseline
+// instruction set, for AVX2 and for AVX-512, and picks one at run time. All three give the same bits because nothing in
+// a loop may be reordered: every float operation is per element, and sums over a row run in 16 separate lanes
+// (`LaneSum`) that are added in one fixed order. The build forbids fused multiply-add (-ffp-contract=off) for the same
+// reason.
 //
 // Explicit gather and scatter instructions were measured and left out: on Zen 4 they are slower than scalar loads.
 #pragma once
@@ -12,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Inlining is what carries a loop into the AVX-512 copy of its caller, so it can't be left to the compiler's taste.
+// A loop gets into the AVX-512 copy of its caller by inlining only, so that can't be left to the compiler.
 #define THRESHER_INLINE [[gnu::always_inline]] inline
 
 #if defined(__x86_64__)
@@ -43,6 +44,15 @@ struct LaneSum {
     }
 };
 
+// The sums of a[i]·b[i], each product rounded to float32, over n elements; n is a multiple of 16.
+THRESHER_INLINE LaneSum lane_products(const float* __restrict a, const float* __restrict b, std::size_t n) {
+    LaneSum sum;
+    for (std::size_t i = 0; i < n; i += kLanes)
+#pragma omp simd
+        for (std::size_t k = 0; k < kLanes; ++k) sum.lane[k] += static_cast<double>(a[i + k] * b[i + k]);
+    return sum;
+}
+
 enum class Simd { scalar, avx2, avx512 };
 
 inline Simd best_simd() {
@@ -55,7 +65,7 @@ inline Simd best_simd() {
     return Simd::scalar;
 }
 
-// The instruction set that `run` is asked for: the machine's best, unless someone chose a lesser one.
+// The instruction set that callers pass to `run`: the machine's best, unless another was chosen (tests do that).
 inline std::atomic<Simd>& simd_choice() {
     static std::atomic<Simd> choice = best_simd();
     return choice;

@@ -4,8 +4,8 @@
 //   label        the sign of w*·x over the informative columns, with w* ~ U(0, 1) once for all rows
 //
 // Row i is a function of (seed, i) alone: its random numbers are a hash of a key for the row and a counter, so that any
-// slice of the data can be made anywhere, in any order. Values are rounded to 5 decimals, so that a text file of them
-// holds exactly what memory does.
+// slice of the data can be generated anywhere, in any order. Values are rounded to 5 decimals, so that a text file of
+// them holds exactly what memory does.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Synth {
         std::int64_t n_features;
         std::int64_t n_informative;
         std::int64_t n_noise;        // noise entries in a row …
-        std::int64_t n_dense_noise;  // … of which so many lie in columns that are present in every row
+        std::int64_t n_dense_noise;  // … of which this many lie in columns that are present in every row
         bool permute;  // put the informative and the dense noise columns at random ids, else they come first
         std::uint64_t seed;
     };
@@ -113,7 +113,7 @@ class Synth {
             if (2 * n > limit_) return choose_in_order(n, draws, counter, out);
             std::size_t have = 0;
             while (have < n) {
-                // What is still missing; after the first round that is what was drawn twice.
+                // As many as are missing: after the first round, those that were drawn twice.
                 const std::size_t missing = n - have;
                 sorted(missing, draws, counter, out + have);
                 counter += missing;
@@ -161,8 +161,8 @@ class Synth {
         std::vector<std::uint64_t> raw_;
     };
 
-    // n draws from N(0, 1), rounded to 5 decimals; what would round to nothing becomes the smallest value there is, so
-    // that every entry is a nonzero.
+    // n draws from N(0, 1), rounded to 5 decimals; one that would round to 0 becomes the smallest value, 1e-5, so that
+    // every entry is a nonzero.
     THRESHER_INLINE static void normals(const Draws& draws, double* out, std::size_t n) {
         for (std::size_t k = 0; k < n; ++k) out[k] = normal::quantile_near_middle(uniform(draws(k)) - 0.5);
         for (std::size_t k = 0; k < n; ++k) {

@@ -25,9 +25,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     try:
         number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the user's mask takes from that
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no folder {target.parent}.") from None
+        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.") from None
     except PermissionError:
-        raise PermissionError(f"{path}: may not be written.") from None
+        raise PermissionError(f"{path}: permission denied.") from None
     try:
         with os.fdopen(number, "wb") as file:
             yield file
@@ -40,7 +40,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(FileNotFoundError):
             beside.unlink()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise OSError(f"{path}: there is no space left on the disk.") from None
+            raise OSError(f"{path}: no space left on the disk.") from None
         raise
     _sync_folder(target.parent)
 

@@ -1,51 +1,53 @@
-"""Model files (.thresher): safetensors with JSON metadata and a digest over both.
+"""Model files (.thresher): safetensors whose last tensor is a digest of all bytes before it.
 
-Nothing in a file is ever run. A file is checked in full before anything in it is used: the digest first, then the
-version, sizes, ranges and order of all that the model will be built from. Only ValueError and OSError are raised.
+Layout: 8 bytes with the length of the header; the header, JSON with the place of each tensor and our own metadata; the
+tensors; the digest, SHA-256. Writing and reading go through the file once, a piece at a time, so that neither takes
+memory beyond the tensors themselves. The header is written here and not by the safetensors library, which orders it at
+random: the same model always gives the same bytes.
+
+Nothing in a file is executed. The digest finds damage; sizes, ranges and order of all that the model is built from are
+checked as well, since a file may be forged. Only ValueError, OSError and MemoryError are raised.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
+import math
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.model import Model
 
-FORMAT_VERSION = 1
-N_COUNTS = 6
-# By falling width, so that each one is aligned.
-_TENSORS: dict[str, Any] = {"ids": np.int64, "counters": np.float64, "cells": np.float32, "intercept": np.float32}
-_KINDS: dict[Any, str] = {np.int64: "I64", np.float32: "F32", np.float64: "F64"}
+FORMAT_VERSION = 2
+Tensors = dict[str, NDArray[Any]]
+
+_ONLINE_TENSORS: dict[str, Any] = {"keys": np.int64, "cells": np.float32, "intercept": np.float32}
+_BATCH_TENSORS: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
+_DIGEST = "digest"
+_KINDS: dict[np.dtype[Any], str] = {np.dtype(np.int64): "I64", np.dtype(np.float32): "F32", np.dtype(np.uint8): "U8"}
+_DTYPES = {kind: dtype for dtype, kind in _KINDS.items()}
+_PIECE = 1 << 22  # bytes
+_LONGEST_HEADER = 100_000_000  # what safetensors allows
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = False) -> None:
     """Write a model, whole or not at all.
 
-    In full it keeps the state of every feature that was touched, so that learning can go on with the same bits. Compact
-    it keeps the members only: enough to predict, and a few kilobytes.
+    In full it keeps the state of every feature that was touched, so that learning can continue with the same bits.
+    Compact it keeps the members only: enough to predict, and a few kilobytes.
     """
-    ids, cells, intercept, counters = model.state()
-    if not (np.isfinite(cells).all() and np.isfinite(intercept).all()):
-        raise ValueError("a weight is no longer finite, so the model can't be saved: train it with other parameters.")
-    cells = cells.reshape(len(ids), len(intercept) // model.n_vectors)
-    if compact:
-        columns, _ = model.members()
-        kept = np.isin(ids // model.n_vectors, columns + model.id_base)
-        ids, cells = ids[kept], cells[kept]
-        # Where a method keeps nothing but its members, nothing is lost, unless it is names of other columns.
-        compact = not kept.all() or model.feature_names is not None
-    names: Any = model.feature_names
-    if names is not None and (compact or model.compact):
-        columns = np.unique(ids // model.n_vectors) - model.id_base
-        names = [names[column] for column in columns.tolist()]
+    tensors, about = _batch_content(model) if model.is_batch else _online_content(model, compact)
     from thresher import __version__
 
     metadata = {
@@ -56,122 +58,229 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         "classes": [] if model.classes is None else model.classes.tolist(),
         "n_features": model.n_features,
         "id_base": model.id_base,
-        "feature_names": names,
-        "compact": compact or model.compact,
+        **about,
     }
-    tensors: dict[str, NDArray[Any]] = {"ids": ids, "cells": cells, "intercept": intercept, "counters": counters}
     with written_whole(path) as file:
-        file.write(_serialized(tensors, metadata))
+        for piece in _serialized(tensors, metadata):
+            file.write(piece)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model. Whatever is wrong with the file is one ValueError that names it."""
     try:
-        return _model(Path(path).read_bytes())
+        with Path(path).open("rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                return _model(*_verified(file, status.st_size))
+            content = file.read()  # a pipe: its size is not known before its end
+            return _model(*_verified(io.BytesIO(content), len(content)))
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file.") from None
+        raise FileNotFoundError(f"{path}: no such file.") from None
     except IsADirectoryError:
         raise IsADirectoryError(f"{path}: this is a folder, not a model.") from None
+    except PermissionError:
+        raise PermissionError(f"{path}: permission denied.") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError, OverflowError, IndexError, MemoryError):
-        raise ValueError(f"{path}: the model is not valid: something in it is missing or of another kind.") from None
+    except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
+        raise ValueError(f"{path}: the model is not valid: something in it is missing or has another type.") from None
 
 
-def _serialized(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> bytes:
-    """Return the bytes of a safetensors file: 8 bytes length, a JSON header, the tensors.
+def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
+    state = model.state()
+    keys, intercept = state["keys"], state["intercept"]
+    cells = state["cells"].reshape(len(keys), len(intercept) // model.n_vectors)
+    if not (_all_finite(cells) and _all_finite(intercept)):
+        raise ValueError("a weight is no longer finite, so the model can't be saved: train with other parameters.")
+    if compact:
+        columns, _ = model.members()
+        kept = np.isin(keys // model.n_vectors, columns + model.id_base)
+        keys, cells = keys[kept], cells[kept]
+        # Where a method keeps nothing but its members, nothing is lost, except names of other columns.
+        compact = not kept.all() or model.feature_names is not None
+    compact = compact or model.compact
+    names: Any = model.feature_names
+    if names is not None and compact:
+        names = [names[column] for column in _columns_of(keys, model).tolist()]
+    about = {"feature_names": names, "compact": compact, "counters": state["counters"], "learner": state["learner"]}
+    tensors: Tensors = {"keys": keys, "cells": cells, "intercept": intercept}
+    return tensors, about
 
-    The library's own writer orders its header at random; here the same model always gives the same bytes.
-    """
+
+def _batch_content(model: Model) -> tuple[Tensors, dict[str, Any]]:
+    columns, weights = model.members()
+    names: Any = model.feature_names
+    if names is not None:
+        names = [names[column] for column in columns.tolist()]
+    tensors: Tensors = {"ids": columns + model.id_base, "weights": weights, "intercept": model.intercept}
+    return tensors, {"feature_names": names, "compact": True, "counters": model.counters, "learner": {}}
+
+
+def _serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of a file, piece by piece."""
     text = json.dumps(metadata, sort_keys=True, allow_nan=False)
-    ordered = {name: np.ascontiguousarray(tensors[name], dtype=_TENSORS[name]) for name in _TENSORS}
-    header: dict[str, Any] = {"__metadata__": {"digest": _digest(ordered, text), "thresher": text}}
+    header: dict[str, Any] = {"__metadata__": {"thresher": text}}
+    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     at = 0
-    for name, tensor in ordered.items():
-        kind = _KINDS[_TENSORS[name]]
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [at, at + tensor.nbytes]}
-        at += tensor.nbytes
+    for name, array in [*arrays.items(), (_DIGEST, np.empty(hashlib.sha256().digest_size, np.uint8))]:
+        header[name] = {
+            "dtype": _KINDS[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]
+        }  # fmt: skip
+        at += array.nbytes
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % 8)
-    return b"".join([len(head).to_bytes(8, "little"), head, *(tensor.tobytes() for tensor in ordered.values())])
+    digest = hashlib.sha256()
+    start: list[bytes | memoryview] = [len(head).to_bytes(8, "little"), head]
+    for piece in itertools.chain(start, *map(_pieces, arrays.values())):
+        digest.update(piece)
+        yield piece
+    yield digest.digest()
 
 
-def _digest(tensors: dict[str, NDArray[Any]], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name, tensor in tensors.items():
-        digest.update(f"\n{name} {tensor.dtype} {tensor.shape}\n".encode())
-        digest.update(tensor.tobytes())
-    return digest.hexdigest()
+def _pieces(array: NDArray[Any]) -> Iterator[memoryview]:
+    if array.size:
+        raw = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # an array is a buffer
+        for begin in range(0, len(raw), _PIECE):
+            yield raw[begin : begin + _PIECE]
 
 
-def _model(raw: bytes) -> Model:
-    tensors, metadata = _verified(raw)
-    version = metadata.get("format_version")
-    _demand(version == FORMAT_VERSION, f"model format {version} can't be read here; {FORMAT_VERSION} can")
-    _demand(isinstance(metadata.get("method"), str) and isinstance(metadata.get("parameters"), dict), "no method in it")
-    given = _usable(metadata["parameters"])
-    model = Model(metadata["method"], **given)
-    model.n_features, model.id_base = metadata["n_features"], metadata["id_base"]
-    _demand(model.n_features is None or (isinstance(model.n_features, int) and 0 <= model.n_features < 2**63),
-            "n_features is out of range")  # fmt: skip
-    _demand(model.id_base in (0, 1), "id_base is neither 0 nor 1")
-    classes = metadata["classes"]
-    kinds = {isinstance(label, str) for label in classes} if isinstance(classes, list) else set()
-    plain = all(isinstance(label, str | int | float) for label in classes)
-    alike = len(classes) >= 2 and len(kinds) == 1 and plain
-    in_order = alike and all(one < other for one, other in itertools.pairwise(classes))
-    _demand(in_order, "there are not two classes or more, in order")
-    model.classes = np.array(classes)
-    _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
-    model.compact = metadata["compact"]
-    _check_state(tensors, model)
-    names = metadata["feature_names"]
-    if names is not None:
-        _demand(isinstance(names, list) and all(isinstance(name, str) for name in names), "names are not text")
-        columns = np.unique(tensors["ids"] // model.n_vectors) - model.id_base
-        if model.compact:
-            _demand(len(names) == len(columns), "there is not one name for each feature")
-            names = dict(zip(columns.tolist(), names, strict=True))
-        else:
-            _demand(len(names) == model.n_features, "there is not one name for each feature")
-        model.feature_names = names
-    try:
-        model.restore((tensors["ids"], tensors["cells"].reshape(-1), tensors["intercept"], tensors["counters"]))
-    except ValueError as error:
-        raise ValueError(f"the model is not valid: {error}.") from None
-    return model
-
-
-def _verified(raw: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _verified(file: IO[bytes], size: int) -> tuple[Tensors, dict[str, Any]]:
     """Return tensors and metadata of a file whose every byte is as it was written."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
+    length_bytes = file.read(8)
+    length = int.from_bytes(length_bytes, "little")
+    if len(length_bytes) < 8 or length > min(size - 8, _LONGEST_HEADER):
+        raise ValueError("this is not a thresher model, or it is truncated.")
+    head = file.read(length)
     try:
-        tensors = load(raw)
-        header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
-        digest, text = header["digest"], header["thresher"]
-        metadata = json.loads(text)
-        # Written anew it must be the same file: that covers the header, which the digest can't.
-        whole = set(tensors) == set(_TENSORS) and isinstance(metadata, dict) and _serialized(tensors, metadata) == raw
-    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError, OverflowError, AttributeError):
-        raise ValueError("this is not a thresher model, or it is damaged or cut short.") from None
-    if not whole or _digest({name: tensors[name] for name in _TENSORS}, text) != digest:
+        header = json.loads(head)
+        metadata = json.loads(header.pop("__metadata__")["thresher"])
+        version = metadata["format_version"]
+    except (KeyError, TypeError, ValueError, RecursionError, AttributeError):
+        raise ValueError("this is not a thresher model, or it is damaged.") from None
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"model format {version} can't be read; this version of thresher reads format {FORMAT_VERSION} only "
+            "(format 1 was never released): train the model again."
+        )
+    shapes = _shapes(header, size - 8 - length)
+    digest = hashlib.sha256(length_bytes)
+    digest.update(head)
+    tensors = {}
+    for name, (dtype, shape) in shapes.items():
+        array = np.empty(shape, dtype)
+        for piece in _pieces(array):
+            if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
+                raise ValueError("the model is truncated.")
+            if name != _DIGEST:
+                digest.update(piece)
+        tensors[name] = array
+    if tensors.pop(_DIGEST).tobytes() != digest.digest():
         raise ValueError("the model is damaged: its digest does not match.")
     return tensors, metadata
 
 
-def _check_state(tensors: dict[str, NDArray[Any]], model: Model) -> None:
-    ids, cells = tensors["ids"], tensors["cells"]
-    _demand(ids.ndim == 1 and cells.ndim == 2 and cells.shape[0] == len(ids), "ids and state differ in length")
-    _demand(len(ids) == 0 or (ids[0] >= 0 and bool(np.all(np.diff(ids) > 0))), "ids are not in order")
-    limit = 0 if model.n_features is None else (model.n_features + model.id_base) * model.n_vectors
-    _demand(len(ids) == 0 or int(ids[-1]) < limit, "an id is out of range")
-    for name in ("cells", "intercept", "counters"):
-        _demand(bool(np.isfinite(tensors[name]).all()), f"{name} has a value that is not finite")
-    counters = tensors["counters"]
-    # The counts come first, then the loss and what the learner keeps beside its features, which may be of any size.
-    _demand(bool((counters >= 0).all() and (counters[:N_COUNTS] < 2**63).all()), "a counter is out of range")
+def _shapes(header: dict[str, Any], n_bytes: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """Return the type and shape of each tensor, in their order; together they fill the rest of the file exactly."""
+    shapes, at = {}, 0
+    for name, entry in header.items():
+        dtype, shape = _DTYPES[entry["dtype"]], entry["shape"]
+        valid = isinstance(shape, list) and all(type(n) is int and 0 <= n <= n_bytes for n in shape)
+        end = at + dtype.itemsize * math.prod(shape) if valid and len(shape) <= 2 else -1
+        _demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} does not lie where it should")
+        shapes[name], at = (dtype, tuple(shape)), end
+    last = next(reversed(shapes), None)
+    _demand(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end")
+    _demand(at == n_bytes, "the file is truncated, or has bytes that belong to no tensor")
+    return shapes
+
+
+def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
+    _demand(isinstance(metadata["method"], str) and isinstance(metadata["parameters"], dict), "it names no method")
+    method = methods.find(metadata["method"])
+    expected = _BATCH_TENSORS if method.is_batch else _ONLINE_TENSORS
+    found = {name: tensor.dtype for name, tensor in tensors.items()}
+    _demand(found == expected, f"its tensors are {', '.join(found)}, not {', '.join(expected)}")
+    n_features, id_base, classes = metadata["n_features"], metadata["id_base"], metadata["classes"]
+    _demand(type(n_features) is int and 0 <= n_features < 2**63, "n_features is out of range")
+    _demand(id_base in (0, 1), "id_base is neither 0 nor 1")
+    _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
+    _demand(_are_classes(classes), "it must have at least two classes, in ascending order")
+    n_vectors = 1 if len(classes) == 2 else len(classes)
+    for name in expected:
+        if tensors[name].dtype == np.float32:
+            _demand(_all_finite(tensors[name]), f"{name} has a value that is not finite")
+    counters, learner = metadata["counters"], metadata["learner"]
+    for name, value in {**counters, **learner}.items():
+        _demand(type(value) in (int, float) and value >= 0 and math.isfinite(value), f"{name} is out of range")
+    if method.is_batch:
+        ids = np.sort(tensors["ids"])
+        _demand(tensors["weights"].shape == (len(ids), n_vectors), "ids and weights differ in length")
+        _demand(tensors["intercept"].shape == (n_vectors,), "it must have one intercept per class")
+    else:
+        ids = tensors["keys"]
+        _demand(tensors["cells"].ndim == 2 and len(tensors["cells"]) == len(ids), "ids and state differ in length")
+    _demand(ids.ndim == 1 and _is_ascending(ids), "ids are not in ascending order")
+    limit = (n_features + id_base) * (1 if method.is_batch else n_vectors)
+    _demand(len(ids) == 0 or (ids[0] >= 0 and int(ids[-1]) < limit), "an id is out of range")
+    given = _usable(metadata["parameters"])
+    try:
+        if method.is_batch:
+            model = Model.of_selection(
+                method.name, given, np.array(classes), n_features, tensors["ids"] - id_base, tensors["weights"].T,
+                tensors["intercept"], id_base=id_base, n_rows=counters["n_samples"],
+            )  # fmt: skip
+        else:
+            model = Model(method.name, **given)
+            model.classes, model.n_features, model.id_base = np.array(classes), n_features, id_base
+            model.compact = metadata["compact"]
+            model.restore(
+                {
+                    "keys": tensors["keys"], "cells": tensors["cells"].reshape(-1), "intercept": tensors["intercept"],
+                    "counters": counters, "learner": learner,
+                }
+            )  # fmt: skip
+    except ValueError as error:
+        raise ValueError(f"the model is not valid: {error}") from None
+    model.feature_names = _names(metadata["feature_names"], tensors, model)
+    return model
+
+
+def _names(names: Any, tensors: Tensors, model: Model) -> Any:
+    if names is None:
+        return None
+    _demand(isinstance(names, list) and all(isinstance(name, str) for name in names), "feature names are not text")
+    if not model.compact:
+        _demand(len(names) == model.n_features, "it must have one name per feature")
+        return names
+    columns = tensors["ids"] - model.id_base if model.is_batch else _columns_of(tensors["keys"], model)
+    _demand(len(names) == len(columns), "it must have one name per feature")
+    return dict(zip(columns.tolist(), names, strict=True))
+
+
+def _columns_of(keys: NDArray[np.int64], model: Model) -> NDArray[np.int64]:
+    return np.unique(keys // model.n_vectors) - model.id_base
+
+
+def _are_classes(classes: Any) -> bool:
+    if not isinstance(classes, list) or len(classes) < 2 or not all(isinstance(c, str | int | float) for c in classes):
+        return False
+    if len({isinstance(label, str) for label in classes}) > 1:
+        return False
+    return all(one < other for one, other in itertools.pairwise(classes))
+
+
+def _all_finite(array: NDArray[Any]) -> bool:
+    return all(
+        bool(np.isfinite(np.frombuffer(piece, array.dtype)).all()) for piece in _pieces(np.ascontiguousarray(array))
+    )
+
+
+def _is_ascending(ids: NDArray[np.int64]) -> bool:
+    step = _PIECE // 8
+    return all(
+        bool((ids[begin + 1 : begin + step + 1] > ids[begin : begin + step][: len(ids) - begin - 1]).all())
+        for begin in range(0, len(ids), step)
+    )
 
 
 def _demand(holds: bool, message: str) -> None:
@@ -186,7 +295,7 @@ def _portable(given: dict[str, Any]) -> dict[str, Any]:
         out["random_state"] = None
     for name, value in out.items():
         if not isinstance(value, str | int | float | dict | None):
-            raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator.")
+            raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator instead.")
     weights = out.get("class_weight")
     if isinstance(weights, dict):
         out["class_weight"] = [

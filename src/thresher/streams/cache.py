@@ -142,7 +142,8 @@ def _batch(
     values = take(np.float32, block["n_values"])
     codes = take(np.int32, block["n_rows"])
     importances = take(np.float64, block["n_rows"]) if block["weighted"] else None
-    if _core.Batch(starts, ids, values, block["largest_id"] + 1).check("l2") is not None or int(starts[-1]) != len(ids):
+    rows = _core.CsrBatch(starts, ids, values, block["largest_id"] + 1)
+    if rows.check("l2") is not None or int(starts[-1]) != len(ids):
         raise ValueError
     if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(labels):
         raise ValueError

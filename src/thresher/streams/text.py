@@ -20,7 +20,7 @@ from thresher.streams.stream import Batch, DataError
 PIECE = 1 << 20
 
 # A parsed piece: its file, its bytes on the disk, and what the core made of it.
-_Piece: TypeAlias = "tuple[Source, int, _core.TextRows]"
+_Piece: TypeAlias = "tuple[Source, int, _core.ParsedText]"
 
 
 def batches(sources: list[Source], skip_bad: bool, n_threads: int) -> Iterator[Batch]:

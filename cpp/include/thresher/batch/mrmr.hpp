@@ -1,10 +1,10 @@
-// mRMR: features of much relevance and little redundancy, one after another (Peng, Long, Ding 2005, §2.3).
+// mRMR: selects features of high relevance and low redundancy, one after another (Peng, Long, Ding 2005, §2.3).
 //
-//   chooses   first the feature of largest I(x_j; y), then again and again the one of largest
+//   chooses   first the feature of largest I(x_j; y), then repeatedly the one of largest
 //             I(x_j; y) − mean of I(x_j; x_s) over the chosen s    (MID, the difference), or
 //             I(x_j; y) / (that mean + 0.0001)                     (MIQ, the quotient)
-//   on ties   the smaller id; scores nearer than rounding can tell apart are a tie, so that the order does not depend
-//             on how a sum was written. A feature with one value says nothing and is never chosen
+//   on ties   the smaller id; scores that differ by no more than rounding are a tie, so that the order does not depend
+//             on how a sum is written. A feature with one value has no information and is never chosen
 //   cost      a choice s costs O(nonzeros in the rows that s is in) to count, and O(d) to score
 //
 // A feature has up to three values. The one of absent entries is 0, so that only rows in which s is not 0 have to be
@@ -34,7 +34,7 @@ class Mrmr {
   public:
     enum class Scheme { difference, quotient };
 
-    // The arrays of `rows` must stay; the codes of the classes are only read here.
+    // The arrays of `rows` must outlive this; the classes are read here only.
     Mrmr(const Levels& rows, const std::int32_t* classes, std::size_t n_classes, Scheme scheme)
         : rows_(rows), scheme_(scheme), c_log_c_(rows.n_rows + 1), totals_(3 * rows.n_features) {
         for (std::size_t c = 1; c <= rows.n_rows; ++c)
@@ -46,8 +46,8 @@ class Mrmr {
         choose();
     }
 
-    // Works through about `n_entries` more entries of the matrix, or to the end of `budget` choices. Small pieces let a
-    // caller hear the user.
+    // Works through about `n_entries` more entries of the matrix, or until `budget` features are chosen. Small pieces
+    // let the caller react to Ctrl-C.
     void work(std::size_t n_entries, std::size_t budget) {
         while (chosen_.size() < budget && !exhausted_) {
             two_ ? count<true>(n_entries) : count<false>(n_entries);
@@ -188,7 +188,7 @@ class Mrmr {
     Scheme scheme_;
     bool two_ = false;  // whether a value 2 occurs
     std::vector<double> c_log_c_;
-    std::vector<std::uint32_t> totals_;  // how many rows have value 0, 1, 2, three a feature
+    std::vector<std::uint32_t> totals_;  // how many rows have value 0, 1, 2: three entries per feature
     std::vector<std::size_t> column_starts_;
     std::vector<std::uint32_t> column_rows_;
     std::vector<std::uint8_t> column_values_;

@@ -1,25 +1,33 @@
 // AROW: adaptive regularisation of weights (Crammer, Kulesza, Dredze 2009), on all features: the paper's second-order
-// baseline, and what SOFS is with a budget that nothing exceeds.
+// baseline, and what SOFS becomes when the budget is never reached.
 //
-//   keeps    the mean μ and the precision P of every feature; all that were touched are members
-//   on loss  the AROW step with m = Σ μx, v = Σ x²/P over the row
+//   keeps    the mean μ and the precision P of every feature
+//   members  all features that were touched
+//   on loss  α = y·max(0, 1 − y·m)/(v + γ);  μ += α·x/P;  P += x²/γ,  with m = Σ μx and v = Σ x²/P over the row
 //   cost     O(m) for a row of m nonzeros
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
-#include "thresher/everyone.hpp"
+#include "thresher/concepts.hpp"
 #include "thresher/learners/second_order.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class Arow : public SecondOrder {
   public:
-    using Members = Everyone;
+    using Members = Members_;
+    static constexpr Hooks kHooks{.marks_touched = true};
+    static constexpr bool kRanksFall = true;
+    static constexpr std::array<KeptNumber<Arow>, 0> kept() { return {}; }
 
     explicit Arow(Parameters parameters) : SecondOrder(parameters) {}
 
-    // Nobody is dropped; the rank is the order in which features are listed: what dropping one would cost (eq. 4).
+    // Nobody is dropped. The rank orders the list of features: it is what dropping one would cost (eq. 4).
     static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
 
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members&) {
@@ -37,7 +45,7 @@ class Arow : public SecondOrder {
         return done;
     }
 
-    // With many classes a feature counts in all of them once it was touched, though only two take the step.
+    // With many classes a touched feature is a member in all of them, though only two took the step.
     static void mark_touched(const Row& row) {
         float* excess = row.plane(kExcess);
         for (std::size_t i = 0; i < row.size(); ++i)

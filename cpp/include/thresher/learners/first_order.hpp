@@ -1,11 +1,12 @@
 // What the first-order learners share: a weight for each feature, and the step w += δ·x on rows with a loss.
 //
 //   loss   perceptron: y·m ≤ 0 counts as a loss. hinge: y·m < 1 does.
-//   many   with more than two classes, each has its weights; the true class y takes the step with δ, the best wrong
-//          class r with −δ, and m = s_y − s_r
+//   many   with more than two classes, each has weights of its own; the true class y takes the step with δ, the best
+//          wrong class r with −δ, and m = s_y − s_r
 //
-// The intercept stands behind the row's features, with x = 1, and is stepped on by itself: neither budget, decay nor
-// norm is for it. Weights are float32 and stay within ±1e20, so that no product with a value can overflow.
+// The intercept stands behind the row's features, with x = 1, and takes its step on its own: neither the budget, nor
+// the decay, nor the norm applies to it. Weights are float32 and stay within ±1e20, so no product with a value
+// overflows.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +16,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "thresher/concepts.hpp"
+#include "thresher/learners/step.hpp"
 #include "thresher/row.hpp"
 #include "thresher/simd.hpp"
-#include "thresher/step.hpp"
 
 namespace thresher {
 
@@ -47,17 +49,11 @@ class FirstOrder {
         return above < kLargestWeight ? above : kLargestWeight;
     }
 
-    // Σ w·x over the n features of a row; an outsider's weight is 0. The intercept's x becomes 0: it is added apart.
+    // Σ w·x over the n features of a row; an outsider's weight is 0. The intercept is added separately, so its x
+    // becomes 0.
     THRESHER_INLINE static double products(const Row& row, std::size_t n) {
-        const float* __restrict weight = row.plane(kWeight);
-        float* __restrict x = row.x();
-        if (n < row.size()) x[n] = 0.0f;
-        LaneSum margin;
-        const std::size_t blocks = row.blocks();
-        for (std::size_t i = 0; i < blocks; i += kLanes)
-#pragma omp simd
-            for (std::size_t k = 0; k < kLanes; ++k) margin.lane[k] += static_cast<double>(weight[i + k] * x[i + k]);
-        return margin.total();
+        if (n < row.size()) row.x()[n] = 0.0f;
+        return lane_products(row.plane(kWeight), row.x(), row.blocks()).total();
     }
 
     static double intercept(const Row& row, std::size_t n) {
@@ -116,10 +112,11 @@ class Truncated : public FirstOrder {
         for (std::size_t i = 0; i < blocks; ++i) weight[i] = mark[i] != 0.0f ? moved[i] : 0.0f;
     }
 
-    // The same, and what the set of members needs to hear of it.
-    template <class Members>
-    THRESHER_INLINE static void take_and_tell(const Row& row, const Members& members, Step& done) {
-        const float watched = members.watched();
+    // The same, and what the member set needs to hear of it.
+    template <MemberSet Members>
+    THRESHER_INLINE static void take_and_report(const Row& row, const Members& members, Step& done) {
+        float watched = 0.0f;
+        if constexpr (Members::kReports == RankReports::falls) watched = members.watched();
         const float* __restrict x = row.x();
         const float* __restrict mark = row.plane(kMark);
         const float* __restrict moved = row.plane(kMoved);

@@ -3,25 +3,30 @@
 //   keeps    a weight w for each of at most B features
 //   members  the B features of highest |w|
 //   on loss  w ← (1 − λη)·w + η·y·x, scaled into the ball of radius 1/√λ, then all but the B largest |w| become 0
-//   cost     as for PET: decay and projection are one scalar s that all weights share, w = s·(what is stored)
+//   cost     as for PET: decay and projection are one scalar s that all weights share, w = s·(stored weight)
 //
-// s only falls. Before it gets too small it is folded into the stored weights, by a power of two, so that they lose no
-// digit and their order stays. ‖w‖ is kept up to date by what a row changes; folding sums it anew.
+// s only falls. Before it gets too small it is folded into the stored weights, by a power of two, so that no digit is
+// lost and their order stays the same. ‖w‖ is updated by what a row changes; folding recomputes the sum.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 
+#include "thresher/concepts.hpp"
 #include "thresher/learners/first_order.hpp"
-#include "thresher/ranked_set.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class Fofs : public Truncated {
   public:
-    using Members = RankedSet;
-    using Scalars = std::array<double, 2>;
+    using Members = Members_;
+    static constexpr Hooks kHooks{.folds = true, .follows_members = true};
+    static constexpr bool kRanksFall = true;
+    static constexpr std::array<KeptNumber<Fofs>, 2> kept() {
+        return {{{"scale", &Fofs::scale_, false}, {"sum_of_squares", &Fofs::squares_, true}}};
+    }
 
     struct Parameters {
         double eta, lambda;
@@ -51,7 +56,7 @@ class Fofs : public Truncated {
         propose(row, size_of_step(delta / scale_));
         const Change change = change_of_squares(row);
         project(change.members, change.outsiders);
-        take_and_tell(row, members, done);
+        take_and_report(row, members, done);
         move_intercept(row, n, delta);
         return done;
     }
@@ -73,14 +78,14 @@ class Fofs : public Truncated {
         return {loss_of(loss_, margin), true};
     }
 
-    // Members come and go after the step.
+    // The sum of squares is over the members, who come and go after the step.
     void entered(const Cell& cell) { squares_ += square(cell); }
     void left(const Cell& cell) { squares_ = std::max(0.0, squares_ - square(cell)); }
 
-    // Whether the next step would leave the scale too small for float32 weights to stand over it.
+    // Whether the next step would make the scale so small that the float32 weights above it could overflow.
     bool must_fold() const { return scale_ * decay_ < 0x1p-30; }
 
-    // Takes a power of two out of the scale; the weights stored so far are to go through `folded`.
+    // Takes a power of two out of the scale; every stored weight must then go through `folded`.
     void begin_fold() {
         int exponent = 0;
         std::frexp(scale_ * decay_, &exponent);
@@ -93,10 +98,6 @@ class Fofs : public Truncated {
         squares_ += square(smaller);
         return smaller;
     }
-
-    Scalars scalars() const { return {scale_, squares_}; }
-    void restore(const Scalars& scalars) { scale_ = scalars[0], squares_ = scalars[1]; }
-    static bool is_valid(const Scalars& scalars) { return scalars[0] > 0.0 && scalars[1] >= 0.0; }
 
   private:
     struct Change {
@@ -132,9 +133,9 @@ class Fofs : public Truncated {
 
     const double eta_, decay_, radius_;
     const Loss loss_;
-    double scale_ = 1.0;    // w = scale · what is stored
-    double squares_ = 0.0;  // Σ of what is stored, squared, over the members
-    double fold_ = 1.0;
+    double scale_ = 1.0;    // w = scale · stored weight
+    double squares_ = 0.0;  // Σ (stored weight)² over the members
+    double fold_ = 1.0;     // the power of two of the fold under way
 };
 
 }  // namespace thresher

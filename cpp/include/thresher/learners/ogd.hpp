@@ -1,6 +1,7 @@
 // OGD: online gradient descent on the hinge loss (Zinkevich 2003), on all features: the paper's first-order baseline.
 //
-//   keeps    a weight w for every feature; all whose weight is not 0 are members
+//   keeps    a weight w for every feature
+//   members  all features whose weight is not 0
 //   on loss  w += η/√t·y·x, where t counts the rows seen
 //   cost     O(m) for a row of m nonzeros
 #pragma once
@@ -9,18 +10,21 @@
 #include <cmath>
 #include <cstddef>
 
-#include "thresher/everyone.hpp"
+#include "thresher/concepts.hpp"
 #include "thresher/learners/first_order.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class Ogd : public FirstOrder {
   public:
+    using Members = Members_;
     static constexpr std::size_t kWidth = 1;
     using Cell = std::array<float, kWidth>;
     using Planes = std::array<float*, kWidth>;
-    using Members = Everyone;
-    using Scalars = std::array<double, 1>;
+    static constexpr Hooks kHooks{};
+    static constexpr bool kRanksFall = true;
+    static constexpr std::array<KeptNumber<Ogd>, 1> kept() { return {{{"n_rows", &Ogd::n_rows_, true}}}; }
 
     struct Parameters {
         double eta;
@@ -53,10 +57,6 @@ class Ogd : public FirstOrder {
         move(down, n, -rate(importance));
         return {loss_of(Loss::hinge, margin), true};
     }
-
-    Scalars scalars() const { return {n_rows_}; }
-    void restore(const Scalars& scalars) { n_rows_ = scalars[0]; }
-    static bool is_valid(const Scalars& scalars) { return scalars[0] >= 0.0; }
 
   private:
     double rate(double importance) const { return eta_ * importance / std::sqrt(n_rows_); }

@@ -3,20 +3,25 @@
 //   keeps    a weight w for each of at most B features
 //   members  the B features of highest |w|
 //   on loss  w += η·y·x, then all but the B largest |w| become 0
-//   cost     O(m) for a row of m nonzeros, and what RankedSet says for each change of membership: only the row's
-//            features can have become larger, so only they are looked at, where the paper looks at all d
+//   cost     O(m) for a row of m nonzeros, and what the member set takes for each change of membership: only the row's
+//            features can have grown, so only they are offered, where the paper sorts all d
 #pragma once
 
+#include <array>
 #include <cstddef>
 
+#include "thresher/concepts.hpp"
 #include "thresher/learners/first_order.hpp"
-#include "thresher/ranked_set.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class Pet : public Truncated {
   public:
-    using Members = RankedSet;
+    using Members = Members_;
+    static constexpr Hooks kHooks{};
+    static constexpr bool kRanksFall = true;
+    static constexpr std::array<KeptNumber<Pet>, 0> kept() { return {}; }
 
     struct Parameters {
         double eta;
@@ -34,7 +39,7 @@ class Pet : public Truncated {
         done.updated = true;
         const double delta = y * eta_ * importance;
         propose(row, size_of_step(delta));
-        take_and_tell(row, members, done);
+        take_and_report(row, members, done);
         move_intercept(row, n, delta);
         return done;
     }

@@ -2,12 +2,12 @@
 //
 //   state  {μ, ±E}: the mean, and the precision P = 1 + E, E ≥ 0. The paper's Σ is 1/P.
 //   step   α = y·max(0, 1 − y·m)/(v + γ);   μ += α·x/P;   P += x²/γ
-//   many   with more than two classes, each has its μ and P; the true class y takes the step with α, the best wrong
-//          class r with −α, where m = s_y − s_r, v = Σ x²/P_y + Σ x²/P_r, α = max(0, 1 − m)/(v + γ)
+//   many   with more than two classes, each has a μ and P of its own; the true class y takes the step with α, the best
+//          wrong class r with −α, where m = s_y − s_r, v = Σ x²/P_y + Σ x²/P_r, α = max(0, 1 − m)/(v + γ)
 //
-// E ("excess") keeps the digits of small first steps and makes zero pages the start state; its sign bit marks a member.
-// It is float32: it stops growing once x²/γ < 6e-8·E, and `saturated` reports a row in which that was so for every
-// feature. A weight that is far too large for its row must not overflow it either: γ counts as at least 1e-10.
+// E ("excess") keeps the digits of small first steps and makes all zeros the start state; its sign bit marks a member.
+// It is float32, so it stops growing once x²/γ < 6e-8·E; `saturated` reports a row in which no feature's E grew. A huge
+// sample weight must not overflow E either: γ/importance counts as at least 1e-10.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "thresher/learners/step.hpp"
 #include "thresher/row.hpp"
 #include "thresher/simd.hpp"
-#include "thresher/step.hpp"
 
 namespace thresher {
 
@@ -174,7 +174,7 @@ class SecondOrder {
 
     double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
 
-    // Whether not one of the n features of a row grew, though some were there to grow.
+    // Whether none of the n features of a row grew, although some have x ≠ 0.
     static bool is_saturated(const Row& row, std::size_t n, std::int32_t n_grown, float intercept_before) {
         if (n < row.size()) n_grown -= std::fabs(row.plane(kExcess)[n]) != std::fabs(intercept_before);
         return n_grown == 0 && any_nonzero(row.x(), n);

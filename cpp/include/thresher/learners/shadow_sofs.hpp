@@ -1,28 +1,32 @@
-// ShadowSOFS: SOFS that chooses by what a feature's weight is worth.
+// ShadowSOFS: SOFS that selects by what a feature's weight is worth.
 //
 //   keeps    the precision P and the mean μ of every feature; only members predict
 //   members  the B features of highest μ²P: dropping a feature costs μ²/Σ = μ²P in the paper's own objective (eq. 4)
-//   on loss  the AROW step with m = Σ μx over the members of the row, v = Σ x²/P over all of it
-//   cost     O(m) for a row of m nonzeros, and what RankedSet says for each change of membership
+//   on loss  the AROW step, with m = Σ μx over the members of the row and v = Σ x²/P over the whole row
+//   cost     O(m) for a row of m nonzeros, and what the member set takes for each change of membership
 //
-// An outsider's mean is its shadow: updated, never used to predict, so that a feature can earn its way in.
-// μ²P falls as well as rises, so the members are kept by RankedSet.
+// An outsider's mean is its shadow: it is updated but not used to predict, so that a feature can earn its way in.
+// μ²P falls as well as rises, so the member set must hear of it.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
+#include "thresher/concepts.hpp"
 #include "thresher/learners/second_order.hpp"
-#include "thresher/ranked_set.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class ShadowSofs : public SecondOrder {
   public:
-    using Members = RankedSet;
+    using Members = Members_;
+    static constexpr Hooks kHooks{};
+    static constexpr bool kRanksFall = true;
+    static constexpr std::array<KeptNumber<ShadowSofs>, 0> kept() { return {}; }
 
     explicit ShadowSofs(Parameters parameters) : SecondOrder(parameters) {}
 
@@ -40,7 +44,10 @@ class ShadowSofs : public SecondOrder {
         const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
         const float inverse_gamma = static_cast<float>(1.0 / gamma);
 
-        const float watched = members.watched(), intercept_before = intercept_excess(row, n);
+        constexpr bool kReportsFalls = Members::kReports == RankReports::falls;
+        float watched = 0.0f;
+        if constexpr (kReportsFalls) watched = members.watched();
+        const float intercept_before = intercept_excess(row, n);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
@@ -59,8 +66,10 @@ class ShadowSofs : public SecondOrder {
             const bool member = member_mask(before) != 0, touched = x[i] != 0.0f;
             mean[i] = moved;
             excess[i] = marked(after, before);
-            rank_before[i] = old_rank;
-            fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
+            if constexpr (kReportsFalls) {
+                rank_before[i] = old_rank;
+                fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
+            }
             n_grown += static_cast<std::int32_t>(after != std::fabs(before));
             const float as_member = (member & touched) ? new_rank : kLargest;
             const float as_outsider = (!member & touched) ? new_rank : -1.0f;
@@ -68,7 +77,7 @@ class ShadowSofs : public SecondOrder {
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }
         done.fallen = fallen != 0;
-        // The intercept carries a member's mark, and is none: at worst the bound is lower than it need be.
+        // The intercept carries a member's mark but is no member: at worst this bound is lower than needed.
         done.lowest_member = lowest_member;
         done.candidates = highest_outsider > std::min(members.threshold(), lowest_member);
         done.saturated = is_saturated(row, n, n_grown, intercept_before);

@@ -1,34 +1,37 @@
 // SOFS: second-order online feature selection (Wu et al., Algorithm 2).
 //
 //   keeps    the precision P of every feature (the paper's Σ is 1/P), and the mean μ of the members
-//   members  the B features of highest P
-//   on loss  the AROW step with m = Σ μx, v = Σ x²/P over the row
-//   cost     O(m) for a row of m nonzeros, O(log B) for each change of membership
+//   members  the B features of highest precision P (the paper's smallest Σ)
+//   on loss  α = y·max(0, 1 − y·m)/(v + γ);  μ += α·x/P;  P += x²/γ,  with m = Σ μx and v = Σ x²/P over the row
+//   cost     O(m) for a row of m nonzeros, O(log B) for each change of membership (with LazyHeap)
 //
-// P never falls, so a member's rank never does: the lazy heap of TopSet is for it. An outsider's μ is 0, so the margin
-// needs no branch.
+// P never falls, so a member's rank never does, and a member set need not follow it. An outsider's μ is 0, so the
+// margin needs no branch.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
+#include "thresher/concepts.hpp"
 #include "thresher/learners/second_order.hpp"
-#include "thresher/top_set.hpp"
 
 namespace thresher {
 
+template <MemberSet Members_>
 class Sofs : public SecondOrder {
   public:
-    using Members = TopSet;
+    using Members = Members_;
+    static constexpr Hooks kHooks{};
+    static constexpr bool kRanksFall = false;
+    static constexpr std::array<KeptNumber<Sofs>, 0> kept() { return {}; }
 
     explicit Sofs(Parameters parameters) : SecondOrder(parameters) {}
 
     static float rank(const Cell& cell) { return std::fabs(cell[1]); }
     static Cell as_leaver(const Cell& cell) { return {0.0f, std::fabs(cell[1])}; }
 
-    // One step on the row in the buffer, which has n features and maybe an intercept behind them. y is ±1, `importance`
-    // the sample weight: it acts as γ/importance.
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<false>(row);
         Step done{score.margin};
@@ -63,7 +66,7 @@ class Sofs : public SecondOrder {
 
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
-        alpha_ = 1.0f;  // the gain planes will hold the whole change
+        alpha_ = 1.0f;  // the gain planes will hold α·x/P, not x/P
         return SecondOrder::pull_apart<Outsiders::dropped>(up, down, n, margin, importance);
     }
 
@@ -74,7 +77,7 @@ class Sofs : public SecondOrder {
     }
 
   private:
-    float alpha_ = 0.0f;
+    float alpha_ = 0.0f;  // of the last step; `entrant` needs it
 };
 
 }  // namespace thresher

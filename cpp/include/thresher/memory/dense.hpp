@@ -1,8 +1,8 @@
 // Dense memory: the state of feature j lies at cell j.
 //
-// A cell is `Width` float32 side by side, so that one cache line brings all that a learner keeps of a feature. The
-// learner itself never sees a cell: `gather` lays the cells of a row out in the planes of a RowBuffer, `scatter` puts
-// them back. All-zero is the start state, so that untouched features cost no memory.
+// A cell is `Width` float32 side by side, so that one cache line holds all that a learner keeps of a feature. `gather`
+// lays the cells of a row out in the planes of a RowBuffer, where the learner works; `scatter` puts them back. All
+// zeros is the start state, so that untouched features cost no memory.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "thresher/concepts.hpp"
 #include "thresher/memory/pages.hpp"
 #include "thresher/simd.hpp"
 
@@ -26,7 +27,7 @@ class DenseMemory {
     // Features 0 … n_features() - 1 can be gathered.
     std::int64_t n_features() const { return static_cast<std::int64_t>(pages_.bytes() / sizeof(Cell)); }
 
-    // Makes room for ids below n. A stream's ids arrive in no order, so room at least doubles.
+    // Makes room for ids below n. A stream's ids come in any order, so the room at least doubles.
     void reserve(std::int64_t n) {
         if (n <= n_features()) return;
         if (static_cast<std::uint64_t>(n) > SIZE_MAX / sizeof(Cell) / 2) throw std::bad_alloc();
@@ -43,7 +44,7 @@ class DenseMemory {
         return cell;
     }
 
-    // Asks for a cell that will be loaded soon.
+    // Fetches a cell that will be loaded soon.
     void prefetch(std::int64_t id) const { __builtin_prefetch(cells() + static_cast<std::size_t>(id) * Width); }
 
     void store(std::int64_t id, const Cell& cell) {
@@ -73,6 +74,13 @@ class DenseMemory {
         if (large_) mark(ids, n);
     }
 
+    // How many cells are not in their start state.
+    std::size_t n_touched() const {
+        std::size_t n = 0;
+        for_each_touched([&](std::int64_t, const Cell&) { ++n; });
+        return n;
+    }
+
     // Calls visit(id, cell) for every cell that is not in its start state, in ascending order.
     template <class Visit>
     void for_each_touched(Visit visit) const {
@@ -93,8 +101,8 @@ class DenseMemory {
     }
 
   private:
-    // Cells are marked as written by the group, a small page of 4 KiB, where there are so many that looking through all
-    // of them, or giving all of them huge pages, would be felt: from 64 MiB on.
+    // From 64 MiB on, reading through all cells, or giving all of them huge pages, would cost too much. Then groups of
+    // cells, a small page of 4 KiB each, are marked when they are written to.
     static constexpr std::int64_t kGroup = 4096 / sizeof(Cell);
     static constexpr std::size_t kLargeBytes = std::size_t{1} << 26;
 
@@ -113,7 +121,7 @@ class DenseMemory {
             for (std::int64_t id = 0; id < n_before; id += kGroup) mark(&id, 1);
     }
 
-    // A region that is a quarter full is likely to fill up; until then huge pages would take memory for nothing.
+    // A region that is a quarter full is likely to fill up. Before that, huge pages would waste memory.
     template <class Id>
     [[gnu::noinline]] void mark(const Id* ids, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -126,9 +134,11 @@ class DenseMemory {
     }
 
     ZeroPages pages_;
-    ZeroPages marks_;  // a bit for each group of cells that was written to
+    ZeroPages marks_;  // one bit per group of cells: was it written to?
     std::size_t n_marked_ = 0;
     bool large_ = false;
 };
+
+static_assert(Memory<DenseMemory<1>> && Memory<DenseMemory<2>>);
 
 }  // namespace thresher

@@ -1,9 +1,9 @@
 // Hash memory: only features that are not in their start state have a place, found by their id.
 //
-// It is for learners that keep nothing of an outsider (PET, FOFS): the table holds the B members and no more, so that
-// neither time nor memory depends on how many columns there are. The table is open, with linear probing, and mostly
-// empty, so that nearly every look-up ends where it begins. An empty place holds a cell in its start state: reading it,
-// or putting a start state back there, needs no branch.
+// It is for learners that keep nothing of an outsider (PET, FOFS): the table holds the B members and no more, so
+// neither time nor memory depends on the number of columns. The table uses open addressing with linear probing and is
+// mostly empty, so that nearly every look-up ends at its first place. An empty place holds a cell in its start state:
+// reading it, or writing a start state back to it, needs no branch.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <limits>
 #include <vector>
 
+#include "thresher/concepts.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
@@ -26,7 +27,7 @@ class HashMemory {
 
     HashMemory() { rebuild(kSmallest); }
 
-    // Features 0 … n_features() - 1 can be gathered: all that there may be.
+    // Features 0 … n_features() - 1 can be gathered: all possible ids.
     static constexpr std::int64_t n_features() { return std::numeric_limits<std::int64_t>::max(); }
     static constexpr void reserve(std::int64_t) {}
 
@@ -46,6 +47,12 @@ class HashMemory {
         }
     }
 
+    // Fetches a cell that will be loaded soon.
+    void prefetch(std::int64_t id) const {
+        __builtin_prefetch(keys_.data() + home_of(id));
+        __builtin_prefetch(cells_.data() + home_of(id));
+    }
+
     template <class Id>
     THRESHER_INLINE void gather(const Id* __restrict ids, std::size_t n, std::array<float*, Width> planes) const {
         for (std::size_t i = 0; i < n; ++i) {
@@ -54,7 +61,7 @@ class HashMemory {
         }
     }
 
-    // Writes to features that have a place. Nothing else may have left its start state: a new one comes by `store`.
+    // Writes to features that have a place. All others must still be in their start state: `store` adds a new one.
     template <class Id>
     THRESHER_INLINE void scatter(const Id* __restrict ids, std::size_t n, std::array<float*, Width> planes) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -62,6 +69,9 @@ class HashMemory {
             for (std::size_t k = 0; k < Width; ++k) cell[k] = planes[k][i];
         }
     }
+
+    // How many cells are not in their start state.
+    std::size_t n_touched() const { return size_; }
 
     // Calls visit(id, cell) for every cell that is not in its start state, in ascending order.
     template <class Visit>
@@ -76,7 +86,7 @@ class HashMemory {
   private:
     static constexpr std::int64_t kEmpty = -1;
     static constexpr std::size_t kSmallest = 64;
-    static constexpr std::size_t kRoomy = std::size_t{1} << 17;  // up to here the table stays within the caches
+    static constexpr std::size_t kRoomy = std::size_t{1} << 17;  // up to this size the table fits into the caches
 
     static bool is_blank(const Cell& cell) {
         const Cell blank{};
@@ -87,7 +97,7 @@ class HashMemory {
         return static_cast<std::size_t>((static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u) >> shift_);
     }
 
-    // Where the feature is, or else where it would be.
+    // The place of the feature, or the one it would get.
     THRESHER_INLINE std::size_t place_of(std::int64_t id) const {
         std::size_t place = home_of(id);
         for (;;) {
@@ -97,7 +107,7 @@ class HashMemory {
         }
     }
 
-    // Takes a feature out, and moves up those behind it that would no longer be found.
+    // Removes a feature, and moves up those behind it that would no longer be found.
     void erase(std::size_t hole) {
         --size_;
         for (std::size_t next = (hole + 1) & mask_; keys_[next] != kEmpty; next = (next + 1) & mask_) {
@@ -131,5 +141,7 @@ class HashMemory {
     std::size_t size_ = 0, mask_ = 0;
     int shift_ = 0;
 };
+
+static_assert(Memory<HashMemory<1>> && Memory<HashMemory<2>>);
 
 }  // namespace thresher

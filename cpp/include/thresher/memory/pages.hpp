@@ -21,7 +21,7 @@ class ZeroPages {
     void* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
 
-    // Keeps the content; what is new reads as zero. Throws std::bad_alloc, and changes nothing, if there is no room.
+    // Keeps the content; new bytes are zero. If memory is short it throws std::bad_alloc and changes nothing.
     void grow(std::size_t bytes) {
         bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
         if (bytes <= bytes_) return;
@@ -43,8 +43,8 @@ class ZeroPages {
         if (huge_) use_huge_pages();
     }
 
-    // Huge pages quarter the cost of a random access, but one write then takes 2 MiB instead of 4 KiB. Small pages that
-    // are there already are collapsed, if there is memory for the whole region.
+    // Huge pages cut the cost of a random access to a quarter, but the first write then takes 2 MiB instead of 4 KiB.
+    // Existing small pages are collapsed if there is memory for the whole region.
     void use_huge_pages() {
         huge_ = true;
 #if defined(__linux__)
@@ -56,10 +56,10 @@ class ZeroPages {
 
   private:
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-    static constexpr int kCollapse =
-        25;  // MADV_COLLAPSE, Linux 6.1; older kernels refuse it, and older headers lack it
+    // MADV_COLLAPSE of Linux 6.1: older kernels refuse it, older headers lack the name.
+    static constexpr int kCollapse = 25;
 
-    // A reservation that starts at a multiple of a huge page: mapped with one page to spare, then trimmed.
+    // Address space that starts at a multiple of a huge page: mapped with one page to spare, then trimmed.
     static void* reserve(std::size_t bytes) {
         if (bytes > SIZE_MAX - kHugePage) throw std::bad_alloc();
         int flags = MAP_PRIVATE | MAP_ANONYMOUS;

@@ -1,7 +1,7 @@
 // svmlight / libsvm text: a row is `label [qid:n] id:value id:value … [# comment]`.
 //
-// Taken as it is found in the wild: blank lines and comments are passed over, ids may be unsorted or repeated (summed),
-// a label may be any word, lines may end in CR LF, and a row may have a label and nothing else.
+// Read as real files have it: blank lines and comments are skipped, ids may be unsorted or repeated (summed), a label
+// is a finite number or any other word, lines may end in CR LF, and a row may have a label and nothing else.
 #pragma once
 
 #include "thresher/readers/text.hpp"
@@ -9,9 +9,9 @@
 namespace thresher {
 
 template <class Id>
-TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
+ParsedText<Id> read_svmlight(std::string_view text, bool skip_bad) {
     const char* const end_of_text = text.data() + text.size();
-    return read_lines<Id>(text, skip_bad, 4, [end_of_text](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 4, [end_of_text](const char*& p, ParsedText<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p) || *p == '#') return true;
         const char* const label = p;
@@ -24,6 +24,8 @@ TextRows<Id> read_svmlight(std::string_view text, bool skip_bad) {
             const std::string_view word(label, static_cast<std::size_t>(label_end - label));
             if (word.find(':') != word.npos)
                 return why = "the line starts with " + quoted(label, label_end) + ": a label must come first", false;
+            if (is_number_not_finite(word))
+                return why = quoted(label, label_end) + ": the label must be a finite number or a word", false;
             p = label_end;
         }
         for (;;) {

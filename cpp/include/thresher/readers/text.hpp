@@ -1,4 +1,4 @@
-// What the text readers share: numbers, the rows they collect, and lines that can't be read.
+// What the text readers share: numbers, the rows they collect, and bad lines.
 #pragma once
 
 #if defined(__SSE2__)
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "thresher/readers/pool.hpp"
+#include "thresher/readers/recycled_buffer.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
@@ -27,19 +27,19 @@ namespace thresher {
 // Ids run from 0 to 2^63 − 2.
 inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
 
-// An array with room for so many items, of which some are used.
+// An array of fixed capacity, filled from the front.
 template <class T>
 class Column {
   public:
     explicit Column(std::size_t capacity) : buffer_(capacity * sizeof(T)), capacity_(capacity) {}
     void push(T item) {
 #if defined(THRESHER_CHECKED)
-        // Buffers have slack, which would hide from the sanitizers that a reader's estimate was wrong.
+        // Buffers have slack, which would hide a reader's wrong estimate from the sanitizers.
         if (size_ == capacity_) std::abort();
 #endif
         data()[size_++] = item;
     }
-    // Takes in n items that were written behind the last one.
+    // Counts n items that were written behind the last one.
     void grow(std::size_t n) {
 #if defined(THRESHER_CHECKED)
         if (n > capacity_ - size_) std::abort();
@@ -49,10 +49,10 @@ class Column {
     void cut(std::size_t size) { size_ = size; }
     std::size_t size() const { return size_; }
     T* data() const { return static_cast<T*>(buffer_.data()); }
-    PooledBuffer release() { return std::move(buffer_); }
+    RecycledBuffer release() { return std::move(buffer_); }
 
   private:
-    PooledBuffer buffer_;
+    RecycledBuffer buffer_;
     std::size_t capacity_;
     std::size_t size_ = 0;
 };
@@ -64,7 +64,7 @@ struct BadLine {
 
 // The rows of a piece of text, in canonical CSR.
 template <class Id>
-struct TextRows {
+struct ParsedText {
     Column<Id> starts, ids;
     Column<float> values;
     Column<double> labels;
@@ -80,9 +80,9 @@ struct TextRows {
     bool zero_seen = false;
     bool ids_too_wide = false;  // an id does not fit Id: read again with a wider one
 
-    // Room for the most that the text can hold, so that nothing has to grow while reading; what is not used is never
-    // touched.
-    TextRows(std::size_t max_rows, std::size_t max_features)
+    // Room for the most that the text can hold, so that nothing has to grow while reading. Memory that is not used is
+    // never touched.
+    ParsedText(std::size_t max_rows, std::size_t max_features)
         : starts(max_rows + 1),
           ids(max_features),
           values(max_features),
@@ -100,7 +100,7 @@ struct TextRows {
         values.push(static_cast<float>(value));
     }
 
-    // Returns whether the row can be: repeated ids may add up to more than a float32 holds.
+    // Returns whether the row is valid: repeated ids may add up to more than a float32 can hold.
     bool end_row(double label, double importance, std::string_view word) {
         if (!sort_row()) return false;
         before_ = {largest_id, zero_seen};
@@ -118,7 +118,7 @@ struct TextRows {
         return true;
     }
 
-    // Takes back the last row.
+    // Removes the last row.
     void undo_row() {
         starts.cut(starts.size() - 1);
         labels.cut(labels.size() - 1);
@@ -130,19 +130,19 @@ struct TextRows {
         drop_row();
     }
 
-    // Takes back the features of a row that was not ended.
+    // Removes the features of a row that was not ended.
     void drop_row() {
         ids.cut(static_cast<std::size_t>(starts.data()[starts.size() - 1]));
         values.cut(ids.size());
     }
 
   private:
-    // Files in the wild have unsorted and repeated ids; a repeated one counts as the sum.
+    // Real files have unsorted and repeated ids; repeated ones are summed.
     bool sort_row() {
         const auto begin = static_cast<std::size_t>(starts.data()[starts.size() - 1]);
         Id* first = ids.data() + begin;
         const std::size_t n = ids.size() - begin;
-        Id n_falls = 0;  // as wide as the ids, for the sake of vectors
+        Id n_falls = 0;  // as wide as the ids, so that the loop becomes vector code
         for (std::size_t i = 1; i < n; ++i) n_falls |= first[i - 1] >= first[i];
         if (n_falls == 0) return true;
         std::vector<std::pair<Id, float>> row(n);
@@ -178,6 +178,13 @@ inline const char* token_end(const char* p) {
     return p;
 }
 
+// The text without a UTF-8 byte order mark, which some programs write at the start of a file.
+inline std::string_view without_byte_order_mark(std::string_view text) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    if (text.starts_with(mark)) text.remove_prefix(mark.size());
+    return text;
+}
+
 inline std::string quoted(const char* begin, const char* end) {
     const std::size_t n = std::min<std::size_t>(static_cast<std::size_t>(end - begin), 40);
     std::string text(begin, n);
@@ -199,8 +206,8 @@ inline constexpr std::ptrdiff_t kPlainPairBytes = 34;
 
 #if defined(__SSE2__)
 
-// The n digits at p, 0 < n ≤ 8, as values 0 … 9, behind as many zeros as are missing to eight. What is no digit becomes
-// more than 9.
+// The n digits at p, 0 < n ≤ 8, as values 0 … 9, filled up with leading zeros to eight. A byte that is not a digit
+// becomes more than 9.
 THRESHER_INLINE std::uint64_t digits_at(const char* p, unsigned n) {
     std::uint64_t bytes;
     std::memcpy(&bytes, p, 8);
@@ -217,7 +224,7 @@ THRESHER_INLINE TwoNumbers as_numbers(std::uint64_t first, std::uint64_t second)
     const __m128i digits = _mm_unpacklo_epi64(_mm_cvtsi64_si128(std::bit_cast<std::int64_t>(first)),
                                               _mm_cvtsi64_si128(std::bit_cast<std::int64_t>(second)));
     const __m128i above_nine = _mm_subs_epu8(digits, _mm_set1_epi8(9));
-    // Two digits a and b are a + 256·b here; times 10·256 + 1, what overflows gone, that is 256·(10·a + b) + a.
+    // Two digits a and b are a + 256·b here; times 10·256 + 1, modulo 2^16, that is 256·(10·a + b) + a.
     const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(digits, _mm_set1_epi16(10 * 256 + 1)), 8);
     const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(100 | 1 << 16));
     const __m128i wholes = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(10'000 | 1 << 16));
@@ -226,10 +233,11 @@ THRESHER_INLINE TwoNumbers as_numbers(std::uint64_t first, std::uint64_t second)
             _mm_movemask_epi8(_mm_cmpeq_epi8(above_nine, _mm_setzero_si128())) == 0xffff};
 }
 
-// What nearly every feature looks like: id:value, the value with or without a sign and decimals, no part longer than 8
-// digits (7 before the point), a space or a newline behind it. Returns its length, or 0 for everything else.
+// Reads a plain pair, which nearly every feature is: id:value, the value with or without a sign and decimals, no part
+// longer than 8 digits (7 before the point), followed by a space or a newline. Returns its length, or 0 for anything
+// else.
 //
-// Files mix lengths and signs at random, so a loop over digits is mispredicted twice a feature. Here a comparison of
+// Files mix lengths and signs at random, so a loop over digits is mispredicted twice per feature. Here a comparison of
 // all bytes finds the end, which is all that the next feature waits for, and no branch depends on a length.
 THRESHER_INLINE unsigned read_plain_pair(const char* p, std::uint32_t& id, float& value) {
     auto is_end = [](__m128i bytes)
@@ -242,7 +250,7 @@ THRESHER_INLINE unsigned read_plain_pair(const char* p, std::uint32_t& id, float
                       __attribute__((always_inline)) { return static_cast<unsigned>(_mm_movemask_epi8(found)); };
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     unsigned ends = places(is_end(first)), colons = places(is_colon(first)), dots = places(is_dot(first));
-    if (ends == 0) {  // longer than 16 bytes: few are, or nearly all of a file
+    if (ends == 0) {  // longer than 16 bytes: true for few pairs of a file, or for nearly all of them
         const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16));
         ends = places(is_end(second)) << 16;
         colons |= places(is_colon(second)) << 16;
@@ -254,7 +262,7 @@ THRESHER_INLINE unsigned read_plain_pair(const char* p, std::uint32_t& id, float
     const bool negative = p[colon + 1] == '-';
     const unsigned whole = colon + 1 + negative;
     const unsigned n_decimals = end - dot - (dot < end);
-    // Unsigned, so that a part that is missing, or in another's place, counts as far too long.
+    // Unsigned, so that a part that is missing or misplaced counts as far too long.
     const unsigned n_whole = dot - whole;
     if ((colon - 1 > 7) | (n_whole - 1 > 6) | (n_decimals > 8) | ((p[end] != ' ') & (p[end] != '\n'))) return 0;
     const std::uint64_t name = digits_at(p, colon);
@@ -277,15 +285,15 @@ THRESHER_INLINE unsigned read_plain_pair(const char* p, std::uint32_t& id, float
     }
     if (!both.are_numbers) return 0;
     id = static_cast<std::uint32_t>(both.first);
-    // As in `read_number`: digits and power are exact, so one division rounds once. The divisor brings the sign: half
-    // of all values may have one, at random, and a branch on it would be mispredicted.
+    // As in `read_number`: digits and power are exact, so one division rounds once. The divisor carries the sign: half
+    // of all values may be negative, at random, and a branch on the sign would be mispredicted.
     value = static_cast<float>(static_cast<double>(size) / kSignedPowersOfTen[negative][n_decimals]);
     return end;
 }
 
-// Reads as many plain pairs, a space between them, as there are at p; moves p to what follows.
+// Reads all plain pairs at p, separated by single spaces, and moves p behind them.
 template <class Id>
-THRESHER_INLINE void read_plain_pairs(const char*& p, const char* end_of_text, TextRows<Id>& rows) {
+THRESHER_INLINE void read_plain_pairs(const char*& p, const char* end_of_text, ParsedText<Id>& rows) {
     Id* ids = rows.ids.data() + rows.ids.size();
     float* values = rows.values.data() + rows.values.size();
     const char* at = p;
@@ -307,12 +315,12 @@ THRESHER_INLINE void read_plain_pairs(const char*& p, const char* end_of_text, T
 #else
 
 template <class Id>
-void read_plain_pairs(const char*&, const char*, TextRows<Id>&) {}
+void read_plain_pairs(const char*&, const char*, ParsedText<Id>&) {}
 
 #endif
 
-// Reads a decimal number at p as Python's float() rounds it, and moves p behind it. The text must end in a byte that no
-// number contains. Returns false, with p where it was, if there is none, or none that is finite.
+// Reads a decimal number at p, rounded as Python's float() does, and moves p behind it. The text must end in a byte
+// that no number contains. Returns false, with p where it was, if there is no number, or one that is not finite.
 inline bool read_number(const char*& p, double& value) {
     const char* q = p;
     const bool negative = *q == '-';
@@ -352,7 +360,7 @@ inline bool read_number(const char*& p, double& value) {
     }
     const auto [end, error] = std::from_chars(digits, q, value);
     if (error == std::errc::result_out_of_range) {
-        // Too large, which is not for us, or too small, which is 0 or nearly so: strtod tells which.
+        // Too large, which is refused, or so small that it is 0 or nearly 0: strtod knows which.
         value = std::strtod(std::string(digits, q).c_str(), nullptr);
         if (!std::isfinite(value)) return false;
     } else if (error != std::errc() || end != q) {
@@ -363,7 +371,19 @@ inline bool read_number(const char*& p, double& value) {
     return true;
 }
 
-// Reads an id's digits. Returns false if there are none, or if they name no id that exists.
+// Whether a word is a number that is not finite: nan, inf, infinity, or one beyond float64, such as 1e999.
+inline bool is_number_not_finite(std::string_view word) {
+    // Few words start like a number, and only those are worth a copy.
+    const std::size_t first = word.find_first_not_of("+-");
+    if (first == word.npos || first > 1 || std::string_view("0123456789.nNiI").find(word[first]) == word.npos)
+        return false;
+    const std::string copy(word);
+    char* end = nullptr;
+    const double number = std::strtod(copy.c_str(), &end);
+    return end == copy.c_str() + copy.size() && !std::isfinite(number);
+}
+
+// Reads an id's digits. Returns false if there are none, or if the number is too large for an id.
 inline bool read_id(const char*& p, std::uint64_t& id) {
     const char* q = p;
     std::uint64_t number = 0;
@@ -379,11 +399,11 @@ inline bool read_id(const char*& p, std::uint64_t& id) {
     return true;
 }
 
-// Goes through `text`, which a byte '\0' must follow, and lets `read_line(p, rows, why)` read each line: it moves p to
-// the line's end and returns whether the line is good; a bad one says why. Stops at the first bad line unless told to
-// skip them. No feature takes fewer than `feature_bytes`, with the space before it.
+// Reads `text`, which a byte '\0' must follow, by calling read_line(p, rows, why) for each line: it moves p to the end
+// of the line and returns whether the line is good; if not, `why` has the reason. Stops at the first bad line unless
+// `skip_bad`. No feature takes fewer than `feature_bytes`, counting the space before it.
 template <class Id, class ReadLine>
-TextRows<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feature_bytes, ReadLine read_line) {
+ParsedText<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feature_bytes, ReadLine read_line) {
     const char* p = text.data();
     const char* const end = p + text.size();
     auto next_line = [end](const char* at) {
@@ -392,7 +412,7 @@ TextRows<Id> read_lines(std::string_view text, bool skip_bad, std::size_t featur
     };
     std::size_t n_lines = 0;
     for (const char* line = p; line < end; line = next_line(line)) ++n_lines;
-    TextRows<Id> rows(n_lines + 1, text.size() / feature_bytes + 1);
+    ParsedText<Id> rows(n_lines + 1, text.size() / feature_bytes + 1);
     std::string why;
     while (p < end) {
         const std::size_t n_rows = rows.n_rows();

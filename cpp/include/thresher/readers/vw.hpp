@@ -1,7 +1,8 @@
 // Vowpal Wabbit text: a row is `label [importance] ['tag]|namespace id[:value] id[:value] …`.
 //
-// A feature's name must be a number, which is its id; a feature without a value has the value 1. A namespace's weight
-// multiplies its values. The ids of two namespaces would collide, so a second one is refused.
+// A label is a finite number. A feature's name must be a whole number, which is its id; a feature without a value has
+// the value 1. A namespace's weight multiplies its values. The ids of two namespaces would collide, so a second one is
+// refused.
 #pragma once
 
 #include "thresher/readers/text.hpp"
@@ -9,15 +10,20 @@
 namespace thresher {
 
 template <class Id>
-TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
+ParsedText<Id> read_vw(std::string_view text, bool skip_bad) {
     const char* const end_of_text = text.data() + text.size();
-    return read_lines<Id>(text, skip_bad, 2, [end_of_text](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 2, [end_of_text](const char*& p, ParsedText<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
         double label, importance = 1.0, number;
         const char* const start = p;
-        if (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p)))
+        if (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p))) {
+            const char* end = start;
+            while (!is_space(*end) && !ends_line(*end) && *end != '|') ++end;
+            if (is_number_not_finite({start, static_cast<std::size_t>(end - start)}))
+                return why = quoted(start, end) + ": the label must be a finite number", false;
             return why = "the line starts with " + quoted(start, token_end(start)) + ": a label must come first", false;
+        }
         // Between the label and the bar: an importance, an initial value, a tag that touches the bar.
         for (int place = 0; *p != '|'; ++place) {
             while (is_space(*p)) ++p;

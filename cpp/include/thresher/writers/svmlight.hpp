@@ -1,4 +1,4 @@
-// Rows as svmlight text: `label id:value …`, values with the fewest digits that read back to the same float32.
+// Rows as svmlight text: `label id:value …`, each value with the fewest digits that read back as the same float32.
 #pragma once
 
 #include <charconv>
@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "thresher/row.hpp"
+#include "thresher/csr.hpp"
 
 namespace thresher {
 
-// `label(r)` gives the text of row r's label; `shift` is added to every id.
+// `label(r)` is the text of row r's label; `shift` is added to every id.
 template <class Id, class Label>
 std::string write_svmlight(const CsrBatch<Id>& batch, std::int64_t shift, Label label) {
     std::string text;

@@ -1,16 +1,18 @@
-// The B features of highest rank: the paper's MaxHeap on Σ, seen as a min-heap on rank.
+// The B features of highest rank, for ranks that never fall (SOFS): the paper's MaxHeap on Σ, as a min-heap on rank.
 //
 //   lowest member   the smallest rank, then the largest id
 //   offer(id, r)    enters while fewer than B are in; after that only if r is strictly above the lowest member's rank,
 //                   and then the lowest member leaves
+//   cost            nothing for a row that only touches members, O(log B) for each change of membership
 //
-// The heap is lazy. It is for ranks that never fall (SOFS: the precision only grows), so that a key in the heap may be
-// out of date but is always a lower bound. Members are left where they are, O(1) a row; only when an outsider beats the
-// root is the root brought up to date, until a root that is up to date has come to the top. On the paper's X1
-// with B = 200 that is some two thousand sifts, where an eager heap makes one for each member touched, 14 million.
+// The heap is lazy. Ranks never fall, so a key in the heap may be out of date but is always a lower bound. Members are
+// left where they are; only when an outsider beats the root is the root brought up to date, until an up-to-date root is
+// at the top. On the paper's X1 with B = 200 that takes about two thousand sifts; an eager heap makes one for each
+// member touched, 14 million.
 //
-// A large heap leaves the caches, and a sift through it costs more than what it finds. So the heap holds the lowest
-// quarter of the members only, and a bound says that all others are above; when it is empty, all are looked at anew.
+// A large heap does not fit into the caches, and a sift through it is slow. So the heap holds only the lowest quarter
+// of the members, and a bound is kept that all others are above; when the heap is empty, it is rebuilt from all
+// members.
 #pragma once
 
 #include <algorithm>
@@ -22,30 +24,29 @@
 #include <utility>
 #include <vector>
 
+#include "thresher/concepts.hpp"
+
 namespace thresher {
 
-class TopSet {
+class LazyHeap {
   public:
-    struct Answer {
-        bool enters;
-        std::int64_t leaver;  // kNobody if nobody had to leave
-    };
-    static constexpr std::int64_t kNobody = -1;
+    static constexpr bool kBounded = true;
+    static constexpr RankReports kReports = RankReports::none;
 
-    explicit TopSet(std::uint64_t budget) : budget_(budget) {}
+    explicit LazyHeap(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return low_.size() + high_.size(); }
     bool full() const { return size() >= budget_; }
-    std::uint64_t n_sifts() const { return n_sifts_; }  // and looks at members
+    std::uint64_t n_looks() const { return n_looks_; }  // sifts, and members looked at in rebuilding
 
-    // Calls visit(id) for each member, in no order.
+    // Calls visit(id) for each member, in any order.
     template <class Visit>
     void for_each(Visit visit) const {
         for (const Node& node : low_) visit(node.id);
         for (const std::int64_t id : high_) visit(id);
     }
 
-    // Fetches what the next n offers are likely to ask for: a large set's ranks lie outside the caches.
+    // Prefetches the ranks that the next n offers are likely to need: those of a large set lie outside the caches.
     template <class RankOf>
     void expect(std::size_t n, RankOf rank_of) const {
         if (size() <= kFew) return;
@@ -55,16 +56,16 @@ class TopSet {
     // No outsider whose rank is at or below this can enter. Ranks are not negative, so an open set lets all pass.
     float threshold() const { return full() ? threshold_ : -1.0f; }
 
-    // Offers an outsider. `rank_of(id)` tells a member's rank as it is now; rank_of.expect(id) that it will be asked.
+    // Offers an outsider.
     template <class RankOf>
-    Answer offer(std::int64_t id, float rank, RankOf rank_of) {
+    Admission offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
             add(id);
             return {true, kNobody};
         }
         while (rank > threshold_) {
             if (low_.empty()) {
-                look_at_all(rank_of);
+                rebuild(rank_of);
                 continue;
             }
             const Node lowest = low_.front();
@@ -79,16 +80,16 @@ class TopSet {
         return {false, kNobody};
     }
 
-    // Takes a member without asking: while the set is open, or to restore a saved one. An open set has no lowest member
-    // to know; the order is made when the last place is taken and someone asks.
+    // Takes a member in without an offer: while the set is open, or to restore a saved one. The heap is built when the
+    // set is full and an outsider challenges.
     void add(std::int64_t id) {
         high_.push_back(id);
         wide_ |= id >> 32 != 0;
     }
 
   private:
-    // Ranks are not negative, so their bits are in their order; below them the bits of the id turned around, so that
-    // one comparison tells who is lower: the smaller rank, then the larger id.
+    // Ranks are not negative, so the order of their bits is theirs. Below them in the key are the inverted bits of the
+    // id, so that one comparison finds the lower member: the smaller rank, then the larger id.
     struct Node {
         std::uint64_t key;
         std::int64_t id;
@@ -98,17 +99,17 @@ class TopSet {
         float rank() const { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
     };
 
-    // std's heaps keep the greatest in front; with "above" as their "less" that is the lowest member.
+    // std::make_heap keeps the greatest in front; with "above" as its "less" that is the lowest member.
     bool above(const Node& a, const Node& b) const {
         if (wide_ && (a.key ^ b.key) >> 32 == 0) [[unlikely]]
             return a.id < b.id;
         return a.key > b.key;
     }
 
-    // Brings every member up to date, and makes a heap of the lowest. It is empty, so all are in high_.
+    // Brings every member up to date and makes a heap of the lowest. It was empty, so all are in high_.
     template <class RankOf>
-    [[gnu::noinline]] void look_at_all(RankOf rank_of) {
-        n_sifts_ += high_.size();
+    [[gnu::noinline]] void rebuild(RankOf rank_of) {
+        n_looks_ += high_.size();
         low_.reserve(high_.size());
         for (std::size_t i = 0; i < high_.size(); ++i) {
             if (constexpr std::size_t kAhead = 32; i + kAhead < high_.size()) rank_of.expect(high_[i + kAhead]);
@@ -120,7 +121,7 @@ class TopSet {
             const auto cut = low_.begin() + static_cast<std::ptrdiff_t>(wanted);
             auto lower = [](const Node& a, const Node& b) { return a.key >> 32 < b.key >> 32; };
             std::nth_element(low_.begin(), cut, low_.end(), lower);
-            // Those that tie with the first one left out are left out too, unless nobody would be in.
+            // Members that tie with the first one left out are left out too, unless nobody would be left in.
             bound_ = cut->rank();
             if (std::min_element(low_.begin(), cut, lower)->rank() == bound_)
                 bound_ = std::nextafter(bound_, std::numeric_limits<float>::infinity());
@@ -134,9 +135,9 @@ class TopSet {
         threshold_ = low_.front().rank();
     }
 
-    // Puts a member in the place of the root: further down in the heap, or out of it if it is not among the lowest.
+    // Puts a member in the place of the root, or takes it out of the heap if it is not among the lowest.
     void replace_root(std::int64_t id, float rank) {
-        ++n_sifts_;
+        ++n_looks_;
         Node moved(rank, id);
         if (!(rank < bound_)) {
             high_.push_back(id);
@@ -154,15 +155,18 @@ class TopSet {
         threshold_ = n > 0 ? low_.front().rank() : bound_;
     }
 
-    static constexpr std::size_t kFew = 4096;  // up to so many, the heap holds all: it lies in the caches anyway
+    static constexpr std::size_t kFew =
+        4096;  // up to this size the heap holds all members: it fits into the caches anyway
 
     std::uint64_t budget_;
     std::vector<Node> low_;           // a heap of the members whose rank was below the bound
-    std::vector<std::int64_t> high_;  // the others, in no order
+    std::vector<std::int64_t> high_;  // the other members, in any order
     bool wide_ = false;               // some id has more than 32 bits
     float bound_ = 0.0f;              // every member that is not in the heap is at or above it
     float threshold_ = -1.0f;         // no member is below it
-    std::uint64_t n_sifts_ = 0;
+    std::uint64_t n_looks_ = 0;
 };
+
+static_assert(MemberSet<LazyHeap>);
 
 }  // namespace thresher

@@ -1,16 +1,16 @@
-// The B features of highest rank, for ranks that fall as well as rise.
+// The B features of highest rank, for ranks that fall as well as rise (ShadowSOFS, PET, FOFS).
 //
-// The offers are those of TopSet. What is hard is to know the lowest member when any row may lower or raise any rank.
-// Here nothing is ordered. Two bounds are kept instead, which a learner compares whole rows with, in vector code:
+// Offers are answered as by LazyHeap. The hard part is to know the lowest member when any row may change any rank.
+// Nothing is ordered here. Instead there are two bounds, with which a learner compares whole rows in vector code:
 //
 //   threshold()  no member's rank is below it: no outsider at or below it can enter
 //   watched()    every member whose rank is below it is in a short list, the pool
 //
 // A row whose members fall below the threshold lowers it: O(1). A member that falls below `watched` goes into the pool:
-// O(1). Ranks change between rows, not within one, so the ranks of the pool are looked at once for a row that
-// challenges; they then lie side by side, with the least of each block of 64, and each of the row's challenges is a
-// short scan. When the pool has run dry, all members are looked at once, and the lowest of them are the new pool.
-// docs/performance.md has what else was tried.
+// O(1). Ranks change between rows, not within one, so the ranks of the pool are read once for each row that challenges.
+// They lie side by side, with the least of each block of 64, and each challenge of the row is a short scan. When the
+// pool is empty, all members are read once, and the lowest of them are the new pool. benchmarks/MEMBERS.md compares
+// this with other ways.
 #pragma once
 
 #include <algorithm>
@@ -22,50 +22,50 @@
 #include <utility>
 #include <vector>
 
-#include "thresher/top_set.hpp"
+#include "thresher/concepts.hpp"
 
 namespace thresher {
 
-class RankedSet {
+class WatchedPool {
   public:
-    using Answer = TopSet::Answer;
-    static constexpr std::int64_t kNobody = TopSet::kNobody;
+    static constexpr bool kBounded = true;
+    static constexpr RankReports kReports = RankReports::falls;
 
-    explicit RankedSet(std::uint64_t budget) : budget_(budget) {}
+    explicit WatchedPool(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return members_.size(); }
     bool full() const { return members_.size() >= budget_; }
-    std::uint64_t n_sifts() const { return n_looks_; }  // how many ranks of members were looked at
+    std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read
     std::size_t pool_size() const { return pool_.size(); }
 
-    // Calls visit(id) for each member, in no order.
+    // Calls visit(id) for each member, in any order.
     template <class Visit>
     void for_each(Visit visit) const {
         for (const std::int64_t id : members_) visit(id);
     }
 
     template <class RankOf>
-    void expect(std::size_t, RankOf) const {}  // what an offer asks for lies side by side, in the pool
+    void expect(std::size_t, RankOf) const {}  // no need: the ranks that an offer needs lie side by side in the pool
 
     float threshold() const { return full() ? threshold_ : -1.0f; }
     float watched() const { return watched_; }
 
-    // A row has changed ranks; the lowest of its members is now at `rank`. Comes before the row's offers.
+    // A row has changed ranks, and the lowest of its members is now at `rank`. Called before the row's offers.
     void lower(float rank) {
         threshold_ = std::min(threshold_, rank);
         fresh_ = false;
     }
 
-    // A member's rank has fallen below `watched`. It may be in the pool already; twice does no harm.
+    // A member's rank has fallen below `watched`. It may be in the pool already; a second entry does no harm.
     void fell(std::int64_t id) {
-        // While nobody challenges, nobody looks at the pool; it must not grow for ever.
+        // While nobody challenges, nobody reads the pool; it must not grow without limit.
         if (pool_.size() > members_.size() + kBlock) stop_watching();
         pool_.push_back(id);
     }
 
-    // Offers an outsider. `rank_of(id)` tells a feature's rank as it is now, or -1 if it is no member.
+    // Offers an outsider.
     template <class RankOf>
-    Answer offer(std::int64_t id, float rank, RankOf rank_of) {
+    Admission offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
             add(id);
             return {true, kNobody};
@@ -91,7 +91,7 @@ class RankedSet {
         forget_ranks();
     }
 
-    // Nothing is known of the ranks until someone looks.
+    // Nothing is known of the ranks until they are read again.
     void forget_ranks() {
         threshold_ = watched_ = -1.0f;
         fresh_ = false;
@@ -99,15 +99,15 @@ class RankedSet {
     }
 
   private:
-    // Nobody is watched until all members have been looked at again; the threshold still holds.
+    // Nobody is watched until all members have been read again; the threshold still holds.
     void stop_watching() {
         watched_ = -1.0f;
         fresh_ = false;
         pool_.clear();
     }
 
-    // Looks at the pool, and lets go of leavers and of those that have risen; should one fall again, we will hear of
-    // it.
+    // Reads the ranks of the pool and drops leavers and members that have risen: should one fall again, `fell` is
+    // called.
     template <class RankOf>
     void refresh(RankOf rank_of) {
         fresh_ = true;
@@ -133,7 +133,7 @@ class RankedSet {
         for (;;) {
             const float least = least_of(least_in_block_.data(), least_in_block_.size());
             if (least == kVoid) {
-                look_at_all(rank_of);
+                read_all(rank_of);
                 continue;
             }
             std::size_t lowest = pool_.size();
@@ -144,12 +144,12 @@ class RankedSet {
             }
             ++n_looks_;
             if (rank_of(pool_[lowest]) >= 0.0f) return lowest;
-            set_rank(lowest, kVoid);  // it was there twice, and has left by its twin
+            set_rank(lowest, kVoid);  // it was there twice, and left by its other entry
         }
     }
 
     template <class RankOf>
-    void look_at_all(RankOf rank_of) {
+    void read_all(RankOf rank_of) {
         n_looks_ += members_.size();
         pool_ = members_;
         ranks_.clear();
@@ -159,20 +159,21 @@ class RankedSet {
         divide();
     }
 
-    // With p in the pool, a row that challenges costs p looks, and each of its s swaps B/p for the next look at all: p
-    // is best near √(sB), and a bit longer, because a look at all has its cut to find.
+    // With p members in the pool, a row that challenges reads p ranks, and each of its s swaps adds B/p for the next
+    // time that all are read. So p is best near √(sB), or a bit longer, since finding the new pool costs more than
+    // reading.
     std::size_t wanted_in_pool() const {
-        const double swaps_a_row = static_cast<double>(n_swaps_ + 1) / static_cast<double>(n_refreshes_);
-        return static_cast<std::size_t>(16.0 + std::sqrt(3.0 * swaps_a_row * static_cast<double>(members_.size())));
+        const double swaps_per_row = static_cast<double>(n_swaps_ + 1) / static_cast<double>(n_refreshes_);
+        return static_cast<std::size_t>(16.0 + std::sqrt(3.0 * swaps_per_row * static_cast<double>(members_.size())));
     }
 
-    // Keeps the lowest of the pool, as many as are wanted, and watches for those only.
+    // Keeps the lowest of the pool, as many as are wanted, and watches for those alone.
     void shorten() {
         if (const std::size_t wanted = wanted_in_pool(); wanted < pool_.size()) {
             ordered_ = ranks_;
             const auto cut = ordered_.begin() + static_cast<std::ptrdiff_t>(wanted);
             std::nth_element(ordered_.begin(), cut, ordered_.end());
-            // Those that tie with the first one left out are left out too, unless nobody would be in.
+            // Members that tie with the first one left out are left out too, unless nobody would be left in.
             watched_ = *cut;
             if (*std::min_element(ordered_.begin(), cut) == watched_) watched_ = std::nextafter(watched_, kVoid);
             std::size_t kept = 0;
@@ -184,23 +185,23 @@ class RankedSet {
             pool_.resize(kept);
             ranks_.resize(kept);
         }
-        // Early rows swap much, later ones little: what is long ago counts less and less.
+        // Early rows swap often, later ones rarely: old counts fade.
         n_swaps_ /= 2;
         n_refreshes_ = std::max<std::uint64_t>(1, n_refreshes_ / 2);
     }
 
     void set_rank(std::size_t place, float rank) {
         ranks_[place] = rank;
-        look_at_block(place / kBlock);
+        scan_block(place / kBlock);
     }
 
     void divide() {
         least_in_block_.resize((pool_.size() + kBlock - 1) / kBlock);
         lowest_in_block_.resize(least_in_block_.size());
-        for (std::size_t block = 0; block < least_in_block_.size(); ++block) look_at_block(block);
+        for (std::size_t block = 0; block < least_in_block_.size(); ++block) scan_block(block);
     }
 
-    void look_at_block(std::size_t block) {
+    void scan_block(std::size_t block) {
         const std::size_t begin = block * kBlock, end = std::min(pool_.size(), begin + kBlock);
         const float least = least_of(ranks_.data() + begin, end - begin);
         std::size_t lowest = end;
@@ -225,7 +226,7 @@ class RankedSet {
     static constexpr std::size_t kBlock = 64;
 
     std::uint64_t budget_;
-    std::vector<std::int64_t> members_;  // in no order
+    std::vector<std::int64_t> members_;  // in any order
     std::unordered_map<std::int64_t, std::size_t> slot_of_;
     std::vector<std::int64_t> pool_;
     std::vector<float> ranks_;  // of the pool, if fresh; kVoid in a place that no longer counts
@@ -236,8 +237,10 @@ class RankedSet {
     float threshold_ = -1.0f;
     float watched_ = -1.0f;
     std::uint64_t n_looks_ = 0;
-    std::uint64_t n_swaps_ = 0;      // of late
-    std::uint64_t n_refreshes_ = 0;  // of late: rows that challenged
+    std::uint64_t n_swaps_ = 0;      // recent
+    std::uint64_t n_refreshes_ = 0;  // recent rows that challenged
 };
+
+static_assert(MemberSet<WatchedPool>);
 
 }  // namespace thresher

@@ -1,4 +1,4 @@
-// An online feature selector for more than two classes: as Selector, but with weights for each class.
+// An online feature selector for more than two classes: as for two, but each class has its own weights.
 //
 // On a loss the true class and the best wrong one take a step; see the learners. A row of m nonzeros costs O(m·C).
 #pragma once
@@ -11,24 +11,26 @@
 #include <span>
 #include <vector>
 
-#include "thresher/lesson.hpp"
+#include "thresher/concepts.hpp"
+#include "thresher/csr.hpp"
 #include "thresher/row.hpp"
-#include "thresher/selection.hpp"
+#include "thresher/selector/base.hpp"
+#include "thresher/selector/lesson.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
 
-template <class Learner, class Memory>
-class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
-    using Base = Selection<Learner, Memory, std::dynamic_extent>;
+template <Learner L, MemoryFor<L> M>
+class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
+    using Base = SelectorBase<L, M, std::dynamic_extent>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
-    using Base::kHasBudget, Base::kRanksFall, Base::mutex_, Base::options_;
+    using Base::mutex_, Base::options_;
 
   public:
-    using typename Base::Cell, typename Base::Options;
-    static constexpr std::size_t kLeastClasses = 3;  // one that takes no step is looked at
+    using typename Base::Cell, typename Base::Members, typename Base::Options;
+    static constexpr std::size_t kLeastClasses = 3;  // has_newcomers needs a class that took no step
 
-    ManySelector(std::size_t n_classes, const Options& options) : Base(n_classes, options), scores_(n_classes) {}
+    ManyClassSelector(std::size_t n_classes, const Options& options) : Base(n_classes, options), scores_(n_classes) {}
 
     template <class Id>
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
@@ -39,14 +41,14 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
                                  [&](const Id* ids, std::size_t n, std::int32_t code, double importance)
                                      __attribute__((always_inline)) {
                                          if (n > 0) this->reserve_ids(static_cast<std::int64_t>(ids[n - 1]) + 1);
-                                         name_keys(ids, n);
+                                         set_keys(ids, n);
                                          learn_row(n, static_cast<std::size_t>(code), importance);
                                      });
         });
         return fault;
     }
 
-    // Scores of rows begin … end, C for each row, and where `variances` is given their variances.
+    // Scores of rows begin … end - 1, C per row, and where `variances` is not null their variances.
     template <class Id>
     void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* scores, double* variances) {
         std::lock_guard lock(mutex_);
@@ -55,7 +57,7 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
                          [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
                              const std::int64_t n_known = memory_.n_features() / static_cast<std::int64_t>(n_classes());
                              const auto known = static_cast<std::size_t>(std::lower_bound(ids, ids + n, n_known) - ids);
-                             name_keys(ids, known);
+                             set_keys(ids, known);
                              gather(n, known);
                              for (std::size_t c = 0; c < n_classes(); ++c) {
                                  const auto result = learner_.score(buffer_.row(c), n);
@@ -70,26 +72,26 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
     std::size_t n_classes() const { return Base::n_vectors(); }
 
     template <class Id>
-    void name_keys(const Id* ids, std::size_t n) {
+    void set_keys(const Id* ids, std::size_t n) {
         keys_.resize(n);
         for (std::size_t i = 0; i < n; ++i) keys_[i] = this->key(static_cast<std::int64_t>(ids[i]), 0);
     }
 
-    // Turns the keys of one class into those of another.
+    // Turns the row's keys for one class into those for another.
     void to_class(std::int64_t from, std::int64_t to) {
         for (std::int64_t& key : keys_) key += to - from;
     }
 
-    // The rank of the row's feature i, as the planes have it.
+    // The rank of the feature at position i, as the planes have it.
     float rank_at(std::size_t i) {
         float sum = 0.0f;
-        for (std::size_t c = 0; c < n_classes(); ++c) sum += Learner::rank(Base::cell_at(buffer_.row(c), i));
+        for (std::size_t c = 0; c < n_classes(); ++c) sum += L::rank(Base::cell_at(buffer_.row(c), i));
         return std::min(sum, std::numeric_limits<float>::max());
     }
 
     THRESHER_INLINE void gather(std::size_t n, std::size_t known) {
         for (std::size_t c = 0; c < n_classes(); ++c) {
-            memory_.gather(keys_.data(), known, Learner::planes(buffer_.row(c)));
+            memory_.gather(keys_.data(), known, L::planes(buffer_.row(c)));
             this->complete_planes(c, n, known);
             to_class(0, 1);
         }
@@ -106,17 +108,17 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
         // `predict` takes the highest score, and the lowest class where two are equal.
         counters_.n_samples += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
-        if constexpr (kRanksFall) note_ranks(n);
+        if constexpr (Members::kReports == RankReports::falls) note_ranks(n);
         const auto step =
             learner_.pull_apart(buffer_.row(truth), buffer_.row(rival), n, scores_[truth] - scores_[rival], importance);
         counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
-        if constexpr (requires { Learner::mark_touched(buffer_.row()); }) {
+        if constexpr (L::kHooks.marks_touched) {
             if (has_newcomers(n, truth, rival)) {
                 for (std::size_t c = 0; c < n_classes(); ++c) {
-                    Learner::mark_touched(buffer_.row(c));
+                    L::mark_touched(buffer_.row(c));
                     put_back(n, c);
                 }
                 return;
@@ -124,36 +126,37 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
         }
         put_back(n, truth);
         put_back(n, rival);
-        if constexpr (kRanksFall) tell_of_members(n);
-        if constexpr (kHasBudget) offer_outsiders(n, truth, rival);
+        if constexpr (Members::kReports == RankReports::falls) report_falls(n);
+        if constexpr (Members::kReports == RankReports::moves) report_moves(n);
+        if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);
     }
 
     THRESHER_INLINE void put_back(std::size_t n, std::size_t c) {
-        const auto planes = Learner::planes(buffer_.row(c));
+        const auto planes = L::planes(buffer_.row(c));
         to_class(0, static_cast<std::int64_t>(c));
         memory_.scatter(keys_.data(), n, planes);
         to_class(static_cast<std::int64_t>(c), 0);
         if (options_.fit_intercept) intercept_[c] = Base::cell_at(buffer_.row(c), n);
     }
 
-    // Whether some feature of the row was not touched before: seen in a class that has not just taken the step.
+    // Whether some feature of the row was untouched before: a class that took no step still shows it.
     bool has_newcomers(std::size_t n, std::size_t truth, std::size_t rival) {
         std::size_t other = 0;
         while (other == truth || other == rival) ++other;
         const Row row = buffer_.row(other);
         for (std::size_t i = 0; i < n; ++i)
-            if (Learner::is_outsider(row, i)) return true;
+            if (L::is_outsider(row, i)) return true;
         return false;
     }
 
-    bool is_member_at(std::size_t i) { return Learner::is_member(Base::cell_at(buffer_.row(0), i)); }
+    bool is_member_at(std::size_t i) { return L::is_member(Base::cell_at(buffer_.row(0), i)); }
 
     void note_ranks(std::size_t n) {
         ranks_before_.resize(n);
         for (std::size_t i = 0; i < n; ++i) ranks_before_[i] = is_member_at(i) ? rank_at(i) : 0.0f;
     }
 
-    void tell_of_members(std::size_t n) {
+    void report_falls(std::size_t n) {
         const float watched = members_.watched();
         float lowest = std::numeric_limits<float>::max();
         for (std::size_t i = 0; i < n; ++i) {
@@ -165,18 +168,23 @@ class ManySelector : public Selection<Learner, Memory, std::dynamic_extent> {
         members_.lower(lowest);
     }
 
+    void report_moves(std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (is_member_at(i)) members_.moved(id_at(i), rank_at(i));
+    }
+
     std::int64_t id_at(std::size_t i) const { return this->id_of(keys_[i]); }
 
     void offer_outsiders(std::size_t n, std::size_t truth, std::size_t rival) {
         entrant_.resize(n_classes());
         for (std::size_t i = 0; i < n; ++i) {
-            if (!Learner::is_outsider(buffer_.row(0), i)) continue;
+            if (!L::is_outsider(buffer_.row(0), i)) continue;
             float rank = 0.0f;
             for (std::size_t c = 0; c < n_classes(); ++c) {
                 const bool moved = c == truth || c == rival;
                 const Row row = buffer_.row(c);
-                entrant_[c] = moved ? learner_.entrant(row, i) : Learner::as_member(Base::cell_at(row, i));
-                rank += Learner::rank(entrant_[c]);
+                entrant_[c] = moved ? learner_.entrant(row, i) : L::as_member(Base::cell_at(row, i));
+                rank += L::rank(entrant_[c]);
             }
             rank = std::min(rank, std::numeric_limits<float>::max());
             if (!(rank > members_.threshold())) continue;

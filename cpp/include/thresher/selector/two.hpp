@@ -1,8 +1,9 @@
-// An online feature selector for two classes: a learner, the memory that holds its features' state, and its members.
+// An online feature selector for two classes.
 //
 // For each row the memory gathers the state of the row's features into a buffer, the learner takes its step there, the
-// memory puts the state back, and the row's outsiders are offered to the set in ascending order of id.
-// No part knows the others: a learner sees a buffer, a memory sees ids, the set sees ranks.
+// memory puts the state back, and the row's outsiders are offered to the member set in ascending order of id. The
+// selector knows all three parts. None of them knows another, except that a learner asks the set for its thresholds: a
+// learner sees planes, a memory sees ids, a member set sees ids and ranks.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +13,27 @@
 #include <utility>
 #include <vector>
 
-#include "thresher/lesson.hpp"
+#include "thresher/concepts.hpp"
+#include "thresher/csr.hpp"
 #include "thresher/row.hpp"
-#include "thresher/selection.hpp"
+#include "thresher/selector/base.hpp"
+#include "thresher/selector/lesson.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
 
-// One vector of weights serves both classes: the first's are the second's negated.
-template <class Learner, class Memory>
-class Selector : public Selection<Learner, Memory, 1> {
-    using Base = Selection<Learner, Memory, 1>;
+// One vector of weights serves both classes: a margin above 0 is for the second, any other for the first.
+template <Learner L, MemoryFor<L> M>
+class TwoClassSelector : public SelectorBase<L, M, 1> {
+    using Base = SelectorBase<L, M, 1>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
-    using Base::kHasBudget, Base::kRanksFall, Base::mutex_, Base::options_;
+    using Base::mutex_, Base::options_;
 
   public:
-    using typename Base::Cell, typename Base::Options;
+    using typename Base::Cell, typename Base::Members, typename Base::Options;
     static constexpr std::size_t kLeastClasses = 2;
 
-    Selector(std::size_t, const Options& options) : Base(1, options) {}
+    TwoClassSelector(std::size_t, const Options& options) : Base(1, options) {}
 
     // Learns the lesson's rows in their order, up to the first fault.
     template <class Id>
@@ -46,7 +49,7 @@ class Selector : public Selection<Learner, Memory, 1> {
         return fault;
     }
 
-    // Margins of rows begin … end and, where `variances` is given, their variances. Ids never seen count as zero.
+    // Margins of rows begin … end - 1 and, where `variances` is not null, their variances. Ids never seen are ignored.
     template <class Id>
     void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* margins, double* variances) {
         std::lock_guard lock(mutex_);
@@ -63,13 +66,13 @@ class Selector : public Selection<Learner, Memory, 1> {
         });
     }
 
-    // Swaps the two classes. The step is odd in y, so this is what learning with the other sign would have led to.
+    // Swaps the two classes. The step is odd in y, so the result is what learning with the other sign would have given.
     void swap_classes() {
         std::lock_guard lock(mutex_);
         std::vector<std::int64_t> touched;
         memory_.for_each_touched([&](std::int64_t id, const Cell&) { touched.push_back(id); });
-        for (const std::int64_t id : touched) memory_.store(id, Learner::negated(memory_.load(id)));
-        intercept_[0] = Learner::negated(intercept_[0]);
+        for (const std::int64_t id : touched) memory_.store(id, L::negated(memory_.load(id)));
+        intercept_[0] = L::negated(intercept_[0]);
         // `predict` gives a margin of 0 to the first class, whichever that is.
         counters_.n_mistakes += counters_.n_undecided_first;
         counters_.n_mistakes -= counters_.n_undecided_second;
@@ -91,50 +94,65 @@ class Selector : public Selection<Learner, Memory, 1> {
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
-        memory_.scatter(ids, n, Learner::planes(row));
+        memory_.scatter(ids, n, L::planes(row));
         if (options_.fit_intercept) intercept_[0] = Base::cell_at(row, n);
-        if constexpr (kRanksFall) {
+        if constexpr (Members::kReports == RankReports::falls) {
             members_.lower(step.lowest_member);
-            if (step.fallen) note_fallen(ids, n);
+            if (step.fallen) report_falls(ids, n);
         }
-        if constexpr (kHasBudget)
+        if constexpr (Members::kReports == RankReports::moves) report_moves(ids, n);
+        if constexpr (Members::kBounded)
             if (step.candidates) offer_outsiders(ids, n);
     }
 
     template <class Id>
     THRESHER_INLINE void gather(const Id* ids, std::size_t n, std::size_t known) {
-        memory_.gather(ids, known, Learner::planes(buffer_.row()));
+        memory_.gather(ids, known, L::planes(buffer_.row()));
         this->complete_planes(0, n, known);
     }
 
     template <class Id>
-    [[gnu::noinline]] void note_fallen(const Id* ids, std::size_t n) {
+    [[gnu::noinline]] void report_falls(const Id* ids, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i)
-            if (Learner::fell(buffer_.row(), i, members_.watched())) members_.fell(static_cast<std::int64_t>(ids[i]));
+            if (L::fell(buffer_.row(), i, members_.watched())) members_.fell(static_cast<std::int64_t>(ids[i]));
+    }
+
+    // Members and outsiders are mixed at random, so the members are first picked out, without a branch for each.
+    template <class Id>
+    THRESHER_INLINE void report_moves(const Id* ids, std::size_t n) {
+        const Row row = buffer_.row();
+        picked_.resize(n);
+        std::size_t n_picked = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            picked_[n_picked] = i;
+            n_picked += static_cast<std::size_t>(L::is_member(Base::cell_at(row, i)));
+        }
+        for (std::size_t k = 0; k < n_picked; ++k)
+            members_.moved(static_cast<std::int64_t>(ids[picked_[k]]), L::rank(row, picked_[k]));
     }
 
     template <class Id>
     [[gnu::noinline]] void offer_outsiders(const Id* ids, std::size_t n) {
         const Row row = buffer_.row();
-        // First who comes into question, without a branch for each; then one by one, since the threshold rises.
-        candidates_.resize(n);
+        // First all that are above the threshold now, without a branch for each; then one by one, since it rises.
+        picked_.resize(n);
         std::size_t n_candidates = 0;
         const float threshold = members_.threshold();
         for (std::size_t i = 0; i < n; ++i) {
-            candidates_[n_candidates] = i;
-            n_candidates += static_cast<std::size_t>(Learner::is_outsider(row, i)) &
-                            static_cast<std::size_t>(Learner::rank(row, i) > threshold);
+            picked_[n_candidates] = i;
+            n_candidates += static_cast<std::size_t>(L::is_outsider(row, i)) &
+                            static_cast<std::size_t>(L::rank(row, i) > threshold);
         }
-        members_.expect(n_candidates, typename Base::RanksNow{*this});
+        members_.expect(n_candidates, typename Base::RankOf{*this});
         for (std::size_t k = 0; k < n_candidates; ++k) {
-            const std::size_t i = candidates_[k];
-            if (!(Learner::rank(row, i) > members_.threshold())) continue;
-            this->offer(static_cast<std::int64_t>(ids[i]), Learner::rank(row, i),
+            const std::size_t i = picked_[k];
+            if (!(L::rank(row, i) > members_.threshold())) continue;
+            this->offer(static_cast<std::int64_t>(ids[i]), L::rank(row, i),
                         [&](std::size_t) { return learner_.entrant(row, i); });
         }
     }
 
-    std::vector<std::size_t> candidates_;  // of the row at work
+    std::vector<std::size_t> picked_;  // positions in the row at work
 };
 
 }  // namespace thresher

@@ -1,5 +1,5 @@
-// Buffers that are used again. A reader needs a few megabytes for each piece of text and gives them back a moment
-// later; fresh from the system, every page of them would cost a fault, a fifth of the time that parsing takes.
+// Buffers that are reused. A reader needs a few megabytes for each piece of text and frees them soon after. With memory
+// fresh from the system each page would cost a page fault, together a fifth of the time that parsing takes.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,29 @@
 
 namespace thresher {
 
-class PooledBuffer {
+class RecycledBuffer {
   public:
-    PooledBuffer() = default;
-    explicit PooledBuffer(std::size_t bytes) { *this = pool().take(bytes); }
-    PooledBuffer(PooledBuffer&& other) noexcept
+    RecycledBuffer() = default;
+    explicit RecycledBuffer(std::size_t bytes) { *this = free_list().take(bytes); }
+    RecycledBuffer(RecycledBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+    RecycledBuffer& operator=(RecycledBuffer&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(bytes_, other.bytes_);
         return *this;
     }
-    ~PooledBuffer() {
-        if (data_ != nullptr) pool().give(data_, bytes_);
+    ~RecycledBuffer() {
+        if (data_ != nullptr) free_list().give(data_, bytes_);
     }
 
     void* data() const { return data_; }
 
   private:
-    class Pool {
+    class FreeList {
       public:
-        // The smallest free buffer that is large enough, and not so large that most of it would lie idle.
-        PooledBuffer take(std::size_t bytes) {
-            PooledBuffer buffer;
+        // The smallest free buffer that is large enough, but not one so large that most of it would stay unused.
+        RecycledBuffer take(std::size_t bytes) {
+            RecycledBuffer buffer;
             {
                 std::lock_guard lock(mutex_);
                 auto best = free_.end();
@@ -62,7 +62,7 @@ class PooledBuffer {
             idle_ += bytes;
         }
 
-        Pool() { free_.reserve(64); }
+        FreeList() { free_.reserve(64); }
 
       private:
         static constexpr std::size_t kMostIdle = std::size_t{1} << 25;
@@ -71,9 +71,9 @@ class PooledBuffer {
         std::size_t idle_ = 0;
     };
 
-    // Never destroyed: arrays may outlive everything else at the end of a program.
-    static Pool& pool() {
-        static Pool* shared = new Pool;
+    // Never destroyed: numpy arrays may outlive every other object at the end of a program.
+    static FreeList& free_list() {
+        static FreeList* shared = new FreeList;
         return *shared;
     }
 

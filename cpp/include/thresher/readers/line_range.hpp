@@ -1,4 +1,4 @@
-// Byte ranges of a file, and the lines in one, so that the ranges of a file can be read in any order, by any thread.
+// The lines of a byte range of a file. Ranges can be read in any order, by any thread, and share out the lines.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "thresher/readers/pool.hpp"
+#include "thresher/readers/recycled_buffer.hpp"
+#include "thresher/readers/text.hpp"
 
 namespace thresher {
 
@@ -30,20 +31,21 @@ inline std::size_t read_at(int file, std::int64_t from, char* into, std::size_t 
 }
 
 struct LineRange {
-    PooledBuffer buffer;
+    RecycledBuffer buffer;
     std::size_t begin = 0, end = 0;
     char* bytes() const { return static_cast<char*>(buffer.data()); }
     std::string_view text() const { return {bytes() + begin, end - begin}; }
 };
 
-// A line belongs to the range in which its first byte lies: what precedes the first newline is left to the range
-// before, and the last line is read to its end. A byte '\0' follows the text.
+// A line belongs to the range that its first byte lies in: bytes before the first newline are left to the range before,
+// and the last line is read to its end. A byte order mark at the start of the file is left out. A byte '\0' follows the
+// text.
 inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end) {
-    // The byte before tells whether a line starts at `begin`.
+    // The byte before shows whether a line starts at `begin`.
     const std::int64_t from = begin > 0 ? begin - 1 : 0;
     std::size_t capacity = static_cast<std::size_t>(end - from) + 4096, size = 0;
     LineRange range;
-    range.buffer = PooledBuffer(capacity + 1);
+    range.buffer = RecycledBuffer(capacity + 1);
     auto fill = [&](std::size_t wanted) {
         size += read_at(file, from + static_cast<std::int64_t>(size), range.bytes() + size, wanted - size);
         return size == wanted;
@@ -60,7 +62,7 @@ inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end)
     std::size_t stop = range.begin >= last ? range.begin : last == 0 ? 0 : newline(last - 1);
     while (more && stop == size && range.begin < last && (size == 0 || range.bytes()[size - 1] != '\n')) {
         capacity *= 2;
-        PooledBuffer larger(capacity + 1);
+        RecycledBuffer larger(capacity + 1);
         std::memcpy(larger.data(), range.bytes(), size);
         range.buffer = std::move(larger);
         const std::size_t known = size;
@@ -68,6 +70,7 @@ inline LineRange read_line_range(int file, std::int64_t begin, std::int64_t end)
         stop = newline(known);
     }
     range.end = std::max(std::min(stop, size), range.begin);
+    if (begin == 0) range.begin += range.text().size() - without_byte_order_mark(range.text()).size();
     range.bytes()[range.end] = '\0';
     return range;
 }

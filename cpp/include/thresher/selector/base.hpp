@@ -1,44 +1,44 @@
-// What selectors for two and for many classes have in common: the learner, the memory that holds its features' state,
-// its members, and how all of that is told, kept and taken up again.
+// What selectors for two and for many classes have in common: the three parts (see concepts.hpp), how members are
+// listed, and how the state is saved and restored.
 //
-// With two classes a feature has one vector of weights; with C > 2 it has C, and the members are one set for all: a
-// feature's rank is the sum of its ranks in the classes, and a leaver leaves in all. What class c keeps of feature j
-// lies in the memory at key j·C + c, so that a feature's classes lie together; all of them bear the member's mark.
+// With two classes a feature has one vector of weights; with C > 2 it has C, and there is one set of members for all of
+// them: a feature's rank is the sum of its ranks in the classes, and a leaver leaves in all. The cell of feature j for
+// class c has the key j·C + c in the memory, so that the cells of a feature lie together; all carry the member's mark.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include "thresher/everyone.hpp"
-#include "thresher/lesson.hpp"
-#include "thresher/ranked_set.hpp"
+#include "thresher/concepts.hpp"
 #include "thresher/row.hpp"
+#include "thresher/selector/counters.hpp"
+#include "thresher/selector/ranking.hpp"
+#include "thresher/selector/state.hpp"
 
 namespace thresher {
 
 // kVectors is 1, or std::dynamic_extent where only the data tell how many classes there are.
-template <class Learner_, class Memory, std::size_t kVectors>
-class Selection {
+template <Learner L, MemoryFor<L> M, std::size_t kVectors>
+class SelectorBase {
   public:
-    using Learner = Learner_;
-    using Cell = typename Learner::Cell;
-    using Members = typename Learner::Members;
-    static constexpr bool kHasBudget = !std::is_same_v<Members, Everyone>;
-    static constexpr bool kRanksFall = std::is_same_v<Members, RankedSet>;
+    using LearnerType = L;
+    using Cell = typename L::Cell;
+    using Members = typename L::Members;
 
     struct Options {
         std::uint64_t budget;
         RowOptions rows;
-        typename Learner::Parameters parameters;
+        typename L::Parameters parameters;
     };
 
     // How many weights a feature has.
@@ -57,16 +57,18 @@ class Selection {
             std::int64_t id;
         };
         std::vector<Member> ranked;
-        if constexpr (kHasBudget) {
+        if constexpr (Members::kBounded) {
             members_.for_each([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
         } else {
             memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
                 const std::int64_t id = id_of(key);
-                if (Learner::is_member(cell) && (ranked.empty() || ranked.back().id != id))
+                if (L::is_member(cell) && (ranked.empty() || ranked.back().id != id))
                     ranked.push_back({rank_of(id), id});
             });
         }
-        sort_best_first(ranked);
+        std::sort(ranked.begin(), ranked.end(), [](const Member& a, const Member& b) {
+            return a.rank > b.rank || (a.rank == b.rank && a.id < b.id);
+        });
         Ranking out;
         for (const Member& member : ranked) {
             out.ids.push_back(member.id);
@@ -88,44 +90,53 @@ class Selection {
         return counters_;
     }
 
-    std::uint64_t n_sifts() const {
+    std::uint64_t n_looks() const {
         std::lock_guard lock(mutex_);
-        return members_.n_sifts();
+        return members_.n_looks();
     }
 
-    State<Cell> state() const {
+    State state() const {
         std::lock_guard lock(mutex_);
-        State<Cell> out;
+        State out;
+        // Counted first: arrays that grow would need twice the room.
+        const std::size_t n = memory_.n_touched();
+        out.keys.reserve(n);
+        out.cells.reserve(n * L::kWidth);
         memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
             out.keys.push_back(key);
-            out.cells.push_back(cell);
+            out.cells.insert(out.cells.end(), cell.begin(), cell.end());
         });
-        out.intercept = intercept_;
+        for (const Cell& cell : intercept_) out.intercept.insert(out.intercept.end(), cell.begin(), cell.end());
         out.counters = counters_;
-        out.scalars = scalars_of(learner_);
+        for (const KeptNumber<L>& number : L::kept()) out.numbers.push_back(learner_.*number.member);
         return out;
     }
 
     // Only for a selector that has learned nothing yet.
-    void restore(const State<Cell>& state) {
+    void restore(const StateView& state) {
         std::lock_guard lock(mutex_);
-        if (state.intercept.size() != n_vectors())
-            throw std::invalid_argument("the saved state has arrays of the wrong size");
-        restore_scalars(learner_, state.scalars);
+        if (state.cells.size() != state.keys.size() * L::kWidth)
+            throw std::invalid_argument("cells has the wrong size: " + std::to_string(L::kWidth) + " per key");
+        if (state.intercept.size() != n_vectors() * L::kWidth)
+            throw std::invalid_argument("intercept has the wrong size: " + std::to_string(n_vectors() * L::kWidth));
+        for (const auto& [name, sum] : kSums)
+            if (!std::isfinite(state.counters.*sum) || state.counters.*sum < 0.0)
+                throw std::invalid_argument("the counter " + std::string(name) + " is out of range");
+        restore_numbers(state.numbers);
         if (!state.keys.empty()) reserve_ids(id_of(state.keys.back()) + 1);
-        for (std::size_t i = 0; i < state.keys.size(); ++i) memory_.store(state.keys[i], state.cells[i]);
-        if constexpr (kHasBudget) restore_members(state);
-        intercept_ = state.intercept;
+        for (std::size_t i = 0; i < state.keys.size(); ++i) memory_.store(state.keys[i], cell_of(state.cells, i));
+        if constexpr (Members::kBounded) restore_members(state);
+        for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = cell_of(state.intercept, c);
         counters_ = state.counters;
     }
 
   protected:
-    Selection(std::size_t n_vectors, const Options& options)
+    SelectorBase(std::size_t n_vectors, const Options& options)
         : options_(options.rows),
           learner_(options.parameters),
           members_(options.budget),
           budget_(options.budget),
-          intercept_(n_vectors, Learner::as_member(Cell{})),
+          intercept_(n_vectors, L::as_member(Cell{})),
           buffer_(n_vectors),
           n_vectors_(n_vectors) {}
 
@@ -142,23 +153,23 @@ class Selection {
     }
 
     static Cell cell_at(const Row& row, std::size_t i) {
-        const auto planes = Learner::planes(row);
+        const auto planes = L::planes(row);
         Cell cell;
         for (std::size_t k = 0; k < planes.size(); ++k) cell[k] = planes[k][i];
         return cell;
     }
 
-    // A member's rank, as the memory has it.
+    // A feature's rank, as the memory has it.
     float rank_of(std::int64_t id) const {
         float sum = 0.0f;
-        for (std::size_t c = 0; c < n_vectors(); ++c) sum += Learner::rank(memory_.load(key(id, c)));
+        for (std::size_t c = 0; c < n_vectors(); ++c) sum += L::rank(memory_.load(key(id, c)));
         return std::min(sum, std::numeric_limits<float>::max());
     }
 
     // The planes of class c around what the memory gathered for the first `known` of n features: the rest, and the
     // padding, read as untouched.
     THRESHER_INLINE void complete_planes(std::size_t c, std::size_t n, std::size_t known) {
-        const auto planes = Learner::planes(buffer_.row(c));
+        const auto planes = L::planes(buffer_.row(c));
         for (std::size_t k = 0; k < planes.size(); ++k) {
             for (std::size_t i = known; i < buffer_.blocks(); ++i) planes[k][i] = 0.0f;
             if (options_.fit_intercept) planes[k][n] = intercept_[c][k];
@@ -166,63 +177,76 @@ class Selection {
     }
 
     THRESHER_INLINE void fold_if_needed() {
-        if constexpr (requires { learner_.must_fold(); })
+        if constexpr (L::kHooks.folds)
             if (learner_.must_fold()) fold();
     }
 
-    // What the set asks about its members.
-    struct RanksNow {
-        const Selection& selection;
-        // Below all ranks if it is a member no more.
+    // What the member set asks about a feature.
+    struct RankOf {
+        const SelectorBase& selector;
+        // Below all ranks if the feature is no longer a member.
         float operator()(std::int64_t id) const {
-            const Cell cell = selection.memory_.load(selection.key(id, 0));
-            return Learner::is_member(cell) ? selection.rank_of(id) : -1.0f;
+            const Cell cell = selector.memory_.load(selector.key(id, 0));
+            return L::is_member(cell) ? selector.rank_of(id) : -1.0f;
         }
-        // Says that it will be asked for soon.
-        void expect(std::int64_t id) const {
-            if constexpr (requires { selection.memory_.prefetch(id); })
-                selection.memory_.prefetch(selection.key(id, 0));
-        }
+        void expect(std::int64_t id) const { selector.memory_.prefetch(selector.key(id, 0)); }
     };
 
-    // Offers an outsider to the set; where it enters, its cells are stored and the leaver's are marked.
-    // `entrant_of(c)` is the cell of class c that it would enter with.
+    // Offers an outsider to the set; if it enters, its cells are stored and the leaver's are marked. `entrant_of(c)` is
+    // the cell of class c that it would enter with.
     template <class EntrantOf>
     void offer(std::int64_t id, float rank, EntrantOf entrant_of) {
-        const auto answer = members_.offer(id, rank, RanksNow{*this});
+        const Admission answer = members_.offer(id, rank, RankOf{*this});
         if (!answer.enters) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell entrant = entrant_of(c);
             memory_.store(key(id, c), entrant);
-            if constexpr (requires { learner_.entered(entrant); }) learner_.entered(entrant);
+            if constexpr (L::kHooks.follows_members) learner_.entered(entrant);
         }
-        if (answer.leaver == Members::kNobody) return;
+        if (answer.leaver == kNobody) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell leaver = memory_.load(key(answer.leaver, c));
-            memory_.store(key(answer.leaver, c), Learner::as_leaver(leaver));
-            if constexpr (requires { learner_.left(leaver); }) learner_.left(leaver);
+            memory_.store(key(answer.leaver, c), L::as_leaver(leaver));
+            if constexpr (L::kHooks.follows_members) learner_.left(leaver);
         }
     }
 
     const RowOptions options_;
-    Learner learner_;
-    Memory memory_;
+    L learner_;
+    M memory_;
     Members members_;
     const std::uint64_t budget_;
     std::vector<Cell> intercept_;
     Counters counters_;
     RowBuffer buffer_;
-    // The interpreter's lock is released while we learn, so two threads may meet here.
+    // Python's lock is released while rows are learned, so two threads may call the same selector.
     mutable std::mutex mutex_;
 
   private:
-    void restore_members(const State<Cell>& state) {
+    static Cell cell_of(std::span<const float> cells, std::size_t i) {
+        Cell cell;
+        std::memcpy(&cell, cells.data() + i * L::kWidth, sizeof(Cell));
+        return cell;
+    }
+
+    void restore_numbers(std::span<const double> numbers) {
+        constexpr auto kept = L::kept();
+        if (numbers.size() != kept.size())
+            throw std::invalid_argument("the learner keeps " + std::to_string(kept.size()) + " numbers");
+        for (std::size_t k = 0; k < kept.size(); ++k) {
+            if (!std::isfinite(numbers[k]) || numbers[k] < 0.0 || (numbers[k] == 0.0 && !kept[k].may_be_zero))
+                throw std::invalid_argument("the learner's " + std::string(kept[k].name) + " is out of range");
+            learner_.*kept[k].member = numbers[k];
+        }
+    }
+
+    void restore_members(const StateView& state) {
         std::vector<std::int64_t> ids;
         for (std::size_t i = 0; i < state.keys.size(); ++i) {
             const std::int64_t id = id_of(state.keys[i]);
-            if (!Learner::is_member(state.cells[i]) || (!ids.empty() && ids.back() == id)) continue;
+            if (!L::is_member(cell_of(state.cells, i)) || (!ids.empty() && ids.back() == id)) continue;
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                if (!Learner::is_member(memory_.load(key(id, c))))
+                if (!L::is_member(memory_.load(key(id, c))))
                     throw std::invalid_argument("a feature is a member for some of the classes only");
             ids.push_back(id);
         }

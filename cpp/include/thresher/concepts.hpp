@@ -1,0 +1,202 @@
+// What the exchangeable parts of a selector must offer, as C++20 concepts.
+//
+//   Learner    one algorithm: scores a row and takes its step, on the planes of that row; knows neither ids nor memory
+//   Memory     where the state of features lies: gathers the cells of a row into planes, scatters them back
+//   MemberSet  which features are selected: offer(id, rank)
+//
+// The selector knows all three. None of them knows another, except that a learner asks the member set for its
+// thresholds.
+//
+// Every hook that a selector calls is declared here. Hooks that not every part needs come in groups; a part says by a
+// constant (`kHooks`, `kBounded`, `kReports`) which groups it has, and the concept then demands the whole group, and no
+// hook of any other group. So a hook that is misspelt, missing, or not announced is a compile error.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "thresher/learners/step.hpp"
+#include "thresher/members/admission.hpp"
+#include "thresher/row.hpp"
+
+namespace thresher {
+
+// How a member set follows ranks that change between offers.
+enum class RankReports {
+    none,   // it does not: for ranks that never fall, or for a set that nobody leaves
+    falls,  // lower(rank of the row's lowest member), and fell(id) for each member that fell below watched()
+    moves   // moved(id, rank) for each member of the row
+};
+
+// What a member set asks the selector: rank_of(id) is the feature's rank now, or -1 if it is not a member;
+// rank_of.expect(id) announces that it will be asked for soon.
+struct RankOfArchetype {
+    float operator()(std::int64_t id) const;
+    void expect(std::int64_t id) const;
+};
+
+// kBounded: the set has a budget, so features are offered a place.
+template <class S>
+concept OffersPlaces = requires(S set, const S fixed, std::int64_t id, float rank, std::size_t n,
+                                RankOfArchetype rank_of, void (*visit)(std::int64_t)) {
+    { fixed.size() } -> std::same_as<std::size_t>;
+    { fixed.threshold() } -> std::same_as<float>;  // no outsider at or below it can enter; -1 while places are open
+    { set.offer(id, rank, rank_of) } -> std::same_as<Admission>;
+    { fixed.expect(n, rank_of) } -> std::same_as<void>;  // n offers are about to come: prefetch what they will need
+    { fixed.for_each(visit) } -> std::same_as<void>;     // in any order
+    { set.add(id) } -> std::same_as<void>;               // restores a member, without an offer
+};
+template <class S>
+concept OffersSomePlaces = requires(S set, std::int64_t id) { set.add(id); } ||
+                           requires(S set, std::int64_t id, RankOfArchetype rank_of) { set.offer(id, 0.0f, rank_of); };
+
+// kReports = falls
+template <class S>
+concept HearsFalls = requires(S set, const S fixed, std::int64_t id, float rank) {
+    { fixed.watched() } -> std::same_as<float>;
+    { set.lower(rank) } -> std::same_as<void>;
+    { set.fell(id) } -> std::same_as<void>;
+};
+template <class S>
+concept HearsSomeFalls = requires(const S fixed) { fixed.watched(); } || requires(S set) { set.lower(0.0f); } ||
+                         requires(S set, std::int64_t id) { set.fell(id); };
+
+// kReports = moves
+template <class S>
+concept HearsMoves = requires(S set, std::int64_t id, float rank) {
+    { set.moved(id, rank) } -> std::same_as<void>;
+};
+
+// kReports = falls or moves: all ranks have changed, or a saved state was restored; the ids of the members still hold.
+template <class S>
+concept ForgetsRanks = requires(S set) {
+    { set.forget_ranks() } -> std::same_as<void>;
+};
+
+template <class S>
+concept MemberSet =
+    std::constructible_from<S, std::uint64_t> &&  // from the budget
+    requires(const S fixed) {
+        { S::kBounded } -> std::same_as<const bool&>;
+        { S::kReports } -> std::same_as<const RankReports&>;
+        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
+    } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
+    (S::kReports == RankReports::falls ? HearsFalls<S> : !HearsSomeFalls<S>) &&
+    (HearsMoves<S> == (S::kReports == RankReports::moves)) && (ForgetsRanks<S> == (S::kReports != RankReports::none));
+
+// `Cell` is what is kept of a feature, an array of floats; all zeros is the start state.
+template <class M>
+concept Memory = std::default_initializable<M> &&
+                 requires(M memory, const M fixed, const std::int32_t* narrow, const std::int64_t* wide, std::size_t n,
+                          std::int64_t id, typename M::Cell cell, void (*visit)(std::int64_t, const typename M::Cell&),
+                          std::array<float*, std::tuple_size_v<typename M::Cell>> planes) {
+                     { fixed.n_features() } -> std::same_as<std::int64_t>;  // ids below it can be gathered
+                     { memory.reserve(id) } -> std::same_as<void>;          // for ids below it; throws std::bad_alloc
+                     { fixed.load(id) } -> std::same_as<typename M::Cell>;
+                     { memory.store(id, cell) } -> std::same_as<void>;
+                     { fixed.prefetch(id) } -> std::same_as<void>;
+                     { fixed.gather(narrow, n, planes) } -> std::same_as<void>;
+                     { fixed.gather(wide, n, planes) } -> std::same_as<void>;
+                     { memory.scatter(narrow, n, planes) } -> std::same_as<void>;
+                     { memory.scatter(wide, n, planes) } -> std::same_as<void>;
+                     { fixed.n_touched() } -> std::same_as<std::size_t>;       // cells not in their start state …
+                     { fixed.for_each_touched(visit) } -> std::same_as<void>;  // … in ascending order of id
+                 };
+
+// Which groups of optional hooks a learner has.
+struct Hooks {
+    bool folds = false;            // a scalar that all weights share is folded into them when it gets too small
+    bool follows_members = false;  // it is told which cells enter and leave
+    bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
+};
+
+// A number that a learner keeps beside its features, as saved states know it. Never negative.
+template <class L>
+struct KeptNumber {
+    const char* name;
+    double L::* member;
+    bool may_be_zero;
+};
+
+// kHooks.folds: if must_fold(), the selector calls begin_fold(), then replaces every member's cell by folded(cell).
+template <class L>
+concept Folds = requires(L learner, const L fixed, typename L::Cell cell) {
+    { fixed.must_fold() } -> std::same_as<bool>;
+    { learner.begin_fold() } -> std::same_as<void>;
+    { learner.folded(cell) } -> std::same_as<typename L::Cell>;
+};
+template <class L>
+concept FoldsSome = requires(const L fixed) { fixed.must_fold(); } || requires(L learner) { learner.begin_fold(); } ||
+                    requires(L learner, typename L::Cell cell) { learner.folded(cell); };
+
+// kHooks.follows_members: after a step, the cell of each feature that entered, and of each that left as it was before.
+template <class L>
+concept FollowsMembers = requires(L learner, typename L::Cell cell) {
+    { learner.entered(cell) } -> std::same_as<void>;
+    { learner.left(cell) } -> std::same_as<void>;
+};
+template <class L>
+concept FollowsSomeMembers = requires(L learner, typename L::Cell cell) { learner.entered(cell); } ||
+                             requires(L learner, typename L::Cell cell) { learner.left(cell); };
+
+// kHooks.marks_touched
+template <class L>
+concept MarksTouched = requires(Row row) {
+    { L::mark_touched(row) } -> std::same_as<void>;
+};
+
+// For learners with a budget. Position i of a row that was just stepped on:
+template <class L>
+concept Competes = requires(const L fixed, typename L::Cell cell, Row row, std::size_t i) {
+    { L::is_outsider(row, i) } -> std::same_as<bool>;             // not a member, and x is not 0
+    { L::rank(row, i) } -> std::same_as<float>;                   // its rank, as an outsider's, too
+    { fixed.entrant(row, i) } -> std::same_as<typename L::Cell>;  // its cell if it enters
+    { L::as_leaver(cell) } -> std::same_as<typename L::Cell>;     // a member's cell after it leaves
+};
+
+// For learners whose member set hears of falls: is position i a member whose rank fell below `watched` in this step?
+template <class L>
+concept SeesFalls = requires(Row row, std::size_t i, float watched) {
+    { L::fell(row, i, watched) } -> std::same_as<bool>;
+};
+
+template <class L>
+concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
+                  requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
+                           const typename L::Members members) {
+                      { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
+                      { L::kHooks } -> std::same_as<const Hooks&>;
+                      { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
+                      { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
+                      {
+                          L::planes(row)
+                      } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
+
+                      // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
+                      // sample weight.
+                      { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
+                      // More: the true class's row and the best wrong one's, the difference of their scores, and the
+                      // importance.
+                      { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
+                      { fixed.margin(row, n) } -> std::same_as<double>;  // before a step of many classes
+                      { fixed.score(row, n) } -> std::same_as<Score>;    // for predictions
+
+                      { fixed.weight(cell) } -> std::same_as<float>;
+                      { L::rank(cell) } -> std::same_as<float>;
+                      { L::is_member(cell) } -> std::same_as<bool>;
+                      { L::as_member(cell) } -> std::same_as<typename L::Cell>;
+                      { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
+                  } &&
+                  (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
+                  (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
+                  (MarksTouched<L> == L::kHooks.marks_touched) && (!L::Members::kBounded || Competes<L>) &&
+                  (L::Members::kReports != RankReports::falls || SeesFalls<L>) &&
+                  // A set that hears nothing relies on ranks that never fall.
+                  (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
+
+template <class M, class L>
+concept MemoryFor = Memory<M> && std::same_as<typename M::Cell, typename L::Cell>;
+
+}  // namespace thresher

@@ -1,0 +1,15 @@
+// What a member set answers to an offer.
+#pragma once
+
+#include <cstdint>
+
+namespace thresher {
+
+inline constexpr std::int64_t kNobody = -1;
+
+struct Admission {
+    bool enters;
+    std::int64_t leaver;  // kNobody if nobody had to leave
+};
+
+}  // namespace thresher

@@ -1,0 +1,23 @@
+// The member set of a learner without a budget (AROW, OGD): every feature that was touched, or that has a weight.
+//
+// Nobody is offered a place and nobody leaves, so there is nothing to keep: the memory shows who is a member.
+#pragma once
+
+#include <cstdint>
+
+#include "thresher/concepts.hpp"
+
+namespace thresher {
+
+class Unbounded {
+  public:
+    static constexpr bool kBounded = false;
+    static constexpr RankReports kReports = RankReports::none;
+
+    explicit Unbounded(std::uint64_t) {}
+    std::uint64_t n_looks() const { return 0; }
+};
+
+static_assert(MemberSet<Unbounded>);
+
+}  // namespace thresher

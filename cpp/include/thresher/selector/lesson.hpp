@@ -1,0 +1,42 @@
+// What to learn from a batch, and the loop over its rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "thresher/csr.hpp"
+#include "thresher/row.hpp"
+#include "thresher/simd.hpp"
+
+namespace thresher {
+
+// Rows begin … end - 1; where there is an `order`, rows order[begin] … order[end - 1].
+struct Lesson {
+    const std::int32_t* classes;          // of each row of the batch, from 0
+    const double* importances = nullptr;  // sample weights; a row of weight 0 is skipped
+    const std::int64_t* order = nullptr;
+    std::size_t begin = 0, end = 0;
+    bool check = true;  // check each row before it is learned, and stop at the first fault
+};
+
+// Loads the lesson's rows in their order and calls learn(ids, n, class, importance) for each, up to the first fault.
+template <class Id, class Learn>
+THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson,
+                                   const RowOptions& options, RowBuffer& buffer, Learn learn) {
+    for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
+        const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
+        if (lesson.check) {
+            const Fault fault = row_fault(batch, r, n_features, options.norm);
+            if (fault.kind != Fault::Kind::none) return fault;
+        }
+        const double importance = lesson.importances != nullptr ? lesson.importances[r] : 1.0;
+        if (importance == 0.0) continue;
+        const auto begin = static_cast<std::size_t>(batch.starts[r]);
+        const auto n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
+        load_values(batch.values, begin, n, options.norm, options.fit_intercept, buffer);
+        learn(batch.ids + begin, n, lesson.classes[r], importance);
+    }
+    return {};
+}
+
+}  // namespace thresher

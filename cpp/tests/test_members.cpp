@@ -1,0 +1,119 @@
+// Member sets against a scan of all members at each offer.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "check.hpp"
+#include "thresher/members/admission.hpp"
+#include "thresher/members/lazy_heap.hpp"
+#include "thresher/members/watched_pool.hpp"
+
+using namespace thresher;
+
+namespace {
+
+// The lazy heap against a scan of all members, with ranks that only grow and many ties.
+TEST(lazy_heap_equals_a_full_scan) {
+    std::mt19937 random(2);
+    // The last is more than the heap holds at once; ids of more than 32 bits tie in their lower ones.
+    for (const auto& [budget, n_rounds, spread] : {std::tuple<std::uint64_t, int, std::int64_t>{1, 3000, 1},
+                                                   {2, 3000, 1},
+                                                   {7, 3000, 1},
+                                                   {30, 3000, std::int64_t{1} << 32},
+                                                   {5000, 11000, 3}}) {
+        LazyHeap set(budget);
+        std::map<std::int64_t, float> rank;
+        struct {
+            std::map<std::int64_t, float>& rank;
+            float operator()(std::int64_t id) const { return rank[id]; }
+            void expect(std::int64_t) const {}
+        } ranks_now{rank};
+        std::vector<std::int64_t> members;
+        for (int round = 0; round < n_rounds; ++round) {
+            const auto n_ids = static_cast<std::int64_t>(budget + budget / 3 + 10);
+            const std::int64_t id = static_cast<std::int64_t>(random()) % n_ids * spread;
+            rank[id] += static_cast<float>(random() % 3);
+            const auto at = std::find(members.begin(), members.end(), id);
+            if (at != members.end()) continue;
+            const auto answer = set.offer(id, rank[id], ranks_now);
+            if (members.size() < budget) {
+                CHECK(answer.enters && answer.leaver == kNobody);
+                members.push_back(id);
+                continue;
+            }
+            const auto lowest = std::min_element(members.begin(), members.end(), [&](std::int64_t a, std::int64_t b) {
+                return rank[a] < rank[b] || (rank[a] == rank[b] && a > b);
+            });
+            if (rank[id] > rank[*lowest]) {
+                CHECK(answer.enters && answer.leaver == *lowest);
+                *lowest = id;
+            } else {
+                CHECK(!answer.enters);
+            }
+            CHECK(set.size() == members.size());
+        }
+    }
+}
+
+// Two bounds and a pool against a scan of all members, with ranks that rise and fall, many ties, and pools of several
+// blocks; and a pool that does not grow while nobody challenges.
+TEST(watched_pool_equals_a_full_scan) {
+    std::mt19937 random(3);
+    for (const auto& [budget, n_ids, n_rows] :
+         {std::tuple<std::size_t, std::size_t, int>{1, 5, 2000}, {5, 20, 2000}, {50, 200, 2000}, {1500, 4000, 1500}}) {
+        for (const bool ties : {false, true}) {
+            WatchedPool set(budget);
+            std::vector<float> rank(n_ids, 0.0f);
+            std::set<std::size_t> members;
+            auto ranks_now = [&](std::int64_t id) {
+                return members.count(static_cast<std::size_t>(id)) ? rank[static_cast<std::size_t>(id)] : -1.0f;
+            };
+            for (int r = 0; r < n_rows; ++r) {
+                std::set<std::size_t> row;
+                for (std::size_t k = 0; k < 1 + random() % 30; ++k) row.insert(random() % n_ids);
+                float lowest = std::numeric_limits<float>::max();
+                std::vector<std::size_t> outsiders;
+                for (const std::size_t id : row) {
+                    const float before = rank[id];
+                    rank[id] = ties ? static_cast<float>(random() % 6) : static_cast<float>(random() % 100'000) / 7.0f;
+                    if (!members.count(id)) {
+                        outsiders.push_back(id);
+                        continue;
+                    }
+                    lowest = std::min(lowest, rank[id]);
+                    if (before >= set.watched() && rank[id] < set.watched()) set.fell(static_cast<std::int64_t>(id));
+                }
+                set.lower(lowest);
+                if (random() % 200 == 0) set.forget_ranks();
+                for (const std::size_t id : outsiders) {
+                    const bool open = members.size() < budget;
+                    const auto low =
+                        std::min_element(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+                            return rank[a] < rank[b] || (rank[a] == rank[b] && a > b);
+                        });
+                    const bool enters = open || rank[id] > rank[*low];
+                    const std::int64_t leaver = open ? kNobody : static_cast<std::int64_t>(*low);
+                    if (rank[id] > set.threshold()) {
+                        const auto answer = set.offer(static_cast<std::int64_t>(id), rank[id], ranks_now);
+                        CHECK(answer.enters == enters && (!enters || answer.leaver == leaver));
+                    } else {
+                        CHECK(!enters);
+                    }
+                    if (!enters) continue;
+                    if (!open) members.erase(low);
+                    members.insert(id);
+                }
+            }
+            for (std::int64_t k = 0; k < 100'000; ++k) set.fell(static_cast<std::int64_t>(*members.begin()));
+            CHECK(set.pool_size() <= budget + 65);
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,127 @@
+// Text in and out.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check.hpp"
+#include "rows.hpp"
+#include "thresher/readers/line_range.hpp"
+#include "thresher/readers/svmlight.hpp"
+#include "thresher/readers/text.hpp"
+#include "thresher/readers/vw.hpp"
+#include "thresher/writers/svmlight.hpp"
+
+using namespace thresher;
+using thresher::tests::Rows;
+
+namespace {
+
+// Text of every kind, most of it nearly right, in a buffer that ends right behind it.
+TEST(readers_stay_within_their_bounds) {
+    std::mt19937 random(5);
+    const char* const parts[] = {"1",    "-1",      "+1.5e-3", " ",   " ",  " ", ":",   "12:3",
+                                 " 3:4", " 5:0.25", "\n",      "\n",  "\r", "#", "|",   "|f",
+                                 "x",    "9",       "qid:7",   "1e9", "'t", ".", "nan", "\t"};
+    for (int round = 0; round < 20000; ++round) {
+        std::string text;
+        const std::size_t n_parts = random() % 40;
+        for (std::size_t k = 0; k < n_parts; ++k) text += parts[random() % std::size(parts)];
+        for (std::size_t k = random() % 4; k == 1 && !text.empty(); k = 0)
+            text[random() % text.size()] = static_cast<char>(random());
+        const std::unique_ptr<char[]> exact(new char[text.size() + 1]);
+        std::memcpy(exact.get(), text.c_str(), text.size() + 1);
+        const std::string_view view(exact.get(), text.size());
+        for (const bool skip : {false, true}) {
+            const auto svmlight = read_svmlight<std::int32_t>(view, skip);
+            const auto vw = read_vw<std::int64_t>(view, skip);
+            CHECK(svmlight.ids.size() == svmlight.values.size() && vw.ids.size() == vw.values.size());
+            CHECK(static_cast<std::size_t>(svmlight.starts.data()[svmlight.n_rows()]) == svmlight.ids.size());
+            for (std::size_t r = 0; r < svmlight.n_rows() && !svmlight.ids_too_wide; ++r)
+                for (auto i = svmlight.starts.data()[r] + 1; i < svmlight.starts.data()[r + 1]; ++i)
+                    CHECK(svmlight.ids.data()[i - 1] < svmlight.ids.data()[i]);
+        }
+    }
+}
+
+// The text of a file that is read in ranges of `step` bytes, one after another.
+std::string lines_of(const std::string& content, std::size_t step) {
+    std::FILE* file = std::tmpfile();
+    CHECK(file != nullptr && std::fwrite(content.data(), 1, content.size(), file) == content.size());
+    std::fflush(file);
+    std::string together;
+    for (std::size_t begin = 0; begin < content.size(); begin += step) {
+        const auto end = std::min(begin + step, content.size());
+        const LineRange range =
+            read_line_range(fileno(file), static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+        CHECK(range.text().data()[range.text().size()] == '\0');
+        together += range.text();
+    }
+    std::fclose(file);
+    return together;
+}
+
+// However a file is cut into ranges, each line is in exactly one of them.
+TEST(ranges_share_out_the_lines) {
+    std::mt19937 random(6);
+    for (int round = 0; round < 300; ++round) {
+        std::string content;
+        const std::size_t n_lines = random() % 12;
+        for (std::size_t k = 0; k < n_lines; ++k)
+            content += std::string(random() % (round % 9 ? 30 : 9000), 'a') + "\n";
+        if (random() % 2) content += "last line";
+        CHECK(lines_of(content, 1 + random() % 50) == content);
+    }
+}
+
+TEST(text_reads_back) {
+    Rows rows;
+    rows.add({0, 3}, {0.1f, -1e-30f}, 0);
+    rows.add({}, {}, 1);
+    rows.add({2147483647}, {16777217.0f}, 1);
+    const std::string text = write_svmlight(rows.batch(), 1, [&](std::size_t r) { return r == 0 ? "-1" : "1"; });
+    const auto back = read_svmlight<std::int64_t>(text, false);
+    CHECK(back.n_rows() == 3 && back.bad.empty() && back.ids.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK(back.ids.data()[i] == rows.ids[i] + std::int64_t{1} && back.values.data()[i] == rows.values[i]);
+}
+
+// A label is a finite number or a word; what is a number but not finite is a bad line, not a class.
+TEST(labels_are_finite_numbers_or_words) {
+    for (const char* label : {"nan", "NaN", "-nan", "inf", "-inf", "+Infinity", "1e999", "-1e999", ".1e400"}) {
+        const std::string text = std::string(label) + " 1:1\n1 2:1\n";
+        const auto rows = read_svmlight<std::int32_t>(text, true);
+        CHECK(rows.n_rows() == 1 && rows.words.empty() && rows.bad.size() == 1 && rows.bad[0].line == 0);
+        CHECK(rows.bad[0].what == "'" + std::string(label) + "': the label must be a finite number or a word");
+        for (const char* bar : {" | 1:1\n", "| 1:1\n"}) {
+            const auto vw = read_vw<std::int32_t>(label + std::string(bar) + "1 | 2:1\n", true);
+            CHECK(vw.n_rows() == 1 && vw.bad.size() == 1);
+            CHECK(vw.bad[0].what == "'" + std::string(label) + "': the label must be a finite number");
+        }
+    }
+    for (const char* label : {"nancy", "info", "n", "i", "+", "1e", "inf1", "1x", "nan(", "in"}) {
+        const auto rows = read_svmlight<std::int32_t>(std::string(label) + " 1:1\n", false);
+        CHECK(rows.bad.empty() && rows.n_rows() == 1 && rows.words.size() == 1 && rows.words[0].second == label);
+    }
+    const auto rows = read_svmlight<std::int32_t>("1e308 1:1\n1e-999 1:1\n", false);
+    CHECK(rows.bad.empty() && rows.labels.data()[0] == 1e308 && rows.labels.data()[1] == 0.0);
+}
+
+// Only the first bytes of a file can be a byte order mark, however small the first range is.
+TEST(byte_order_mark_is_skipped_at_the_start_of_a_file) {
+    const std::string mark = "\xef\xbb\xbf", content = mark + "1 1:1\n" + mark + "2 2:1\n";
+    for (std::size_t step = 1; step <= content.size(); ++step) CHECK(lines_of(content, step) == content.substr(3));
+    for (const std::string& short_content : {mark, mark + "\n", std::string("\xef\xbb"), std::string("\xef")})
+        for (std::size_t step = 1; step <= 4; ++step)
+            CHECK(lines_of(short_content, step) == without_byte_order_mark(short_content));
+    CHECK(without_byte_order_mark(content) == std::string_view(content).substr(3));
+    CHECK(without_byte_order_mark("1 1:1") == "1 1:1" && without_byte_order_mark("").empty());
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+"""Comparing what models have learned, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def assert_same_state(one: Any, other: Any) -> None:
+    """Compare two states as `Model.state` returns them."""
+    assert one.keys() == other.keys() == {"keys", "cells", "intercept", "counters", "learner"}
+    for name in ("keys", "cells", "intercept"):
+        np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
+    assert one["counters"] == other["counters"]
+    assert one["learner"] == other["learner"]
+
+
+def same_state(one: Any, other: Any) -> bool:
+    """Return whether two states are the same."""
+    try:
+        assert_same_state(one, other)
+    except AssertionError:
+        return False
+    return True
