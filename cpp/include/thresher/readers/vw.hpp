@@ -9,14 +9,14 @@
 namespace thresher {
 
 template <class Id>
-TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
+TextRows<Id> read_vw(std::string_view text, bool skip_bad, bool labelled = true) {
     const char* const end_of_text = text.data() + text.size();
-    return read_lines<Id>(text, skip_bad, 2, [end_of_text](const char*& p, TextRows<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 2, [=](const char*& p, TextRows<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
-        double label, importance = 1.0, number;
+        double label = 0.0, importance = 1.0, number;
         const char* const start = p;
-        if (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p)))
+        if (labelled && (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p))))
             return why = "the line starts with " + quoted(start, token_end(start)) + ": a label must come first", false;
         // Between the label and the bar: an importance, an initial value, a tag that touches the bar.
         for (int place = 0; *p != '|'; ++place) {
@@ -25,6 +25,7 @@ TextRows<Id> read_vw(std::string_view text, bool skip_bad) {
             if (*p == '|') break;
             const char* const token = p;
             if (place == 0 && read_number(p, number) && is_space(*p)) {
+                if (!labelled) return why = quoted(token, p) + ": the rows of this file start without a label", false;
                 if (number < 0.0) return why = quoted(token, p) + ": an importance must not be negative", false;
                 importance = number;
                 continue;
