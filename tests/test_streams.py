@@ -220,7 +220,7 @@ class TestBroken:
         raw = (folder / f"x.svm.{ending}").read_bytes()
         path = tmp_path / f"x.svm.{ending}"
         path.write_bytes(raw[: len(raw) // 2])
-        with pytest.raises(DataError, match=rf"x.svm.{ending}: the {ending} archive is broken or cut short"):
+        with pytest.raises(DataError, match=rf"x.svm.{ending}: the {ending} archive is damaged or truncated"):
             train(Model("sofs"), path)
 
     def test_places(self, tmp_path):
@@ -263,7 +263,7 @@ class TestCache:
                 list(open_stream(tmp_path / "b.thc", "cache"))
         for length in range(0, len(raw), 7):
             (tmp_path / "b.thc").write_bytes(raw[:length])
-            with pytest.raises(DataError, match=r"cut short|damaged"):
+            with pytest.raises(DataError, match=r"truncated|damaged"):
                 list(open_stream(tmp_path / "b.thc", "cache"))
 
     def test_keeps_words_and_weights_and_wide_ids(self, tmp_path):
