@@ -126,7 +126,7 @@ def test_what_the_server_says_is_told(server, tmp_path):
 class TestRegistry:
     @pytest.fixture
     def elsewhere(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(registry, "_folders", lambda: iter([tmp_path / "mine", registry.cache_folder()]))
+        monkeypatch.setenv("THRESHER_DATA", str(tmp_path / "mine"))
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         return tmp_path
 
@@ -156,8 +156,23 @@ class TestRegistry:
         assert registry._known("news20") is registry.KNOWN["news20"]
         with pytest.raises(ValueError, match="there is no data set 'nothing'; there are relathe"):
             datasets.load("nothing")
-        with pytest.raises(FileNotFoundError, match=r"ccat: the data are not here.*put ccat.svm.xz into"):
+        with pytest.raises(FileNotFoundError, match=r"ccat: the file ccat.svm.xz was not found .* set THRESHER_DATA"):
             datasets.load("ccat")
+
+    def test_looks_in_the_named_folder_and_the_cache_and_nowhere_else(self, monkeypatch, elsewhere):
+        """Not in a folder that happens to be called so beside the user's own."""
+        shared = elsewhere / "shared" / "data"
+        for folder in (shared, elsewhere / "work", elsewhere / "mine", elsewhere / "cache" / "thresher"):
+            folder.mkdir(parents=True)
+        (shared / "basehock.svm.xz").touch()
+        monkeypatch.chdir(elsewhere / "work")
+        assert registry.find("basehock") is None
+        (elsewhere / "cache" / "thresher" / "basehock.svm.xz").touch()
+        assert registry.find("basehock") == elsewhere / "cache" / "thresher" / "basehock.svm.xz"
+        (elsewhere / "mine" / "basehock.svm.xz").touch()
+        assert registry.find("basehock") == elsewhere / "mine" / "basehock.svm.xz"
+        monkeypatch.delenv("THRESHER_DATA")
+        assert registry.find("basehock") == elsewhere / "cache" / "thresher" / "basehock.svm.xz"
 
 
 @pytest.mark.parametrize("name", ["basehock", "ccat", "w8a", "news20.multiclass"])

@@ -193,7 +193,7 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
             k = int(np.argmin(finite[row]))
             return f"column {names[k]!r} is {dense[row, k]}; values must be finite"
 
-        keep = finite.all(axis=1)
+        keep: NDArray[np.bool_] = np.all(finite, axis=1)
         checked.drop(~keep, why)
         dense = dense[keep]
     rows, ids = np.nonzero(dense)
