@@ -20,6 +20,9 @@ def blocks(flow: Flow, delimiter: str) -> Iterator[tuple[int, bytes]]:
     at, rest, size = flow.byte, b"", BLOCK
     while block := flow.read(size):
         text = rest + block
+        if len(block) < size:  # the end of the file: its last record need not have a newline
+            rest = text
+            break
         cut = _last_record_end(text, delimiter)
         if cut == 0:
             if len(text) > _LONGEST_RECORD:
@@ -29,7 +32,8 @@ def blocks(flow: Flow, delimiter: str) -> Iterator[tuple[int, bytes]]:
         yield at, text[:cut]
         at, rest, size = at + cut, text[cut:], BLOCK
     if rest:
-        if len(record_ends(rest + b"\n", delimiter)) == 0:
+        ends = record_ends(rest + b"\n", delimiter)
+        if len(ends) == 0 or ends[-1] <= len(rest):
             raise _open_quote(flow)
         yield at, rest
 
