@@ -12,7 +12,7 @@ from thresher.streams.files import Piece, Span, Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
 from thresher.streams.stream import DataError
-from thresher.streams.tables import BATCH_CELLS, Columns, arrow, to_piece
+from thresher.streams.tables import BATCH_CELLS, Columns, arrow, mean_length, to_piece
 
 _BATCH_ROWS = 16_384
 
@@ -26,8 +26,7 @@ class ColumnarFormat:
         self._columns = columns
         self._skip_bad = skip_bad
         self._counts: dict[Source, int] = {}
-        # A table with one column per feature is made dense for a moment.
-        self._batch_rows = min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, len(columns.features or ()))))
+        self._batch_rows = _rows_of_cells(len(columns.features or ()))
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the rows of a span, or the rest of them, into pieces."""
@@ -40,8 +39,9 @@ class ColumnarFormat:
                 self._columns.check_types(source.name, batch.schema)
             _validate(batch, source.name, row)
             low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
-            for begin in range(low, high, self._batch_rows):
-                stop = min(begin + self._batch_rows, high)
+            step = self._batch_rows if self._columns.features else _rows_of_cells(mean_length(batch))
+            for begin in range(low, high, step):
+                stop = min(begin + step, high)
                 byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
                 yield partial(self._piece, source, batch.slice(begin, stop - begin), byte, byte - done)
                 done = byte
@@ -74,6 +74,11 @@ class ColumnarFormat:
     def _piece(self, source: Source, table: Any, byte: int, n_bytes: int) -> Piece:
         with _named_errors(source):
             return to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
+
+
+def _rows_of_cells(n_columns: int) -> int:
+    """Return how many rows to take at a time: they are flat arrays of all cells for a moment."""
+    return min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, n_columns)))
 
 
 def schema_names(source: Source) -> list[str]:

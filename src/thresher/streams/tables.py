@@ -33,7 +33,7 @@ def arrow() -> Any:
             importlib.import_module(f"pyarrow.{part}")
     except ImportError:
         raise DataError(
-            "CSV, Parquet and Arrow files are read with pyarrow: install it with pip install 'thresher[arrow]'."
+            "CSV, Parquet and Arrow files need pyarrow: install it with pip install 'thresher[arrow]'."
         ) from None
     return importlib.import_module("pyarrow")
 
@@ -243,6 +243,11 @@ def _from_lists(checked: _Checked) -> Batch:
         starts = np.concatenate([[0], np.cumsum(np.diff(starts)[keep])])
         ids, values = ids[stays], values[stays]
     return Batch(starts, ids, values, np.empty(0), int(ids.max(initial=-1)), bool(np.any(ids == 0)))
+
+
+def mean_length(table: Any) -> int:
+    """Return how long the lists of a table are on average."""
+    return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
 def _flat(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
