@@ -289,7 +289,7 @@ class TestUse:
         assert all(name in listed for name in ("relathe", "ccat", "news20", "w8a"))
         done = thresher("data", "get", "nothing")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "there is no data set 'nothing'" in done.stderr
+        assert "unknown data set 'nothing'" in done.stderr
 
 
 class TestMistakes:

@@ -418,9 +418,9 @@ class TestRefused:
 def test_a_second_namespace_is_noticed_after_going_on(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "PIECE", 7)
     path = tmp_path / "a.vw"
-    path.write_text("1 |f 1\n" * 4 + "1 |g 1\n")
+    path.write_text("1 |f 1\n1 |g 1\n")
     first = next(iter(open_stream(path).batches()))
-    with pytest.raises(DataError, match=r"line 5 or later: a second namespace, 'g' beside 'f'"):
+    with pytest.raises(DataError, match=r"line 2 or later: a second namespace, 'g' beside 'f'"):
         list(open_stream(path).batches(start=first.end))
 
 

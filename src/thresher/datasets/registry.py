@@ -20,7 +20,7 @@ class Known:
     """A data set: its file, its shape, and its URL where the file can be downloaded in this form."""
 
     name: str
-    files: tuple[str, ...]  # any of them will do; the first is what a download is called
+    files: tuple[str, ...]  # any of these names; a download has the first
     n_rows: int
     n_features: int
     n_nonzeros: int
@@ -104,7 +104,7 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
     Parameters
     ----------
     name : str
-        One of those that `thresher data list` shows.
+        One of the names that `thresher data list` shows.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
 
 
 def cache_folder() -> Path:
-    """Return where downloads go."""
+    """Return the folder that downloads are kept in."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher"
 
 
@@ -139,10 +139,10 @@ def _known(name: str) -> Known:
     if name in KNOWN:
         return KNOWN[name]
     for known in KNOWN.values():
-        # A file's name, with or without its endings, will do too.
+        # A file's name, with or without its endings, is accepted too.
         if any(name in (file, file.removesuffix(".bz2"), file.split(".svm")[0]) for file in known.files):
             return known
-    raise ValueError(f"there is no data set {name!r}; there are {', '.join(KNOWN)}.")
+    raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(KNOWN)}.")
 
 
 def _check_shape(path: Path, known: Known) -> None:

@@ -38,7 +38,7 @@ class SyntheticStream(Stream):
 
 @dataclass(frozen=True)
 class GeneratedRows:
-    """Rows `first` to `end` of a generator; `digest` tells it from others."""
+    """Rows `first` to `end` of a generator; `digest` identifies its parameters."""
 
     synth: _core.Synth
     digest: str

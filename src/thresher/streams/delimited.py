@@ -146,7 +146,7 @@ class DelimitedFormat:
         return 0 if span.begin <= self._layout.begin else None
 
     def n_rows(self, source: Source) -> int | None:
-        """Return None: only reading tells."""
+        """Return None: the rows are not known before they are read."""
 
     def count_before(self, source: Source, byte: int) -> int:
         """Return how many records begin before a byte."""

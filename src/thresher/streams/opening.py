@@ -85,7 +85,7 @@ def open_stream(
     labelled = labelled and not no_labels
     if isinstance(source, Stream):
         return source
-    paths, batches = _told_apart(source)
+    paths, batches = _paths_or_batches(source)
     if batches is not None:
         return stream_of(batches, labelled, id_base)
     sources = find(paths, format)
@@ -110,7 +110,7 @@ def as_stream(data: Stream | Path_ | Iterable[Any], **options: Any) -> Stream:
     return data if isinstance(data, Stream) else open_stream(data, **options)
 
 
-def _told_apart(source: Any) -> tuple[Any, Iterable[Any] | None]:
+def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
     """Return paths, or an iterable of batches."""
     if isinstance(source, str | os.PathLike):
         return source, None

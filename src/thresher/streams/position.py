@@ -14,7 +14,7 @@ _HEAD = 4096
 
 @dataclass(frozen=True)
 class Identity:
-    """What tells one file, generator or list of batches from another, and notices a change.
+    """What distinguishes one file, generator or list of batches from another, or from an earlier version of itself.
 
     Attributes
     ----------

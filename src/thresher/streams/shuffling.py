@@ -18,7 +18,7 @@ from thresher.labels import Labels, together
 from thresher.progress import Bar, progress_bar
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 
-# Bytes of values and ids that are kept in memory; while they are put together it takes twice as much.
+# Bytes of values and ids that are kept in memory; while they are concatenated, twice as many are needed.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
 

@@ -55,7 +55,7 @@ class TextFormat:
         return 0 if span.begin == 0 else None
 
     def n_rows(self, source: Source) -> int | None:
-        """Return None: only reading tells."""
+        """Return None: the rows are not known before they are read."""
 
     def count_before(self, source: Source, byte: int) -> int:
         """Return how many lines begin before a byte."""
