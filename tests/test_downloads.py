@@ -146,9 +146,7 @@ class TestRegistry:
 
     def test_a_wrong_shape_is_refused(self, monkeypatch, elsewhere, known):
         monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, n_rows=7))
-        with pytest.raises(
-            ValueError, match=r"the downloaded file is not the data set: it has rows, columns"
-        ):
+        with pytest.raises(ValueError, match=r"the downloaded file is not the data set: it has rows, columns"):
             datasets.load("tiny")
         assert registry.find("tiny") is None
 
