@@ -8,6 +8,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What takes minutes has a smallest form, which runs every part of it once and writes no record: SIZE=smallest.
 SIZE :=
 
+# Data sets that lie beside the checkout are used, unless another folder is named.
+ifneq ($(wildcard ../shared/data),)
+export THRESHER_DATA ?= $(abspath ../shared/data)
+endif
+
 .PHONY: demo test test-system lint format bench bench-members paper clean help
 
 help:  ## show this list

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from experiments.config import Config
 from thresher import datasets, open_stream
-from thresher.datasets.registry import cache_folder
+from thresher.datasets.registry import folders
 from thresher.streams import Batch, Stream
 
 # Rows in a batch: it should stay in the cache while all models of a grid learn it.
@@ -90,18 +88,12 @@ def folds(rows: Rows, n_folds: int = 5) -> list[tuple[Rows, Rows]]:
 
 def _find(config: Config) -> Path | None:
     assert config.file is not None
-    given = os.environ.get("THRESHER_DATA")
-    for folder in (*([Path(given)] if given else []), cache_folder()):
+    for folder in folders():
         if (folder / config.file).is_file():
             return folder / config.file
     return None
 
 
 def _read(path: Path) -> Rows:
-    parts = list(open_stream(path, "svmlight", zero_based=False))
-    width = max(X.shape[1] for X, _ in parts)
-    for X, _ in parts:
-        X.resize(X.shape[0], width)
-    X = sp.vstack([X for X, _ in parts], format="csr")[:, 1:]  # ids count from 1
-    X.indices = X.indices.astype(np.int32)
-    return Rows(X, np.concatenate([labels for _, labels in parts]))
+    X, y, _ = open_stream(path, "svmlight", zero_based=False).to_csr()
+    return Rows(X, y)

@@ -14,12 +14,15 @@ from sklearn.datasets import load_svmlight_file
 
 from thresher import datasets
 
+# The package itself looks nowhere but in $THRESHER_DATA and in the user's cache.
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
+if BESIDE.is_dir():
+    os.environ.setdefault("THRESHER_DATA", str(BESIDE))
 
 
 @cache
 def load(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
-    folder = Path(os.environ.get("THRESHER_DATA", BESIDE))
+    folder = Path(os.environ.get("THRESHER_DATA") or BESIDE)
     path = folder / ("news20.binary.bz2" if name == "news20" else f"{name}.svm.xz")
     if not path.exists():
         pytest.skip(f"{path.name} is not in {folder} ($THRESHER_DATA)")

@@ -289,7 +289,7 @@ class TestUse:
         assert all(name in listed for name in ("relathe", "ccat", "news20", "w8a"))
         done = thresher("data", "get", "nothing")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "there is no data set 'nothing'" in done.stderr
+        assert "unknown data set 'nothing'" in done.stderr
 
 
 class TestMistakes:
@@ -305,11 +305,11 @@ class TestMistakes:
             (b"1 1:1\n2 1:1\n3 1:1\n", "data.svm, line 3: the label 3 is a third class beside 1 and 2"),
             (b"", "data.svm: there are no rows"),
             (b"1 1:1\n1 2:1\n", "data.svm: all rows have the label 1"),
-            (b"\x1f\x8b\x08\x00\x00", "data.svm: the gz archive is broken or cut short"),
-            (b"\x28\xb5\x2f\xfd\x04", "data.svm: the zst archive is broken or cut short"),
+            (b"\x1f\x8b\x08\x00\x00", "data.svm: the gz archive is damaged or truncated"),
+            (b"\x28\xb5\x2f\xfd\x04", "data.svm: the zst archive is damaged or truncated"),
             (bytes(range(256)), "data.svm, line "),
             (b"PAR1nonsense", "data.svm: "),
-            (b"THRESHC1", "data.svm: the cache is cut short"),
+            (b"THRESHC1", "data.svm: the cache is truncated"),
         ],
     )
     def test_data(self, tmp_path, content, line):

@@ -91,7 +91,7 @@ def test_arrives_whole(server, tmp_path, mood):
 
 def test_goes_on_in_a_later_call(server, tmp_path):
     server.mood = "always breaks off"
-    with pytest.raises(OSError, match=r"could not be fetched .*broke off.*try again to go on"):
+    with pytest.raises(OSError, match=r"the download failed .*was lost.*try again to resume"):
         download(server.url, tmp_path / "data.svm", sha256=DIGEST)
     assert not (tmp_path / "data.svm").exists()
     have = (tmp_path / "data.svm.part").stat().st_size
@@ -110,7 +110,7 @@ def test_a_whole_part_needs_no_more(server, tmp_path):
 
 def test_another_file_is_refused_and_removed(server, tmp_path):
     server.mood = "another file"
-    with pytest.raises(ValueError, match="what came is not the data set: its checksum"):
+    with pytest.raises(ValueError, match="the downloaded file is not the data set: its checksum"):
         download(server.url, tmp_path / "data.svm", sha256=DIGEST)
     assert list(tmp_path.iterdir()) == []
 
@@ -119,14 +119,14 @@ def test_what_the_server_says_is_told(server, tmp_path):
     server.mood = "missing"
     with pytest.raises(OSError, match="the server answers 404"):
         download(server.url, tmp_path / "data.svm")
-    with pytest.raises(OSError, match="could not be fetched"):
+    with pytest.raises(OSError, match="the download failed"):
         download("http://127.0.0.1:1/data.svm", tmp_path / "data.svm")
 
 
 class TestRegistry:
     @pytest.fixture
     def elsewhere(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(registry, "_folders", lambda: iter([tmp_path / "mine", registry.cache_folder()]))
+        monkeypatch.setenv("THRESHER_DATA", str(tmp_path / "mine"))
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         return tmp_path
 
@@ -146,7 +146,7 @@ class TestRegistry:
 
     def test_a_wrong_shape_is_refused(self, monkeypatch, elsewhere, known):
         monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, n_rows=7))
-        with pytest.raises(ValueError, match=r"what came is not the data set: it has rows, columns and nonzeros"):
+        with pytest.raises(ValueError, match=r"the downloaded file is not the data set: it has rows, columns"):
             datasets.load("tiny")
         assert registry.find("tiny") is None
 
@@ -154,10 +154,25 @@ class TestRegistry:
         assert registry._known("news20.binary") is registry.KNOWN["news20"]
         assert registry._known("news20.multiclass.svm.xz") is registry.KNOWN["news20.multiclass"]
         assert registry._known("news20") is registry.KNOWN["news20"]
-        with pytest.raises(ValueError, match="there is no data set 'nothing'; there are relathe"):
+        with pytest.raises(ValueError, match="unknown data set 'nothing'; the known ones are relathe"):
             datasets.load("nothing")
-        with pytest.raises(FileNotFoundError, match=r"ccat: the data are not here.*put ccat.svm.xz into"):
+        with pytest.raises(FileNotFoundError, match=r"ccat: the file ccat.svm.xz was not found .* set THRESHER_DATA"):
             datasets.load("ccat")
+
+    def test_looks_in_the_named_folder_and_the_cache_and_nowhere_else(self, monkeypatch, elsewhere):
+        """Not in a folder that happens to be called so beside the user's own."""
+        shared = elsewhere / "shared" / "data"
+        for folder in (shared, elsewhere / "work", elsewhere / "mine", elsewhere / "cache" / "thresher"):
+            folder.mkdir(parents=True)
+        (shared / "basehock.svm.xz").touch()
+        monkeypatch.chdir(elsewhere / "work")
+        assert registry.find("basehock") is None
+        (elsewhere / "cache" / "thresher" / "basehock.svm.xz").touch()
+        assert registry.find("basehock") == elsewhere / "cache" / "thresher" / "basehock.svm.xz"
+        (elsewhere / "mine" / "basehock.svm.xz").touch()
+        assert registry.find("basehock") == elsewhere / "mine" / "basehock.svm.xz"
+        monkeypatch.delenv("THRESHER_DATA")
+        assert registry.find("basehock") == elsewhere / "cache" / "thresher" / "basehock.svm.xz"
 
 
 @pytest.mark.parametrize("name", ["basehock", "ccat", "w8a", "news20.multiclass"])

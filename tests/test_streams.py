@@ -27,7 +27,7 @@ from thresher import SOFS, datasets, open_stream, train
 from thresher.model import Model
 from thresher.streams import DataError, cache, text
 from thresher.streams.pipeline import in_order
-from thresher.streams.writing import write_stream
+from thresher.streams.writing import write_stream, write_table
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ class TestBroken:
         raw = (folder / f"x.svm.{ending}").read_bytes()
         path = tmp_path / f"x.svm.{ending}"
         path.write_bytes(raw[: len(raw) // 2])
-        with pytest.raises(DataError, match=rf"x.svm.{ending}: the {ending} archive is broken or cut short"):
+        with pytest.raises(DataError, match=rf"x.svm.{ending}: the {ending} archive is damaged or truncated"):
             train(Model("sofs"), path)
 
     def test_places(self, tmp_path):
@@ -264,7 +264,7 @@ class TestCache:
                 list(open_stream(tmp_path / "b.thc", "cache"))
         for length in range(0, len(raw), 7):
             (tmp_path / "b.thc").write_bytes(raw[:length])
-            with pytest.raises(DataError, match=r"cut short|damaged"):
+            with pytest.raises(DataError, match=r"truncated|damaged"):
                 list(open_stream(tmp_path / "b.thc", "cache"))
 
     def test_keeps_words_and_weights_and_wide_ids(self, tmp_path):
@@ -293,6 +293,42 @@ class TestCache:
         monkeypatch.undo()
         with pytest.raises(DataError, match="cache version 2 can't be read here"):
             open_stream(tmp_path / "a.thc")
+
+
+class TestWritingTables:
+    PARTS = (
+        {"label": np.array(["a", 'b "c", d']), "margin": np.array([0.1, -2.5])},
+        {"label": np.array(["e\nf"]), "margin": np.array([1e-9])},
+    )
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"])
+    def test_what_is_written_is_read(self, tmp_path, name):
+        assert write_table(iter(self.PARTS), str(tmp_path / name)) == 3
+        X, y, _ = open_stream(tmp_path / name).to_csr()
+        assert y.tolist() == ["a", 'b "c", d', "e\nf"]
+        np.testing.assert_array_equal(X.data, np.array([0.1, -2.5, 1e-9], dtype=np.float32))
+        if name == "t.csv":
+            assert pandas.read_csv(tmp_path / name)["margin"].tolist() == [0.1, -2.5, 1e-9]
+
+    def test_standard_output_is_csv(self, capfdbinary):
+        write_table(iter(self.PARTS[:1]), "-")
+        assert capfdbinary.readouterr().out == b'label,margin\na,0.1\n"b ""c"", d",-2.5\n'
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+    def test_a_failure_leaves_what_was_there(self, tmp_path, name):
+        (tmp_path / name).write_text("old")
+
+        def parts():
+            yield self.PARTS[0]
+            raise DataError("broken")
+
+        with pytest.raises(DataError, match="broken"):
+            write_table(parts(), str(tmp_path / name))
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+    def test_other_names(self, tmp_path):
+        with pytest.raises(ValueError, match=r"t.xls: the name must end in .csv .* or .parquet"):
+            write_table(iter(self.PARTS), str(tmp_path / "t.xls"))
 
 
 class TestPipeline:

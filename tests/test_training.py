@@ -208,8 +208,6 @@ class TestRuns:
 
     @given(st.integers(1, 400))
     def test_ctrl_c_leaves_the_rows_learned_so_far(self, stop_after):
-        stream = datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20, batch_size=20)
-
         model = SOFS(20)
         original = datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20, batch_size=20)
         batches = iter(original.batches())
@@ -220,8 +218,7 @@ class TestRuns:
                     raise KeyboardInterrupt
                 yield batch
 
-        stream._make_batches = broken_off
-        history = train(model, stream)
+        history = train(model, Stream("rows", broken_off, id_base=0, n_features=300))
         n = model.n_samples_seen_
         X, y = next(iter(datasets.make_x2(400, n_features=300, n_informative=20, n_noise=20)))
         assert history.interrupted == (n < 400)

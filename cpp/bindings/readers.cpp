@@ -50,11 +50,11 @@ nb::object describe(ParsedText<Id>& rows) {
 }
 
 // Reads text whose last byte is followed by '\0', with ids of 32 bits if they are enough, else of 64.
-nb::object read_text(const std::string& format, std::string_view text, bool skip_bad) {
+nb::object read_text(const std::string& format, std::string_view text, bool skip_bad, bool labelled) {
     if (format != "vw" && format != "svmlight")
         throw nb::value_error(("format must be 'svmlight' or 'vw'. Got '" + format + "'").c_str());
     auto read = [&]<class Id>(Id) {
-        return format == "vw" ? read_vw<Id>(text, skip_bad) : read_svmlight<Id>(text, skip_bad);
+        return format == "vw" ? read_vw<Id>(text, skip_bad, labelled) : read_svmlight<Id>(text, skip_bad, labelled);
     };
     std::optional<ParsedText<std::int32_t>> narrow;
     std::optional<ParsedText<std::int64_t>> wide;
@@ -71,22 +71,22 @@ nb::object read_text(const std::string& format, std::string_view text, bool skip
 void bind_readers(nb::module_& m) {
     m.def(
         "read_text",
-        [](const std::string& format, nb::bytes text, bool skip_bad, bool first) {
+        [](const std::string& format, nb::bytes text, bool skip_bad, bool first, bool labelled) {
             const std::string_view whole(text.c_str(), text.size());
-            return read_text(format, first ? without_byte_order_mark(whole) : whole, skip_bad);
+            return read_text(format, first ? without_byte_order_mark(whole) : whole, skip_bad, labelled);
         },
-        "format"_a, "text"_a, "skip_bad"_a, "first"_a = false);
+        "format"_a, "text"_a, "skip_bad"_a, "first"_a = false, "labelled"_a = true);
     m.def(
         "read_text_range",
-        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad) {
+        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad, bool labelled) {
             LineRange range;
             {
                 nb::gil_scoped_release release;
                 range = read_line_range(file, begin, end);
             }
-            return read_text(format, range.text(), skip_bad);
+            return read_text(format, range.text(), skip_bad, labelled);
         },
-        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a);
+        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "labelled"_a = true);
     m.def(
         "read_bytes",
         [](int file, std::int64_t from, std::size_t size) {

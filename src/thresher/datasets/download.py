@@ -1,4 +1,4 @@
-"""Fetching a file: it resumes where it broke off, is checked, and then is there whole or not at all."""
+"""Downloading a file: an interrupted download is resumed, the file is checked, and it is there whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def download(
     check: Callable[[Path], None] | None = None,
     progress: bool = False,
 ) -> None:
-    """Fetch `url` to `target`.
+    """Download `url` to `target`.
 
-    What has come so far lies beside the target as `….part`; a later call goes on from there. A connection that breaks
-    or stalls is tried again a few times. The file is renamed into place only after its checksum, or `check`, has
-    passed; one that fails is removed, since going on from it would be of no use.
+    The bytes received so far are in `….part` beside the target; a later call resumes from there. A connection that
+    fails or stalls is tried again a few times. The file is renamed into place only after its checksum, or `check`, has
+    passed; a file that fails is removed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -43,18 +43,16 @@ def download(
             if isinstance(error, urllib.error.HTTPError) and error.code < 500:
                 raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
             if turn == TRIES - 1:
-                raise OSError(
-                    f"{url}: could not be fetched ({_reason(error)}); what has come is kept, try again to go on."
-                ) from None
+                raise OSError(f"{url}: the download failed ({_reason(error)}); try again to resume it.") from None
             time.sleep(0.1 * 2**turn)
     try:
         if sha256 is not None and _digest(part) != sha256:
-            raise ValueError("its checksum is not the known one")
+            raise ValueError("its checksum is wrong")
         if check is not None:
             check(part)
     except ValueError as error:
         part.unlink()
-        raise ValueError(f"{url}: what came is not the data set: {error}.") from None
+        raise ValueError(f"{url}: the downloaded file is not the data set: {error}.") from None
     part.replace(target)
 
 
@@ -71,13 +69,13 @@ def _fetch_rest(url: str, part: Path, progress: bool) -> None:
         resumed = answer.status == 206
         if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.unlink()
-            raise OSError("the server sent another range than it was asked for")
+            raise OSError("the server sent a range that was not requested")
         length = answer.headers.get("Content-Length")
         expected = None if length is None else int(length)
         got = 0
         with (
             part.open("ab" if resumed else "wb") as file,
-            progress_bar(f"fetching {part.stem}", _Size(expected), 1, progress) as bar,
+            progress_bar(f"downloading {part.stem}", _Size(expected), 1, progress) as bar,
         ):
             while block := answer.read(_BLOCK):
                 file.write(block)
@@ -86,7 +84,7 @@ def _fetch_rest(url: str, part: Path, progress: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
         if expected is not None and got < expected:
-            raise OSError(f"the connection broke off after {got:,} of {expected:,} bytes")
+            raise OSError(f"the connection was lost after {got:,} of {expected:,} bytes")
 
 
 class _Size:

@@ -1,14 +1,12 @@
-"""Public data sets: where they are here, and where they can be had."""
+"""Public data sets: where they are on this machine, and where they can be downloaded."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from thresher.datasets.download import download
@@ -19,10 +17,10 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
 @dataclass(frozen=True)
 class Known:
-    """A data set: its file, its shape, and its public home where the file can be had in this form."""
+    """A data set: its file, its shape, and its URL where the file can be downloaded in this form."""
 
     name: str
-    files: tuple[str, ...]  # any of them will do; the first is what a download is called
+    files: tuple[str, ...]  # any of these names; a download has the first
     n_rows: int
     n_features: int
     n_nonzeros: int
@@ -75,9 +73,9 @@ KNOWN = {
 
 
 def find(name: str) -> Path | None:
-    """Return the file of a data set, if it is here: in $THRESHER_DATA, in shared/data beside us, or in the cache."""
+    """Return the file of a data set, if it is on this machine."""
     known = _known(name)
-    for folder in _folders():
+    for folder in folders():
         for file in known.files:
             if (folder / file).is_file():
                 return folder / file
@@ -85,15 +83,15 @@ def find(name: str) -> Path | None:
 
 
 def fetch(name: str, *, progress: bool = False) -> Path:
-    """Return the file of a data set; where it is not here, fetch it from its public home into the user's cache."""
+    """Return the file of a data set; if it is not on this machine, download it into the user's cache."""
     known = _known(name)
     here = find(name)
     if here is not None:
         return here
     if known.url is None:
         raise FileNotFoundError(
-            f"{name}: the data are not here and have no public home in this form; "
-            f"put {known.files[0]} into the folder that THRESHER_DATA names."
+            f"{name}: the file {known.files[0]} was not found and can't be downloaded in this form: "
+            "put it into a folder and set THRESHER_DATA to that folder."
         )
     target = cache_folder() / known.files[0]
     download(known.url, target, sha256=known.sha256, check=lambda path: _check_shape(path, known), progress=progress)
@@ -101,12 +99,12 @@ def fetch(name: str, *, progress: bool = False) -> Path:
 
 
 def load(name: str) -> tuple[Any, NDArray[Any]]:
-    """Load a public data set as a CSR matrix and labels; it is fetched if it is not here.
+    """Load a public data set as a CSR matrix and labels; it is downloaded if it is not on this machine.
 
     Parameters
     ----------
     name : str
-        One of those that `thresher data list` shows.
+        One of the names that `thresher data list` shows.
 
     Returns
     -------
@@ -120,42 +118,31 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
     >>> X.shape  # doctest: +SKIP
     (1993, 4862)
     """
-    import scipy.sparse as sp
-
     known = _known(name)
-    batches = list(open_stream(fetch(name), "svmlight", zero_based=False).batches())
-    starts, offset = [np.zeros(1, np.int64)], 0
-    for batch in batches:
-        starts.append(batch.indptr[1:].astype(np.int64) + offset)
-        offset += len(batch.data)
-    ids = np.concatenate([batch.indices for batch in batches]) - 1
-    values = np.concatenate([batch.data for batch in batches])
-    X = sp.csr_matrix((values, ids, np.concatenate(starts)), shape=(known.n_rows, known.n_features))
-    X.has_canonical_format = True
-    return X, np.concatenate([batch.labels for batch in batches])
+    X, y, _ = open_stream(fetch(name), "svmlight", zero_based=False).to_csr()
+    X.resize(known.n_rows, known.n_features)
+    return X, y
 
 
 def cache_folder() -> Path:
-    """Return where downloads go."""
+    """Return the folder that downloads are kept in."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher"
 
 
-def _folders() -> Iterator[Path]:
-    if named := os.environ.get("THRESHER_DATA"):
-        yield Path(named)
-    yield Path(__file__).parents[4] / "shared" / "data"
-    yield Path("..") / "shared" / "data"
-    yield cache_folder()
+def folders() -> list[Path]:
+    """Return where data are looked for: in the folder that THRESHER_DATA names, then in the user's cache."""
+    named = os.environ.get("THRESHER_DATA")
+    return [*([Path(named)] if named else []), cache_folder()]
 
 
 def _known(name: str) -> Known:
     if name in KNOWN:
         return KNOWN[name]
     for known in KNOWN.values():
-        # A file's name, with or without its endings, will do too.
+        # A file's name, with or without its endings, is accepted too.
         if any(name in (file, file.removesuffix(".bz2"), file.split(".svm")[0]) for file in known.files):
             return known
-    raise ValueError(f"there is no data set {name!r}; there are {', '.join(KNOWN)}.")
+    raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(KNOWN)}.")
 
 
 def _check_shape(path: Path, known: Known) -> None:

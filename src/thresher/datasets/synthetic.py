@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -13,14 +14,16 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.parameters import Whole, check
 from thresher.streams.pipeline import in_order
+from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, Stream
 
-Rows: TypeAlias = tuple[Any, NDArray[np.int64]]  # a CSR matrix and its labels
 Ids: TypeAlias = NDArray[np.int64]
 
 
 class SyntheticStream(Stream):
     """Batches of generated rows; the next ones are made while these are learned, and the matrix is never held.
+
+    Row i depends on the parameters and i alone, so it has positions and shards: they are row numbers.
 
     Attributes
     ----------
@@ -28,15 +31,53 @@ class SyntheticStream(Stream):
         The ids of the informative columns.
     """
 
-    def __init__(self, synth: _core.Synth, n_features: int, start: int, n_samples: int, batch_size: int) -> None:
-        end = start + n_samples
+    def __init__(self, rows: GeneratedRows, n_features: int) -> None:
+        super().__init__("generated rows", rows, id_base=0, n_features=n_features)
+        self.informative: Ids = rows.synth.informative
 
-        def batches() -> Iterator[Batch]:
-            firsts = range(start, end, batch_size)
-            return in_order((partial(_batch, synth, first, min(batch_size, end - first)) for first in firsts), 1)
 
-        super().__init__("generated rows", batches, n_rows=n_samples, id_base=0, n_features=n_features)
-        self.informative: Ids = synth.informative
+@dataclass(frozen=True)
+class GeneratedRows:
+    """Rows `first` to `end` of a generator; `digest` identifies its parameters."""
+
+    synth: _core.Synth
+    digest: str
+    first: int
+    end: int
+    batch_size: int
+
+    @property
+    def n_bytes(self) -> None:
+        """None: there is no file."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.end - self.first
+
+    def shard(self, k: int, n: int) -> GeneratedRows:
+        """Return the k-th of n parts by rows."""
+        first, n_rows = self.first, self.n_rows
+        return replace(self, first=first + n_rows * k // n, end=first + n_rows * (k + 1) // n)
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Generate from the start, or from a position."""
+        name, first = "generated rows", self.first
+        if start is not None:
+            start.check(name, Identity(0, None, self.digest))
+            if start.row is None or not self.first <= start.row <= self.end:
+                raise ValueError(f"{name}: the position is one in another shard (row {start.row}).")
+            first = start.row
+        tasks = (partial(self._batch, at) for at in range(first, self.end, self.batch_size))
+        return in_order(tasks, 1)
+
+    def _batch(self, first: int) -> Batch:
+        n = min(self.batch_size, self.end - first)
+        starts, ids, values, labels = _arrays(self.synth, first, n)
+        return Batch(
+            starts, ids, values, labels, int(ids.max()), zero_seen=True, file="generated rows", first_number=first,
+            counted_in="row", end=Position.at(0, "generated rows", 0, first + n, Identity(0, None, self.digest)),
+        )  # fmt: skip
 
 
 def make_x1(
@@ -62,9 +103,9 @@ def make_x1(
     n_samples : int, default=110_000
         How many rows; the paper trains on 100,000 and tests on 10,000.
     n_features, n_informative, n_noise : int, default=20_000, 200, 400
-        Columns; informative columns, present in every row; noise entries in a row.
+        Columns; informative columns, present in every row; noise entries per row.
     random_state : int or None, default=0
-        The seed; None takes a new one.
+        The seed; None chooses one at random.
     permute : bool, default=False
         Put the informative columns at random places instead of first.
     dense_noise : int, default=0
@@ -90,7 +131,7 @@ def make_x1(
     """
     synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
-    X, y = _rows(synth, n_features, start, n_samples)
+    X, y = _matrix(synth, n_features, start, n_samples)
     return (X, y, synth.informative) if return_informative else (X, y)
 
 
@@ -127,10 +168,13 @@ def make_x2(
     >>> model.n_samples_seen_, model.n_features_in_
     (100, 1000000000)
     """
-    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    seed = _new_seed() if random_state is None else random_state
+    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, seed)
     _check_rows(n_samples, start)
     check("batch_size", batch_size, Whole(1))
-    stream = SyntheticStream(synth, n_features, start, n_samples, batch_size)
+    what = [int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, seed)]
+    rows = GeneratedRows(synth, digest_of(repr(what).encode()), int(start), int(start + n_samples), int(batch_size))
+    stream = SyntheticStream(rows, n_features)
     return (stream, stream.informative) if return_informative else stream
 
 
@@ -150,11 +194,16 @@ def _synth(
     if dense_noise > n_noise:
         raise ValueError(f"dense_noise must not be above n_noise. Got {dense_noise} > {n_noise}.")
     if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+        random_state = _new_seed()
     check("random_state", random_state, Whole(0))
     if random_state >= 2**64:
         raise ValueError(f"random_state must be below 2^64. Got {random_state} instead.")
     return _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), int(random_state))
+
+
+def _new_seed() -> int:
+    """Return a seed that nobody chose."""
+    return int(np.random.SeedSequence().generate_state(1)[0])
 
 
 def _check_rows(n_samples: int, start: int) -> None:
@@ -164,19 +213,11 @@ def _check_rows(n_samples: int, start: int) -> None:
         raise ValueError(f"start + n_samples must not be above 2^63. Got {start} + {n_samples}.")
 
 
-def _rows(synth: _core.Synth, n_features: int, first: int, n: int) -> Rows:
+def _matrix(synth: _core.Synth, n_features: int, first: int, n: int) -> tuple[Any, NDArray[np.int64]]:
     starts, ids, values, labels = _arrays(synth, first, n)
     X = sp.csr_matrix((values, ids, starts), shape=(n, n_features))
     X.has_canonical_format = True
     return X, labels
-
-
-def _batch(synth: _core.Synth, first: int, n: int) -> Batch:
-    starts, ids, values, labels = _arrays(synth, first, n)
-    return Batch(
-        starts, ids, values, labels, int(ids.max()), zero_seen=True, file="generated rows", first_number=first,
-        counted_in="row",
-    )  # fmt: skip
 
 
 def _arrays(

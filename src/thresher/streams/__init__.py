@@ -1,6 +1,7 @@
 """Data as a stream of batches: files of any length, in the formats that people have."""
 
-from thresher.streams.opening import open_stream
+from thresher.streams.opening import as_stream, open_stream
+from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 
-__all__ = ["Batch", "DataError", "Stream", "open_stream"]
+__all__ = ["Batch", "DataError", "Position", "Stream", "as_stream", "open_stream"]

@@ -8,7 +8,7 @@ Layout, little-endian:
     footer       JSON: version, totals, the labels, and for each block its place, shape, id width and CRC-32
     tail         8 bytes length and 4 bytes CRC-32 of the footer, then 8 bytes of magic
 
-A file that was cut short has no tail; any flipped bit changes a checksum.
+A truncated file has no tail; any flipped bit changes a checksum.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,10 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
-from thresher.streams.pipeline import in_order
-from thresher.streams.sources import HeldFile, Source
+from thresher.streams.files import Piece, Span, Task
+from thresher.streams.flows import HeldFile
+from thresher.streams.position import Position
+from thresher.streams.sources import Source
 from thresher.streams.stream import Batch, DataError
 
 MAGIC = b"THRESHC1"
@@ -68,17 +70,17 @@ def write(batches: Iterator[Batch], path: str, feature_names: list[str] | None =
 
 
 def read_footer(source: Source) -> dict[str, Any]:
-    """Return what the end of the file says of the rest."""
+    """Return the footer, which describes the rest of the file."""
     with Path(source.path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < _PAD + _TAIL.size:
-            raise DataError(f"{source.name}: the cache is cut short; make it anew with thresher convert.")
+            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
         if file.read(_PAD) != _HEAD:
             raise DataError(f"{source.name}: this is not a thresher cache, or it is damaged.")
         file.seek(size - _TAIL.size)
         length, crc, magic = _TAIL.unpack(file.read(_TAIL.size))
         if magic != MAGIC or length > size - _PAD - _TAIL.size:
-            raise DataError(f"{source.name}: the cache is cut short; make it anew with thresher convert.")
+            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
         file.seek(size - _TAIL.size - length)
         text = file.read(length)
     if crc32(text) != crc:
@@ -88,45 +90,72 @@ def read_footer(source: Source) -> dict[str, Any]:
         raise DataError(f"{source.name}: cache version {footer.get('version')} can't be read here; {VERSION} can.")
     if not footer.keys() >= {"n_rows", "n_values", "names", "blocks", "labels"}:
         raise _damaged(source)
+    counts = [block.get("n_rows") for block in footer["blocks"]]
+    if not all(isinstance(count, int) and count >= 0 for count in counts) or sum(counts) != footer["n_rows"]:
+        raise _damaged(source)
     return footer
 
 
 def _damaged(source: Source, block: int | None = None) -> DataError:
     place = source.name if block is None else f"{source.name}, block {block}"
-    return DataError(f"{place}: the cache is damaged; make it anew with thresher convert.")
+    return DataError(f"{place}: the cache is damaged; recreate it with thresher convert.")
 
 
-def batches(sources: list[Source], n_threads: int | None) -> Iterator[Batch]:
-    """Yield the rows of caches in order; one thread reads faster than anyone learns, unless told otherwise."""
-    return in_order(_tasks(sources), n_threads or 1)
+class CacheFormat:
+    """Rows of caches, found by their numbers."""
 
+    counted_in = "row"
 
-def _tasks(sources: list[Source]) -> Iterator[Callable[[], Batch]]:
-    for source in sources:
+    def __init__(self, footer: dict[str, Any]) -> None:
+        self._footer = footer
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Read the blocks that hold a span, or the rest of it."""
         footer, file = read_footer(source), HeldFile(source.path)
+        first, end = span.rows(footer["n_rows"], source.n_bytes or 0)
+        if start is not None and start.row is not None:
+            first = start.row
         words = any(isinstance(label, str) for label in footer["labels"])
         labels = np.array([shown(label) for label in footer["labels"]] if words else footer["labels"])
-        row = 1
+        row = 0
         for number, block in enumerate(footer["blocks"], start=1):
-            yield partial(_read, source, file, number, block, labels, row)
+            low, high = max(first - row, 0), min(end - row, block["n_rows"])
+            if low < high:
+                yield partial(_read, source, file, number, block, labels, low, high)
             row += block["n_rows"]
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position is one in a span."""
+        first, end = span.rows(self._footer["n_rows"], source.n_bytes or 0)
+        return position.row is not None and first <= position.row <= end
+
+    def first_number(self, source: Source, span: Span) -> int:
+        """Return the number of rows before a span."""
+        return span.rows(self._footer["n_rows"], source.n_bytes or 0)[0]
+
+    def n_rows(self, source: Source) -> int:
+        """Return the number of rows in a file."""
+        return int(self._footer["n_rows"])
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return 0: it is never asked, since rows have numbers."""
+        return 0
 
 
 def _read(
-    source: Source, file: HeldFile, number: int, block: dict[str, Any], labels: NDArray[Any], first_row: int
-) -> Batch:
+    source: Source, file: HeldFile, number: int, block: dict[str, Any], labels: NDArray[Any], low: int, high: int
+) -> Piece:
     payload = _core.read_bytes(file.number, block["at"], block["n_bytes"])
     if len(payload) != block["n_bytes"] or crc32(payload) != block["crc"]:
         raise _damaged(source, number)
     try:
-        return _batch(source, block, payload, labels, first_row)
+        batch = _batch(block, payload, labels).part(low, high)
     except (KeyError, IndexError, TypeError, ValueError):
         raise _damaged(source, number) from None
+    return Piece(batch, batch.n_rows, block["at"] + block["n_bytes"] * high // block["n_rows"])
 
 
-def _batch(
-    source: Source, block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[Any], first_row: int
-) -> Batch:
+def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[Any]) -> Batch:
     """Build a batch from a block whose checksum is right; that alone does not make its content so."""
     at = 0
 
@@ -150,9 +179,8 @@ def _batch(
     if importances is not None and not (np.isfinite(importances) & (importances >= 0)).all():
         raise ValueError
     return Batch(
-        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"],
-        importances, block["n_bytes"], source.name, first_number=first_row, counted_in="row",
-    )  # fmt: skip
+        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"], importances, block["n_bytes"]
+    )
 
 
 def _padded(array: NDArray[Any]) -> bytes:

@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterable
+from typing import Any
 
 from thresher.parameters import OneOf, Whole, check
-from thresher.streams import cache, tables, text
+from thresher.streams import cache
+from thresher.streams.columnar import ColumnarFormat, schema_names
+from thresher.streams.delimited import DelimitedFormat, read_layout
+from thresher.streams.files import FileRows, Format
+from thresher.streams.iterables import stream_of
 from thresher.streams.pipeline import default_threads
-from thresher.streams.sources import Path_, find
+from thresher.streams.sources import Path_, Source, find
 from thresher.streams.stream import DataError, Stream
+from thresher.streams.tables import Columns
+from thresher.streams.text import TextFormat
 
 ON_BAD_LINE = ("error", "skip")
 
 
 def open_stream(
-    source: Path_ | Iterable[Path_],
+    source: Path_ | Iterable[Any],
     format: str = "auto",
     *,
     label: str | None = None,
+    delimiter: str | None = None,
     on_bad_line: str = "error",
     zero_based: bool | None = None,
     labelled: bool = True,
+    no_labels: bool = False,
     threads: int | None = None,
 ) -> Stream:
     r"""Open data as a stream of batches.
 
     Parameters
     ----------
-    source : path, list of paths, glob, folder, or "-"
+    source : path, list of paths, glob, folder, "-", or iterable of (X, y) or (X, y, weights)
         "-" is standard input. A folder stands for the files in it, in order of name. Files may be compressed with gzip,
-        bzip2, xz or zstd.
+        bzip2, xz or zstd. X is a sparse or dense matrix; a single (X, y) will do too.
     format : {"auto", "svmlight", "vw", "csv", "parquet", "arrow", "cache"}
         "auto" looks at the content and the name.
     label : str, optional
         The label's column in a table (CSV, Parquet, Arrow); "label" by default.
+    delimiter : str, optional
+        What separates the values of a CSV; by default the one of comma, semicolon and tab that the header has most of.
     on_bad_line : {"error", "skip"}
-        What to do with a line of text that can't be read. Those skipped are listed in each batch's `skipped`.
+        What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
+        batch's `skipped`.
     zero_based : bool, optional
         Whether ids count from 0 or from 1. By default they count from 0 if id 0 occurs, else from 1. A model that was
         trained before keeps its own count.
     labelled : bool, default=True
-        Whether rows must have labels. False lets a table have no label column, for prediction; labels are then NaN.
+        Whether rows must have labels. With False, for prediction, a table need not have a label column, and text has no
+        labels if its first row starts with a feature (`3:0.5`, or `|` in VW). Labels are then NaN.
+    no_labels : bool, default=False
+        The data have no labels, whatever they look like: text starts with a feature, all columns of a table are
+        features.
     threads : int, optional
-        How many threads parse; by default one a core, and one for a cache. The result does not depend on it.
+        How many threads parse; by default one per core, and one for a cache. The result does not depend on it.
 
     Returns
     -------
@@ -60,43 +78,74 @@ def open_stream(
     """
     if on_bad_line not in ON_BAD_LINE:
         raise ValueError(f"on_bad_line must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead.")
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise ValueError(f"delimiter must be a single character, such as ',' or '\\t'. Got {delimiter!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
-    sources = find(source, format)
+    id_base = None if zero_based is None else 0 if zero_based else 1
+    labelled = labelled and not no_labels
+    if isinstance(source, Stream):
+        return source
+    paths, batches = _paths_or_batches(source)
+    if batches is not None:
+        return stream_of(batches, labelled, id_base)
+    sources = find(paths, format)
     kinds = {item.format for item in sources}
     if len(kinds) > 1 and not kinds <= {"svmlight", "vw"}:
         raise DataError(
             f"the files have different formats ({', '.join(sorted(kinds))}): open them one format at a time."
         )
-    kind = sources[0].format
-    sizes = [item.n_bytes for item in sources]
-    n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-    name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
-    only_once = next((item.name for item in sources if item.flow is not None), None)
-    n_threads = threads or default_threads()
-    id_base = None if zero_based is None else 0 if zero_based else 1
-    if kind in ("svmlight", "vw"):
-        skip = on_bad_line == "skip"
-        return Stream(
-            name, lambda: text.batches(sources, skip, n_threads), n_bytes=n_bytes, id_base=id_base, only_once=only_once
-        )
-    if kind == "cache":
-        footers = [cache.read_footer(item) for item in sources]
-        names = footers[0]["names"]
-        return Stream(
-            name,
-            lambda: cache.batches(sources, threads),
-            n_bytes=n_bytes,
-            n_rows=sum(footer["n_rows"] for footer in footers),
-            feature_names=names,
-            id_base=0 if names else id_base,
-        )
-    if only_once:
-        raise DataError(f"{only_once} can't be a CSV: its header must be read twice. Write it to a file first.")
-    label_column, names = tables.columns(sources[0], label, labelled)
+    names, formats = _formats(sources, label, delimiter, on_bad_line == "skip", labelled, no_labels)
+    n_threads = threads or (1 if kinds == {"cache"} else default_threads())
     return Stream(
-        name,
-        lambda: tables.batches(sources, label_column, names),
-        n_bytes=n_bytes,
+        sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
+        FileRows(list(zip(formats, sources, strict=True)), on_bad_line == "skip", n_threads),
         feature_names=names,
         id_base=0 if names else id_base,
+        only_once=next((item.name for item in sources if item.flow is not None), None),
     )
+
+
+def as_stream(data: Stream | Path_ | Iterable[Any], **options: Any) -> Stream:
+    """Return a stream as it is, and anything else that `open_stream` takes as a stream."""
+    return data if isinstance(data, Stream) else open_stream(data, **options)
+
+
+def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
+    """Return paths, or an iterable of batches."""
+    if isinstance(source, str | os.PathLike):
+        return source, None
+    if isinstance(source, tuple) and source and len(getattr(source[0], "shape", ())) == 2:
+        return None, [source]  # (X, y)
+    if not isinstance(source, Iterable):
+        raise TypeError(f"source must be a path, or an iterable of paths or batches. Got {source!r} instead.")
+    if isinstance(source, list | tuple):
+        are_paths = all(isinstance(item, str | os.PathLike) for item in source)
+        return (source, None) if are_paths else (None, source)
+    if iter(source) is not source:
+        first = next(iter(source), "")
+        return (source, None) if isinstance(first, str | os.PathLike) else (None, source)
+    first = next(source, None)
+    whole = source if first is None else itertools.chain([first], source)
+    return (list(whole), None) if isinstance(first, str | os.PathLike) else (None, whole)
+
+
+def _formats(
+    sources: list[Source], label: str | None, delimiter: str | None, skip_bad: bool, labelled: bool, no_labels: bool
+) -> tuple[list[str] | None, list[Format]]:
+    """Return the names of the features, where there are names, and how each file is read."""
+    kind = sources[0].format
+    if kind in ("svmlight", "vw"):
+        without = [no_labels or (not labelled and source.starts_with_feature) for source in sources]
+        return None, [TextFormat(skip_bad, labelled=not each) for each in without]
+    if kind == "cache":
+        footers = [cache.read_footer(source) for source in sources]
+        return footers[0]["names"], [cache.CacheFormat(footer) for footer in footers]
+    names = read_layout(sources[0], delimiter).names if kind == "csv" else schema_names(sources[0])
+    if no_labels:
+        columns = Columns.without_label(sources[0].name, names, pairs=kind != "csv")
+    else:
+        columns = Columns.choose(sources[0].name, names, label, labelled, pairs=kind != "csv")
+    if kind == "csv":
+        return columns.features, [DelimitedFormat(source, columns, skip_bad, delimiter) for source in sources]
+    columnar = ColumnarFormat(columns, skip_bad)
+    return columns.features, [columnar] * len(sources)

@@ -24,8 +24,8 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
     """Yield the results of the tasks in order, while the next ones are run ahead on `n_threads` threads.
 
     At most `2 × n_threads` results wait, so memory does not depend on how many tasks there are. The iterator of tasks
-    is advanced on a thread of its own: it may read or decompress. An error in any of them is raised here, in its turn.
-    When the consumer stops early, so do the threads.
+    is advanced on a thread of its own: it may read or decompress. An error in any of them is raised here, after the
+    results of the tasks before it. When the consumer stops early, so do the threads.
     """
     waiting: queue.Queue[Future[T] | BaseException | None] = queue.Queue(maxsize=2 * n_threads)
     stop = threading.Event()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from thresher.labels import Labels, together
 from thresher.progress import Bar, progress_bar
-from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 
-# Bytes of values and ids that are kept in memory; while they are put together it takes twice as much.
+# Bytes of values and ids that are kept in memory; while they are concatenated, twice as many are needed.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
 
@@ -28,14 +29,14 @@ def shuffled(
     """Read a stream, and return one of the same rows in random order, another order each time it is read."""
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
-    rows = _Rows(stream, MEMORY_LIMIT if memory_limit is None else memory_limit, progress)
+    rows = _Shuffled(stream, MEMORY_LIMIT if memory_limit is None else memory_limit, progress)
     return Stream(
         stream.name, lambda: rows.batches(random), n_bytes=stream.n_bytes, n_rows=stream.n_rows,
         feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
     )  # fmt: skip
 
 
-class _Rows:
+class _Shuffled:
     """All rows of a stream, to be taken in any order."""
 
     def __init__(self, stream: Stream, memory_limit: int, progress: bool) -> None:
@@ -47,8 +48,7 @@ class _Rows:
 
     def batches(self, random: np.random.Generator) -> Iterator[Batch]:
         if self._skipped:
-            ids, values, labels = np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0)
-            yield Batch(np.zeros(1, np.int32), ids, values, labels, -1, False, skipped=self._skipped)
+            yield replace(empty_batch(), skipped=self._skipped)
             self._skipped = []
         order = random.permutation(len(self._labels))
         n_bytes = self._n_bytes / max(1, len(order))
@@ -70,7 +70,7 @@ class _Rows:
             lengths.append(np.diff(batch.indptr))
             labels.append(batch.labels)
             importances.append(np.ones(batch.n_rows) if batch.importances is None else batch.importances)
-            places.append((batch.file, batch.counted_in, batch.first_number, batch.numbers, batch.n_rows))
+            places.append((batch.n_rows, _without_rows(batch)))
             largest, zero_seen = max(largest, batch.largest_id), zero_seen or batch.zero_seen
             self._n_bytes += batch.n_bytes
             self._skipped += batch.skipped
@@ -95,20 +95,28 @@ class _Rows:
         )  # fmt: skip
 
     def place(self, row: int) -> str:
-        """Say where a row came from."""
-        for file, counted_in, first, numbers, n_rows in self._places:
+        """Return where a row came from."""
+        for n_rows, batch in self._places:
             if row < n_rows:
-                return f"{file}, {counted_in} {first + int(row if numbers is None else numbers[row])}"
+                return batch.place(row)
             row -= n_rows
         return self._stream.name
 
 
+def _without_rows(batch: Batch) -> Batch:
+    """Return what is left of a batch when its rows are elsewhere: it still knows where they came from."""
+    empty = empty_batch()
+    return replace(
+        batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None
+    )
+
+
 class _Taken(Batch):
-    """A batch of rows that came from anywhere."""
+    """A batch of rows from anywhere in the stream."""
 
     __slots__ = ("_origin", "_rows")
 
-    def __init__(self, *arguments: Any, origin: _Rows, rows: NDArray[np.int64]) -> None:
+    def __init__(self, *arguments: Any, origin: _Shuffled, rows: NDArray[np.int64]) -> None:
         super().__init__(*arguments)
         self._origin, self._rows = origin, rows
 

@@ -1,26 +1,26 @@
-"""Where bytes come from: paths, folders, globs, standard input; compressed or not; and what they look like."""
+"""What the user named, as files: paths, folders, globs, standard input; and what each of them holds."""
 
 from __future__ import annotations
 
-import bz2
 import glob
 import io
-import lzma
 import os
-import sys
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any
 
+from thresher.streams.flows import Flow, Pipe
 from thresher.streams.stream import DataError
 
 Path_ = str | os.PathLike[str]
 
+BOM = b"\xef\xbb\xbf"
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _CONTAINERS = {b"THRESHC1": "cache", b"PAR1": "parquet", b"ARROW1\x00\x00": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _ENDINGS = {
-    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".csv": "csv",
+    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".csv": "csv", ".tsv": "csv",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".thc": "cache",
 }  # fmt: skip
 FORMATS = ("svmlight", "vw", "csv", "parquet", "arrow", "cache")
@@ -35,11 +35,23 @@ class Source:
     compression: str | None
     n_bytes: int | None
     flow: Flow | None = None  # of what can be read only once: opened when we looked at it
+    starts_with_feature: bool = False  # svmlight or VW text whose first row has no label
 
     @property
     def name(self) -> str:
         """What to call it in a message."""
         return "standard input" if self.path == "-" else self.path
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether any byte of its content can be read at once."""
+        return self.flow is None and self.compression is None
+
+    def opened(self) -> Flow:
+        """Return its bytes; of what can be read only once, the flow that is open already."""
+        if self.flow is not None:
+            return self.flow
+        return Flow(Path(self.path).open("rb"), self.name, self.compression)
 
 
 def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
@@ -51,160 +63,6 @@ def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
         raise ValueError("source is an empty list: name at least one file.")
     found = [path for name in names for path in _expand(os.fspath(name))]
     return [_look(path, format) for path in found]
-
-
-class Flow:
-    """The decompressed bytes of a file, read forwards."""
-
-    def __init__(self, raw: Any, name: str, compression: str | None) -> None:
-        self._raw, self._name, self._compression = raw, name, compression
-        self._file = _decompressed(raw, compression)
-        self._n_read = 0
-        self._ahead = b""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close what was opened."""
-        self._file.close()
-        self._raw.close()
-
-    @property
-    def position(self) -> int:
-        """How far we are, in bytes as they lie on the disk."""
-        return self._raw.tell() if self._raw.seekable() else self._n_read
-
-    def peek(self, size: int) -> bytes:
-        """Return the next bytes without moving on."""
-        self._ahead = self._take(size)
-        return self._ahead[:size]
-
-    def read(self, size: int) -> bytes:
-        """Read `size` bytes, fewer only at the end; a broken archive is an error that names the file."""
-        whole = self._take(size)
-        self._ahead = whole[size:]  # a zstd frame comes in steps of its own
-        self._n_read += min(len(whole), size)
-        return whole[:size]
-
-    def _take(self, size: int) -> bytes:
-        parts, n = [self._ahead], len(self._ahead)
-        try:
-            while n < size and (part := self._file.read(size - n)):
-                parts.append(part)
-                n += len(part)
-        except Exception as error:
-            if self._compression is None:
-                raise
-            # Each library has its own idea of what a broken archive raises.
-            raise DataError(
-                f"{self._name}: the {self._compression} archive is broken or cut short ({error})."
-            ) from None
-        return b"".join(parts)
-
-
-def opened(source: Source) -> Flow:
-    """Return the source's bytes; of what can be read only once, the flow that is open already."""
-    if source.flow is not None:
-        return source.flow
-    return Flow(Path(source.path).open("rb"), source.name, source.compression)
-
-
-class HeldFile:
-    """An open file that closes when the last task that reads it is gone: tasks outlive the turn that makes them."""
-
-    number = -1  # none, if it could not be opened
-
-    def __init__(self, path: str) -> None:
-        self.number = os.open(path, os.O_RDONLY)
-
-    def __del__(self) -> None:
-        if self.number >= 0:
-            os.close(self.number)
-
-
-class _Pipe(io.RawIOBase):
-    """Standard input or a pipe, with the bytes that were looked at put back in front.
-
-    Read without a buffer of Python's: a thread that waits in such a buffer can't be left behind when we stop.
-    """
-
-    def __init__(self, path: str) -> None:
-        if path == "-":
-            if sys.stdin is None:
-                raise DataError("standard input is closed.")
-            self._raw = io.FileIO(sys.stdin.fileno(), closefd=False)
-        else:
-            self._raw = io.FileIO(path)
-        self._head = b""
-
-    def peek(self, size: int) -> bytes:
-        while len(self._head) < size and (part := self._raw.read(size - len(self._head))):
-            self._head += part
-        return self._head
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int:
-        part = self._head[: len(room)] or self._raw.read(len(room)) or b""
-        self._head = self._head[len(part) :] if self._head else b""
-        room[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
-    if compression == "gz":
-        from isal import igzip
-
-        return igzip.open(raw, "rb")  # type: ignore[no-untyped-call]
-    if compression == "zst":
-        return _ZstdFile(raw)
-    if compression == "bz2":
-        return bz2.BZ2File(raw)
-    if compression == "xz":
-        return lzma.LZMAFile(raw)
-    return raw
-
-
-class _ZstdFile:
-    """A zstd archive of one or more frames; zstandard's own reader takes one that was cut short for a whole one."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
-
-        self._raw = raw
-        self._decompressor = zstandard.ZstdDecompressor()
-        self._frame: Any = None
-        self._left = b""
-
-    def read(self, _size: int) -> bytes:
-        """Return the next bytes, any number of them; none at the end."""
-        while True:
-            packed = self._left or self._raw.read(1 << 17)
-            self._left = b""
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("the last frame has no end")
-                return b""
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            unpacked: bytes = self._frame.decompress(packed)
-            if self._frame.eof:
-                self._left = self._frame.unused_data
-                self._frame = None
-            if unpacked:
-                return unpacked
-
-    def close(self) -> None:
-        """Do nothing; the raw file is closed by its owner."""
 
 
 def _expand(name: str) -> list[str]:
@@ -230,9 +88,9 @@ def _look(path: str, format: str) -> Source:
     name = "standard input" if path == "-" else path
     regular = path != "-" and Path(path).is_file()
     try:
-        raw: Any = Path(path).open("rb") if regular else _Pipe(path)  # noqa: SIM115 closed by the flow
+        raw: Any = Path(path).open("rb") if regular else Pipe(path)  # noqa: SIM115 closed by the flow
     except PermissionError:
-        raise DataError(f"{path}: may not be read.") from None
+        raise DataError(f"{path}: permission denied.") from None
     magic = raw.peek(8)[:8]
     compression = next((kind for mark, kind in _COMPRESSIONS.items() if magic.startswith(mark)), None)
     flow = Flow(raw, name, compression)
@@ -242,12 +100,13 @@ def _look(path: str, format: str) -> Source:
             format = _format(path, flow.peek(4096), name, compression)
         if format in ("parquet", "arrow", "cache") and (compression is not None or not regular):
             raise DataError(f"{name}: {format} files are read from the disk, uncompressed.")
+        starts_with_feature = format in ("svmlight", "vw") and _starts_with_feature(format, flow.peek(4096))
     except BaseException:
         flow.close()
         raise
     if regular:
         flow.close()
-    return Source(path, format, compression, n_bytes, None if regular else flow)
+    return Source(path, format, compression, n_bytes, None if regular else flow, starts_with_feature)
 
 
 def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
@@ -259,9 +118,20 @@ def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
     ending = Path(path.removesuffix(f".{compression}")).suffix.lower()
     if ending in _ENDINGS:
         return _ENDINGS[ending]
-    line = next((line for line in io.BytesIO(head) if line.strip() and not line.startswith(b"#")), b"")
+    line = _first_row(head)
     if b"|" in line:
         return "vw"
-    if b"," in line and b":" not in line:
+    # A row of svmlight has a colon, but for one without features, which is a single word.
+    if b":" not in line and re.search(rb"[^,;\t][,;\t]+[^,;\t]", line.strip()):
         return "csv"
     return "svmlight"
+
+
+def _first_row(head: bytes) -> bytes:
+    lines = io.BytesIO(head.removeprefix(BOM))
+    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+
+
+def _starts_with_feature(format: str, head: bytes) -> bool:
+    first = next(iter(_first_row(head).split()), b"")
+    return first.startswith(b"|") if format == "vw" else b":" in first.split(b"#")[0]

@@ -1,13 +1,17 @@
-"""What a stream is: something that yields batches of rows, and can be read again."""
+"""What a stream is: something that yields batches of rows, knows where it is, and can be cut into shards."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thresher.parameters import Whole, check
+from thresher.streams.position import Position
 
 
 class DataError(ValueError):
@@ -21,16 +25,18 @@ class Batch:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[np.float32]
-    labels: NDArray[Any]  # float64, or str
+    labels: NDArray[Any]  # numbers, or str; NaN where there are none
     largest_id: int
     zero_seen: bool
     importances: NDArray[np.float64] | None = None
     n_bytes: int = 0  # of the source, as it lies on the disk
     file: str = ""
-    numbers: NDArray[np.int32] | None = None  # of the rows' lines, from `first_number`; None: one a row
+    numbers: NDArray[Any] | None = None  # of the rows' lines, from `first_number`; None: one per row
     first_number: int = 1
     counted_in: str = "line"
-    skipped: list[str] = field(default_factory=list)  # why lines were passed over
+    skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
+    before: Callable[[], int] | None = None  # counts what lies before the numbers, in a shard that starts within a file
+    end: Position | None = None  # None where the stream has no positions
 
     @property
     def n_rows(self) -> int:
@@ -42,23 +48,70 @@ class Batch:
         """Rows and the least number of columns that holds all ids."""
         return self.n_rows, self.largest_id + 1
 
+    def part(self, begin: int, end: int) -> Batch:
+        """Return some of the rows, of a batch whose rows have no numbers of their own."""
+        if begin == 0 and end == self.n_rows:
+            return self
+        low, high = int(self.indptr[begin]), int(self.indptr[end])
+        starts, ids = self.indptr[begin : end + 1] - self.indptr[begin], self.indices[low:high]
+        return Batch(
+            starts, ids, self.data[low:high], self.labels[begin:end],
+            int(ids.max(initial=-1)), bool((ids == 0).any()),
+            None if self.importances is None else self.importances[begin:end],
+            n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
+            file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
+        )  # fmt: skip
+
     def place(self, row: int) -> str:
-        """Say where a row of this batch came from."""
+        """Return where a row of this batch came from."""
         number = self.first_number + int(row if self.numbers is None else self.numbers[row])
-        return f"{self.file}, {self.counted_in} {number}"
+        return f"{self.file}, {self.counted_in} {number + (self.before() if self.before is not None else 0)}"
+
+
+def empty_batch(n_bytes: int = 0) -> Batch:
+    """Return no rows."""
+    starts, ids = np.zeros(1, np.int32), np.zeros(0, np.int32)
+    return Batch(starts, ids, np.zeros(0, np.float32), np.zeros(0), -1, zero_seen=False, n_bytes=n_bytes)
+
+
+class Content(Protocol):
+    """Rows that can be read from any position, and divided: of files, of a generator, of a list of batches."""
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Bytes on the disk."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows, where they are known up front."""
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position."""
+
+    def shard(self, k: int, n: int) -> Content:
+        """Return the k-th of n parts."""
 
 
 class Stream:
-    """Batches of rows from files, a generator, or standard input.
+    """Batches of rows from files, a generator, an iterable, or standard input.
 
-    Iterating gives (X, y): a scipy CSR matrix with ids as they are written, and the labels. Unless the number of
-    columns is known, a matrix is as wide as its own largest id, so that `partial_fit` can't take one after the other:
-    `train` can. `batches()` gives the same as `Batch` objects, without scipy.
+    Iterating gives (X, y), or (X, y, weights) where rows have weights: a scipy CSR matrix with ids as they are written,
+    the labels, and one weight per row. Unless the number of columns is known, a matrix is as wide as its own largest
+    id, so that `partial_fit` can't take one after the other: `train` can. `batches()` gives the same as `Batch`
+    objects, without scipy.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What to call it.
+    content : Content or callable
+        Where rows come from. A callable returns an iterator of batches, each time from the start; such a stream has no
+        positions and no shards.
+    only_once : str, optional
+        The name of what can be read only once, if there is such a part.
+
+    Attributes
+    ----------
     n_bytes, n_rows : int or None
         Its size on the disk and its number of rows, where they are known up front.
     feature_names : list of str or None
@@ -72,7 +125,7 @@ class Stream:
     def __init__(
         self,
         name: str,
-        make_batches: Callable[[], Iterator[Batch]],
+        content: Content | Callable[[], Iterator[Batch]],
         *,
         n_bytes: int | None = None,
         n_rows: int | None = None,
@@ -82,31 +135,123 @@ class Stream:
         only_once: str | None = None,
     ) -> None:
         self.name = name
-        self.n_bytes = n_bytes
-        self.n_rows = n_rows
         self.feature_names = feature_names
         self.id_base = id_base
         self.n_features = n_features
-        self._make_batches = make_batches
+        self._content: Content | None = None
+        self._read: Callable[[], Iterator[Batch]] | None = None
+        self._is_part = False
         self._only_once = only_once
         self._was_read = False
+        if callable(content):
+            self._read = content
+            self.n_bytes, self.n_rows = n_bytes, n_rows
+        else:
+            self._take(content)
+
+    def _take(self, content: Content) -> None:
+        self._content = content
+        self.n_bytes, self.n_rows = content.n_bytes, content.n_rows
 
     @property
     def can_be_read_again(self) -> bool:
         """Whether a second pass is possible."""
         return self._only_once is None
 
-    def batches(self) -> Iterator[Batch]:
-        """Read from the start."""
+    @property
+    def has_positions(self) -> bool:
+        """Whether batches say where they end, so that reading can go on from there, and shards can be made."""
+        return self._content is not None and self._only_once is None
+
+    def batches(self, start: Position | None = None) -> Iterator[Batch]:
+        """Read from the start, or go on from where a batch ended.
+
+        Parameters
+        ----------
+        start : Position, optional
+            The `end` of a batch of this stream, or of an earlier one of the same files. What follows are the rest of
+            the rows, with the same numbers in messages.
+
+        Returns
+        -------
+        iterator of Batch
+        """
+        if start is not None:
+            if not isinstance(start, Position):
+                raise ValueError(f"start must be a Position, such as a batch's end. Got {start!r} instead.")
+            return self._divisible("positions").batches(start)
         if self._only_once is not None:
             if self._was_read:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")
             self._was_read = True
-        return self._make_batches()
+        whole = self._content.batches(None) if self._content is not None else self._read() if self._read else iter(())
+        return whole if self._is_part else _not_all_skipped(self.name, whole)
 
-    def __iter__(self) -> Iterator[tuple[Any, NDArray[Any]]]:
+    def shard(self, k: int, n: int) -> Self:
+        """Return the k-th of n parts, k from 0; the parts one after the other are the whole, row for row.
+
+        Files are cut by their bytes on the disk, at the ends of rows, so that parts take about the same time to read;
+        what has no bytes is cut by rows. A compressed file is not cut: it belongs to the part in which its first byte
+        lies. Parts can be empty.
+
+        Parameters
+        ----------
+        k, n : int
+
+        Returns
+        -------
+        Stream
+        """
+        check("n", n, Whole(1))
+        check("k", k, Whole(0, n - 1))
+        part = copy.copy(self)
+        part._take(self._divisible("shards").shard(int(k), int(n)))
+        part.name = f"shard {k} of {n} of {self.name}"
+        part._is_part = True
+        return part
+
+    def to_csr(self) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+        """Read all rows into one matrix.
+
+        Columns are ids minus `id_base`; where that is not known, it is 0 if id 0 occurs, else 1. It takes the memory of
+        the matrix, and at most as much again while it is put together.
+
+        Returns
+        -------
+        X : csr_matrix of float32, canonical
+        y : array
+        weights : array of float64, or None if all are 1
+        """
+        from thresher.streams.matrix import collect
+
+        X, y, weights, _ = collect(self)
+        return X, y, weights
+
+    def __iter__(self) -> Iterator[Any]:
         import scipy.sparse as sp
 
         for batch in self.batches():
             shape = (batch.n_rows, batch.largest_id + 1 if self.n_features is None else self.n_features)
-            yield sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape), batch.labels
+            X = sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape)
+            yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
+
+    def _divisible(self, what: str) -> Content:
+        if self._only_once is not None:
+            raise DataError(
+                f"{self._only_once} has no {what}, since it can be read only once: write it to a file first."
+            )
+        if self._content is None:
+            raise DataError(f"{self.name} has no {what}.")
+        return self._content
+
+
+def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Let batches pass; if not one row came but some were skipped, that is an error which says why."""
+    n_rows, first, n_skipped = 0, "", 0
+    for batch in batches:
+        n_rows += batch.n_rows
+        first = first or next(iter(batch.skipped), "")
+        n_skipped += len(batch.skipped)
+        yield batch
+    if n_rows == 0 and n_skipped:
+        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped, the first because of: {first}")

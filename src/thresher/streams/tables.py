@@ -1,261 +1,292 @@
-"""CSV, Parquet and Arrow, by way of pyarrow.
+"""Rows of tables: what the columns mean, and how a record batch becomes rows in CSR.
 
 A table has a label column and either a pair of columns `ids` (list of int) and `values` (list of float), or one numeric
-column a feature, whose names become the feature names.
+column per feature, whose names become the feature names. A row that can't be read (a missing label or value, a value
+that is not finite, an id out of range, lists of different lengths) is reported by its number, or skipped.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.streams.sources import Flow, Source, opened
-from thresher.streams.stream import Batch, DataError
+from thresher.streams.canonical import in_ascending_order
+from thresher.streams.files import Piece
+from thresher.streams.stream import Batch, DataError, empty_batch
 
 DEFAULT_LABEL = "label"
-# A batch of one column a feature is made dense for a moment: so many cells at a time.
-_BATCH_CELLS = 1 << 20
+# A table with one column per feature is made dense for a moment: so many cells at a time.
+BATCH_CELLS = 1 << 20
+_PAIR = ("ids", "values")
 
 
-def columns(source: Source, label: str | None, labelled: bool) -> tuple[str | None, list[str] | None]:
-    """Return the label's column, if there is one, and the names of the features; None for a pair of ids and values."""
-    names, types = _schema(source)
-    wanted: str | None = label or DEFAULT_LABEL
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise DataError(f"{source.name}: there are two columns {twice!r}.")
-    if wanted not in names:
-        if labelled or label:
-            hint = "" if label else " Name the label's column with label= (--label)."
-            raise DataError(f"{source.name}: there is no column {wanted!r}; there are {_some(names)}.{hint}")
-        wanted = None
-    rest = [name for name in names if name != wanted]
-    if set(rest) == {"ids", "values"}:
-        return wanted, None
-    for name in rest:
-        if not _is_numeric(types[name]):
-            raise DataError(f"{source.name}: column {name!r} has type {types[name]}; features must be numbers.")
-    if not rest:
-        raise DataError(f"{source.name}: there is no column but the label.")
-    return wanted, rest
-
-
-def batches(sources: list[Source], label: str | None, names: list[str] | None) -> Iterator[Batch]:
-    """Yield the rows of tables in order."""
-    for source in sources:
-        row, done = 1, 0
-        for table, n_bytes in _record_batches(source):
-            wanted = (*(names or ("ids", "values")), *([] if label is None else [label]))
-            missing = [name for name in wanted if name not in table.schema.names]
-            if missing:
-                raise DataError(
-                    f"{source.name}: there is no column {missing[0]!r}; there are {_some(table.schema.names)}."
-                )
-            make = _from_columns if names else _from_lists
-            batch = make(table, names or [], f"{source.name}, row", row)
-            batch.labels = (
-                np.full(batch.n_rows, np.nan)
-                if label is None
-                else _labels(table.column(label), f"{source.name}, row", row)
-            )
-            batch.file, batch.first_number, batch.counted_in, batch.n_bytes = source.name, row, "row", n_bytes - done
-            done = n_bytes
-            row += batch.n_rows
-            yield batch
-
-
-def _arrow() -> Any:
+def arrow() -> Any:
+    """Return pyarrow, which an extra installs."""
     try:
-        for part in ("csv", "parquet", "ipc"):
+        for part in ("compute", "csv", "ipc", "parquet"):
             importlib.import_module(f"pyarrow.{part}")
     except ImportError:
         raise DataError(
-            "CSV, Parquet and Arrow files are read with pyarrow: install it with pip install 'thresher[arrow]'."
+            "CSV, Parquet and Arrow files need pyarrow: install it with pip install 'thresher[arrow]'."
         ) from None
     return importlib.import_module("pyarrow")
 
 
-def _schema(source: Source) -> tuple[list[str], dict[str, Any]]:
-    for table, _ in _record_batches(source):
-        return table.schema.names, dict(zip(table.schema.names, table.schema.types, strict=True))
-    raise DataError(f"{source.name}: the table has no rows.")
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are read: the label's, if there is one, and the features'."""
+
+    label: str | None
+    features: list[str] | None  # None: a pair of ids and values
+
+    @classmethod
+    def choose(cls, file: str, names: list[str], label: str | None, labelled: bool, pairs: bool = True) -> Columns:
+        """Choose by name; `labelled` says whether there must be a label."""
+        wanted: str | None = label or DEFAULT_LABEL
+        if wanted not in names:
+            if labelled or label:
+                hint = "" if label else " Name the label's column with label= (--label)."
+                raise DataError(f"{file}: there is no column {wanted!r}; there are {some(names)}.{hint}")
+            wanted = None
+        return cls._of(file, wanted, names, pairs)
+
+    @classmethod
+    def without_label(cls, file: str, names: list[str], pairs: bool = True) -> Columns:
+        """Take all columns as features."""
+        return cls._of(file, None, names, pairs)
+
+    @classmethod
+    def _of(cls, file: str, label: str | None, names: list[str], pairs: bool) -> Columns:
+        twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+        if twice is not None:
+            raise DataError(f"{file}: there are two columns {twice!r}.")
+        rest = [name for name in names if name != label]
+        if not rest:
+            raise DataError(f"{file}: there is no column but the label.")
+        return cls(label, None if pairs and set(rest) == set(_PAIR) else rest)
+
+    @property
+    def all(self) -> list[str]:
+        """The names of all columns that are read."""
+        return [*(self.features or _PAIR), *([] if self.label is None else [self.label])]
+
+    def check_names(self, file: str, names: list[str]) -> None:
+        """See that a table has the columns."""
+        missing = next((name for name in self.all if name not in names), None)
+        if missing is not None:
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some(names)}.")
+
+    def check_types(self, file: str, schema: Any) -> None:
+        """See that a table's columns have types that can be read."""
+        self.check_names(file, schema.names)
+        for name in self.features or ():
+            if not is_numeric(schema.field(name).type):
+                raise DataError(
+                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers."
+                )
+        for name in () if self.features else _PAIR:
+            kind, is_right = schema.field(name).type, _is_whole if name == "ids" else is_numeric
+            if not _is_list(kind) or not is_right(kind.value_type):
+                whole = "whole numbers" if name == "ids" else "numbers"
+                raise DataError(f"{file}: column {name!r} has type {kind}; it must hold lists of {whole}.")
+        if self.label is not None:
+            kind = schema.field(self.label).type
+            plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
+            if not is_numeric(plain) and not _is_text(plain):
+                raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
 
 
-def _record_batches(source: Source) -> Iterator[tuple[Any, int]]:
-    """Yield record batches, and how far into the file each one is."""
-    pa = _arrow()
+def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: int) -> Piece:
+    """Return the rows of a record batch, valid and with columns of the right types."""
+    checked = _Checked(table, skip_bad)
     try:
-        if source.format == "parquet":
-            with pa.parquet.ParquetFile(source.path) as file:
-                n_rows = max(1, file.metadata.num_rows)
-                done = 0
-                size = max(64, _BATCH_CELLS // max(1, len(file.schema_arrow.names)))
-                for batch in file.iter_batches(batch_size=min(size, 16_384)):
-                    done += batch.num_rows
-                    yield batch, (source.n_bytes or 0) * done // n_rows
-        elif source.format == "arrow":
-            yield from _arrow_batches(source, pa)
-        else:
-            yield from _csv_batches(source, pa)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source.name}: {' '.join(str(error).split())}.") from None
+        labels = _labels(checked, columns.label)
+        batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
+    except _BadRow as bad:
+        return Piece(empty_batch(n_bytes), table.num_rows, byte, [(bad.number, bad.why)])
+    batch.labels = labels[checked.left]
+    batch.n_bytes, batch.numbers = n_bytes, checked.numbers
+    return Piece(batch, table.num_rows, byte, sorted(checked.bad))
 
 
-def _csv_batches(source: Source, pa: Any) -> Iterator[tuple[Any, int]]:
-    """Read a CSV; what looks like whole numbers, or is empty, in the first rows may turn out to be any number."""
-    with opened(source) as flow:
-        head = flow.peek(1 << 20)
-        first_rows = head[: head.rfind(b"\n") + 1] or head
-        schema = pa.csv.read_csv(pa.BufferReader(first_rows)).schema
-        numbers = [name for name, kind in zip(schema.names, schema.types, strict=True) if _may_be_number(kind)]
-        reader = pa.csv.open_csv(
-            _Readable(flow),
-            read_options=pa.csv.ReadOptions(block_size=1 << 20),
-            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(numbers, pa.float64())),
-        )
-        for batch in reader:
-            yield batch, flow.position
+class _BadRow(Exception):  # noqa: N818 never seen outside
+    """The first row that can't be read: its number from 0, and the reason."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number, self.why = number, why
 
 
-def _may_be_number(kind: Any) -> bool:
-    types = _arrow().types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
+class _Checked:
+    """A table that is checked for one thing after the other; bad rows are dropped, or the first one is raised."""
+
+    def __init__(self, table: Any, skip_bad: bool) -> None:
+        self.table = table
+        self.numbers: NDArray[np.int64] | None = None  # of the rows that are left; None: all are
+        self.bad: list[tuple[int, str]] = []
+        self._skip_bad = skip_bad
+        self._n_rows = table.num_rows
+
+    def drop(self, bad: NDArray[np.bool_], why: Callable[[int], str]) -> None:
+        """Drop the rows that are marked; `why` is called with their places."""
+        rows = np.flatnonzero(bad).tolist()
+        if not rows:
+            return
+        numbers = np.arange(self._n_rows) if self.numbers is None else self.numbers
+        for row in rows:
+            self.bad.append((int(numbers[row]), why(row)))
+            if not self._skip_bad:
+                raise _BadRow(*self.bad[-1])
+        keep = ~bad
+        self.table, self.numbers = self.table.filter(arrow().array(keep)), numbers[keep]
+
+    @property
+    def left(self) -> Any:
+        """Which of all rows are left, as an index."""
+        return slice(None) if self.numbers is None else self.numbers
 
 
-def _arrow_batches(source: Source, pa: Any) -> Iterator[tuple[Any, int]]:
-    with Path(source.path).open("rb") as file, pa.memory_map(source.path) as mapped:
-        whole = file.read(6) == b"ARROW1"
-        reader = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
-        count: int = reader.num_record_batches if whole else 0
-        each = (reader.get_batch(k) for k in range(count)) if whole else iter(reader)
-        for k, batch in enumerate(each, start=1):
-            yield batch, (source.n_bytes or 0) * k // (count or k)
-
-
-class _Readable:
-    """A Flow as the file object that pyarrow wants."""
-
-    closed = False
-
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
-
-    def read(self, size: int = -1) -> bytes:
-        return self._flow.read(size if size >= 0 else 1 << 62)
-
-    def close(self) -> None: ...
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-
-def _labels(column: Any, where: str, first_row: int) -> NDArray[Any]:
-    if column.null_count:
-        raise DataError(f"{where} {first_row + _first_null(column)}: the label is missing.")
-    if not (_is_numeric(column.type) or _is_text(column.type)):
-        raise DataError(f"{where} {first_row}: the label has type {column.type}; it must be a number or text.")
+def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
+    """Return the label of every row that the table had; those of rows that are dropped here mean nothing."""
+    if name is None:
+        return np.full(checked.table.num_rows, np.nan)
+    pa, column = arrow(), checked.table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    missing = column.is_null()
+    if _is_text(column.type):
+        missing = pa.compute.or_kleene(missing, pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
+    lost = missing.to_numpy(zero_copy_only=False).astype(bool)
+    checked.drop(lost, partial(_always, "the label is missing"))
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    if not _is_numeric(column.type):
+    if _is_text(column.type):
+        values[lost] = ""
         return values.astype(np.str_)
-    labels = values.astype(np.float64)
-    bad = ~np.isfinite(labels)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise DataError(f"{where} {first_row + row}: the label is {labels[row]}; it must be a finite number, or text.")
-    return labels
+    numbers = np.full(len(values), np.nan)
+    numbers[~lost] = values[~lost].astype(np.float64)
+    left = numbers[checked.left]
+    checked.drop(~np.isfinite(left), lambda row: f"the label is {left[row]}; it must be a finite number, or text")
+    return numbers
 
 
-def _from_columns(table: Any, names: list[str], where: str, first_row: int) -> Batch:
-    n = table.num_rows
-    dense = np.empty((n, len(names)), dtype=np.float32)
-    for k, name in enumerate(names):
-        column = table.column(name)
-        if not _is_numeric(column.type):
-            raise DataError(f"{where} {first_row}: column {name!r} has type {column.type}; features must be numbers.")
-        if column.null_count:
-            raise DataError(f"{where} {first_row + _first_null(column)}: column {name!r} is empty; fill it in.")
-        with np.errstate(over="ignore"):  # what is too large for float32 is found below
-            dense[:, k] = column.to_numpy(zero_copy_only=False)
-    bad = np.argwhere(~np.isfinite(dense))
-    if len(bad):
-        r, k = bad[0]
-        raise DataError(f"{where} {first_row + r}: column {names[k]!r} is {dense[r, k]}; values must be finite.")
+def _from_columns(checked: _Checked, names: list[str]) -> Batch:
+    null = np.zeros(checked.table.num_rows, bool)
+    for name in names:
+        if (column := checked.table.column(name)).null_count:
+            null |= column.is_null().to_numpy(zero_copy_only=False)
+    table = checked.table
+    checked.drop(null, lambda row: f"column {_first_null(table, names, row)!r} is empty; fill it in")
+    dense = np.empty((checked.table.num_rows, len(names)), dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large for float32 is found below
+        for k, name in enumerate(names):
+            dense[:, k] = checked.table.column(name).to_numpy(zero_copy_only=False)
+    finite = np.isfinite(dense)
+    if not finite.all():
+
+        def why(row: int) -> str:
+            k = int(np.argmin(finite[row]))
+            return f"column {names[k]!r} is {dense[row, k]}; values must be finite"
+
+        keep: NDArray[np.bool_] = np.all(finite, axis=1)
+        checked.drop(~keep, why)
+        dense = dense[keep]
     rows, ids = np.nonzero(dense)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return Batch(
-        starts.astype(np.int32), ids.astype(np.int32), dense[rows, ids], np.empty(0), len(names) - 1, zero_seen=True
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
+    values = dense[rows, ids]
+    return Batch(starts.astype(np.int32), ids.astype(np.int32), values, np.empty(0), len(names) - 1, zero_seen=True)
+
+
+def _always(why: str, _row: int) -> str:
+    return why
+
+
+def _first_null(table: Any, names: list[str], row: int) -> str:
+    return next(name for name in names if not table.column(name)[row].is_valid)
+
+
+def _from_lists(checked: _Checked) -> Batch:
+    for name in _PAIR:
+        null = checked.table.column(name).is_null().to_numpy(zero_copy_only=False)
+        checked.drop(null, partial(_always, f"{name} is missing"))
+    for name in _PAIR:
+        flat = checked.table.column(name).flatten()
+        if flat.null_count:
+            null = _any(_starts(checked.table.column(name)), flat.is_null().to_numpy(zero_copy_only=False))
+            checked.drop(null, partial(_always, f"{name} has an empty entry"))
+    lengths: list[Any] = [np.diff(_starts(checked.table.column(name))) for name in _PAIR]
+    checked.drop(
+        lengths[0] != lengths[1],
+        lambda row: f"ids and values differ in length: {lengths[0][row]} and {lengths[1][row]}",
     )
+    starts, ids, values = _flat(checked.table)
+    bad = ~np.isfinite(values) | (ids < 0) | (ids >= 2**63 - 1)
+    if bad.any():
+
+        def why(row: int) -> str:
+            at = int(starts[row] + np.argmax(bad[starts[row] : starts[row + 1]]))
+            return f"{ids[at]}:{values[at]:g}; ids must be from 0 to 2^63 - 2, and values must be finite"
+
+        checked.drop(_any(starts, bad), why)
+        starts, ids, values = _flat(checked.table)
+    starts, ids, values = in_ascending_order(starts, ids, values)
+    if not (finite := np.isfinite(values)).all():
+        too_large = _any(starts, ~finite)
+        checked.drop(too_large, partial(_always, "a repeated id adds up to more than a float32 can hold"))
+        keep = ~too_large
+        stays = np.repeat(keep, np.diff(starts))
+        starts = np.concatenate([[0], np.cumsum(np.diff(starts)[keep])])
+        ids, values = ids[stays], values[stays]
+    return Batch(starts, ids, values, np.empty(0), int(ids.max(initial=-1)), bool(np.any(ids == 0)))
 
 
-def _from_lists(table: Any, _names: list[str], where: str, first_row: int) -> Batch:
-    ids, values = table.column("ids"), table.column("values")
-    for name, column in (("ids", ids), ("values", values)):
-        if not _arrow().types.is_list(column.type) and not _arrow().types.is_large_list(column.type):
-            raise DataError(f"{where} {first_row}: column {name!r} has type {column.type}; it must hold lists.")
-        if column.null_count or column.flatten().null_count:
-            raise DataError(f"{where} {first_row} or later: {name} has a null in it.")
-    if not _arrow().types.is_integer(ids.type.value_type) or not _is_numeric(values.type.value_type):
-        raise DataError(f"{where} {first_row}: ids must be lists of whole numbers, and values lists of numbers.")
-    starts = ids.offsets.to_numpy() - ids.offsets[0].as_py()
-    lengths = np.diff(values.offsets.to_numpy())
-    unequal = np.flatnonzero(np.diff(starts) != lengths)
-    if len(unequal):
-        raise DataError(f"{where} {first_row + unequal[0]}: ids and values differ in length.")
-    flat_ids = ids.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
-    flat_values = values.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(flat_values) | (flat_ids < 0) | (flat_ids >= 2**63 - 1))
-    if len(bad):
-        row = first_row + int(np.searchsorted(starts, bad[0], side="right")) - 1
-        raise DataError(
-            f"{where} {row}: {flat_ids[bad[0]]}:{flat_values[bad[0]]:g}; "
-            "ids must be from 0 to 2^63 - 2, and values must be finite."
-        )
-    starts, flat_ids, flat_values = _sorted(starts.astype(np.int64), flat_ids, flat_values)
-    if not np.isfinite(flat_values).all():
-        raise DataError(f"{where} {first_row} or later: a repeated id adds up to more than a float32 can hold.")
-    largest = int(flat_ids.max(initial=-1))
-    return Batch(starts, flat_ids, flat_values, np.empty(0), largest, bool(np.any(flat_ids == 0)))
+def mean_length(table: Any) -> int:
+    """Return how long the lists of a table are on average."""
+    return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
-def _sorted(
-    starts: NDArray[np.int64], ids: NDArray[np.int64], values: NDArray[np.float32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Bring ids into ascending order within each row, repeated ones summed."""
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    if np.all((np.diff(ids) > 0) | (np.diff(rows) > 0)):
-        return starts, ids, values
-    order = np.lexsort((ids, rows))
-    rows, ids, values = rows[order], ids[order], values[order]
-    first = np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(rows) != 0)])
-    sums = np.add.reduceat(values.astype(np.float64), np.flatnonzero(first)).astype(np.float32)
-    counts = np.bincount(rows[first], minlength=len(starts) - 1)
-    return np.concatenate([[0], np.cumsum(counts)]), ids[first], sums
+def _flat(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    ids, values = (table.column(name).flatten().to_numpy(zero_copy_only=False) for name in _PAIR)
+    with np.errstate(over="ignore"):  # what is too large for float32 is found as not finite
+        return _starts(table.column("ids")), ids.astype(np.int64), values.astype(np.float32)
 
 
-def _is_text(type_: Any) -> bool:
-    types = _arrow().types
-    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_dictionary(type_))
+def _starts(lists: Any) -> NDArray[np.int64]:
+    offsets: NDArray[np.int64] = lists.offsets.to_numpy().astype(np.int64)
+    offsets -= offsets[0]
+    return offsets
 
 
-def _is_numeric(type_: Any) -> bool:
-    types = _arrow().types
-    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_boolean(type_))
+def _any(starts: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows have a value that is marked."""
+    before = np.concatenate([[0], np.cumsum(marked)])
+    rows: NDArray[np.bool_] = before[starts[1:]] > before[starts[:-1]]
+    return rows
 
 
-def _first_null(column: Any) -> int:
-    return int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+def is_numeric(kind: Any) -> bool:
+    """Return whether a column of this type holds numbers; false and true are 0 and 1."""
+    types = arrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _some(names: list[str]) -> str:
+def _is_whole(kind: Any) -> bool:
+    return bool(arrow().types.is_integer(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(arrow().types.is_string(kind) or arrow().types.is_large_string(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(arrow().types.is_list(kind) or arrow().types.is_large_list(kind))
+
+
+def some(names: list[str]) -> str:
+    """Return the first few names."""
     return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")

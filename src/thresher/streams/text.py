@@ -3,47 +3,112 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.labels import shown
-from thresher.streams.pipeline import in_order
-from thresher.streams.sources import HeldFile, Source, opened
-from thresher.streams.stream import Batch, DataError
+from thresher.streams.files import Piece, Span, Task
+from thresher.streams.flows import HeldFile
+from thresher.streams.position import Position
+from thresher.streams.sources import Source
+from thresher.streams.stream import Batch
 
 # A piece of text that one thread parses at a time: long enough to hide what Python costs, short enough for the cache.
 PIECE = 1 << 20
 
-# A parsed piece: its file, its bytes on the disk, and what the core made of it.
-_Piece: TypeAlias = "tuple[Source, int, _core.ParsedText]"
 
+class TextFormat:
+    """Rows of svmlight or VW text, one per line.
 
-def batches(sources: list[Source], skip_bad: bool, n_threads: int) -> Iterator[Batch]:
-    """Yield the rows of text files in order."""
-    at, lines, name_space = None, 0, None
-    for source, n_bytes, rows in in_order(_pieces(sources, skip_bad), n_threads):
-        if source is not at:
-            at, lines = source, 0
-        starts, ids, values, labels, words, importances, row_lines, bad, n_lines, largest_id, zero_seen, space = rows
-        name_space = space if name_space is None else name_space
-        if space is not None and space != name_space:
-            raise DataError(
-                f"{source.name}, line {lines + 1} or later: a second namespace, {space!r} beside {name_space!r}: "
-                "only one can be read."
-            )
-        skipped = [f"{source.name}, line {lines + line + 1}: {why}." for line, why in bad]
-        if bad and not skip_bad:
-            raise DataError(skipped[0])
-        yield Batch(
-            starts, ids, values, _labels(labels, words), largest_id, zero_seen, importances, n_bytes,
-            source.name, row_lines, lines + 1, skipped=skipped,
-        )  # fmt: skip
-        lines += n_lines
+    Parameters
+    ----------
+    skip_bad : bool
+        Whether to read on behind a line that can't be read.
+    labelled : bool
+        Whether rows start with a label.
+    """
+
+    counted_in = "line"
+
+    def __init__(self, skip_bad: bool, labelled: bool) -> None:
+        self._skip_bad = skip_bad
+        self._labelled = labelled
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Cut a span, or the rest of it from a position on, into pieces of whole lines."""
+        begin = span.begin if start is None else start.byte
+        if source.is_plain:
+            return self._of_file(source, begin, span.end)
+        return self._of_flow(source, begin)
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position lies in a span."""
+        return not source.is_plain or span.begin <= position.byte <= (position.byte if span.end is None else span.end)
+
+    def first_number(self, source: Source, span: Span) -> int | None:
+        """Return 0 at the start of a file."""
+        return 0 if span.begin == 0 else None
+
+    def n_rows(self, source: Source) -> int | None:
+        """Return None: the rows are not known before they are read."""
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return how many lines begin before a byte."""
+        if byte == 0:
+            return 0
+        n_newlines = 0
+        with source.opened() as flow:
+            while flow.byte < byte - 1 and (block := flow.read(min(PIECE, byte - 1 - flow.byte))):
+                n_newlines += block.count(b"\n")
+        return n_newlines + 1
+
+    def _of_file(self, source: Source, begin: int, end: int | None) -> Iterator[Task]:
+        """Cut a file by byte offsets: each thread reads its own piece, the lines that begin in it."""
+        file = HeldFile(source.path)
+        size = os.fstat(file.number).st_size
+        stop = size if end is None else min(end, size)
+        for low in range(begin, stop, PIECE):
+            yield partial(self._read_range, source.format, file, low, min(low + PIECE, stop))
+
+    def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
+        """Cut what can only be read forwards (an archive, standard input) behind the last newline of each block."""
+        rest: list[bytes] = []
+        with source.opened() as flow:
+            flow.go_to(begin)
+            done = flow.position if begin else 0
+            while block := flow.read(PIECE):
+                cut = block.rfind(b"\n") + 1
+                if cut == 0:
+                    rest.append(block)
+                    continue
+                rest.append(block[:cut])
+                byte = flow.byte - (len(block) - cut)
+                yield partial(self._read_block, source.format, b"".join(rest), byte, flow.position - done)
+                rest, done = [block[cut:]], flow.position
+            if text := b"".join(rest):
+                yield partial(self._read_block, source.format, text, flow.byte, flow.position - done)
+
+    def _read_range(self, format_: str, file: HeldFile, begin: int, end: int) -> Piece:
+        rows = _core.read_text_range(format_, file.number, begin, end, self._skip_bad, labelled=self._labelled)
+        return self._piece(rows, end, end - begin)
+
+    def _read_block(self, format_: str, text: bytes, byte: int, n_bytes: int) -> Piece:
+        first = byte == len(text)
+        rows = _core.read_text(format_, text, self._skip_bad, first, self._labelled)
+        return self._piece(rows, byte, n_bytes)
+
+    def _piece(self, rows: _core.ParsedText, byte: int, n_bytes: int) -> Piece:
+        starts, ids, values, numbers, words, importances, lines, bad, n_lines, largest_id, zero_seen, namespace = rows
+        labels = _labels(numbers, words) if self._labelled else np.full(len(numbers), np.nan)
+        batch = Batch(
+            starts, ids, values, labels, largest_id, zero_seen, importances=importances, n_bytes=n_bytes, numbers=lines
+        )
+        return Piece(batch, n_lines, byte, bad, namespace)
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:
@@ -54,44 +119,3 @@ def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArr
     for row, word in words:
         labels[row] = word
     return np.array(labels, dtype=np.str_)
-
-
-def _pieces(sources: list[Source], skip_bad: bool) -> Iterator[Callable[[], _Piece]]:
-    for source in sources:
-        if source.flow is not None or source.compression is not None:
-            yield from _pieces_of_a_flow(source, skip_bad)
-        else:
-            yield from _pieces_of_a_file(source, skip_bad)
-
-
-def _pieces_of_a_file(source: Source, skip_bad: bool) -> Iterator[Callable[[], _Piece]]:
-    """Cut a file by byte offsets: each thread reads its own piece, whole lines of it."""
-    file = HeldFile(source.path)
-    size = os.fstat(file.number).st_size
-    for begin in range(0, size, PIECE):
-        yield partial(_read_range, source, file, begin, min(begin + PIECE, size), skip_bad)
-
-
-def _read_range(source: Source, file: HeldFile, begin: int, end: int, skip_bad: bool) -> _Piece:
-    return source, end - begin, _core.read_text_range(source.format, file.number, begin, end, skip_bad)
-
-
-def _pieces_of_a_flow(source: Source, skip_bad: bool) -> Iterator[Callable[[], _Piece]]:
-    """Cut what can only be read forwards (an archive, standard input) behind the last newline of each block."""
-    rest: list[bytes] = []
-    done = 0
-    with opened(source) as flow:
-        while block := flow.read(PIECE):
-            cut = block.rfind(b"\n") + 1
-            if cut == 0:
-                rest.append(block)
-                continue
-            rest.append(block[:cut])
-            yield partial(_read_block, source, b"".join(rest), flow.position - done, skip_bad)
-            rest, done = [block[cut:]], flow.position
-        if text := b"".join(rest):
-            yield partial(_read_block, source, text, flow.position - done, skip_bad)
-
-
-def _read_block(source: Source, text: bytes, n_bytes: int, skip_bad: bool) -> _Piece:
-    return source, n_bytes, _core.read_text(source.format, text, skip_bad)

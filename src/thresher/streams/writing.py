@@ -1,9 +1,11 @@
-"""Writing a stream to a file: svmlight text, compressed or not, or our binary cache."""
+"""Writing files, whole or not at all: streams as svmlight text or our binary cache, tables as CSV or Parquet."""
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +18,7 @@ from thresher.io.atomic import written_whole
 from thresher.labels import shown
 from thresher.streams import cache
 from thresher.streams.stream import Batch, DataError
+from thresher.streams.tables import arrow
 
 Write = Callable[[bytes], Any]
 
@@ -37,6 +40,62 @@ def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature
             labels = _writable_labels(batch)
             write(_core.write_svmlight(trusted_batch(batch), shift, labels))
             n_rows += batch.n_rows
+    return n_rows
+
+
+def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
+    """Write a table of named columns to `path` ("-" is standard output, as CSV); return the number of rows.
+
+    The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
+    length; all parts have the same names. A file is there whole or not at all.
+    """
+    kind = table_format(path)
+    if kind is None:
+        raise ValueError(f"{path}: the name must end in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet.")
+    return _write_parquet(parts, path) if kind == "parquet" else _write_csv(parts, path)
+
+
+def table_format(path: str) -> str | None:
+    """Return the kind of table that a file name asks for: "csv", "parquet", or None."""
+    endings = _endings(path)
+    if path == "-" or endings[-1:] == [".csv"]:
+        return "csv"
+    return "parquet" if Path(path).suffix == ".parquet" else None
+
+
+def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> int:
+    n_rows, names = 0, None
+    with _opened(path) as write:
+        for part in parts:
+            text = io.StringIO(newline="")
+            writer = csv.writer(text, lineterminator="\n")
+            if names is None:
+                names = list(part)
+                writer.writerow(names)
+            columns = [np.asarray(part[name]).tolist() for name in names]
+            rows = list(zip(*columns, strict=True))
+            writer.writerows(rows)
+            write(text.getvalue().encode())
+            n_rows += len(rows)
+    return n_rows
+
+
+def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> int:
+    pa = arrow()
+    n_rows, writer = 0, None
+    with written_whole(path) as file:
+        try:
+            for part in parts:
+                table = pa.table({name: pa.array(np.asarray(column)) for name, column in part.items()})
+                if writer is None:
+                    writer = pa.parquet.ParquetWriter(file, table.schema)
+                writer.write_table(table.cast(writer.schema))
+                n_rows += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+        if writer is None:
+            raise DataError(f"{path}: there is nothing to write: a Parquet file needs at least one row.")
     return n_rows
 
 
@@ -62,8 +121,12 @@ def _writable_labels(batch: Batch) -> list[str]:
 
 
 def _is_text(path: str) -> bool:
-    endings = [ending for ending in Path(path).suffixes if ending not in (".gz", ".bz2", ".xz", ".zst")]
-    return bool(endings) and endings[-1] in (".svm", ".svmlight", ".libsvm", ".txt")
+    return _endings(path)[-1:] in [[".svm"], [".svmlight"], [".libsvm"], [".txt"]]
+
+
+def _endings(path: str) -> list[str]:
+    """Return the endings of a name without that of a compression."""
+    return [ending for ending in Path(path).suffixes if ending not in (".gz", ".bz2", ".xz", ".zst")]
 
 
 @contextmanager

@@ -9,15 +9,16 @@
 namespace thresher {
 
 template <class Id>
-ParsedText<Id> read_svmlight(std::string_view text, bool skip_bad) {
+ParsedText<Id> read_svmlight(std::string_view text, bool skip_bad, bool labelled = true) {
     const char* const end_of_text = text.data() + text.size();
-    return read_lines<Id>(text, skip_bad, 4, [end_of_text](const char*& p, ParsedText<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 4, [=](const char*& p, ParsedText<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p) || *p == '#') return true;
         const char* const label = p;
         double number = 0.0;
-        bool is_number = read_number(p, number);
-        if (is_number && !is_space(*p) && !ends_line(*p) && *p != '#') is_number = false;
+        // A row without a label has 0, which nobody reads.
+        bool is_number = !labelled || read_number(p, number);
+        if (labelled && is_number && !is_space(*p) && !ends_line(*p) && *p != '#') is_number = false;
         const char* label_end = p;
         if (!is_number) {
             label_end = token_end(label);

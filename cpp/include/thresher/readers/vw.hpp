@@ -10,14 +10,14 @@
 namespace thresher {
 
 template <class Id>
-ParsedText<Id> read_vw(std::string_view text, bool skip_bad) {
+ParsedText<Id> read_vw(std::string_view text, bool skip_bad, bool labelled = true) {
     const char* const end_of_text = text.data() + text.size();
-    return read_lines<Id>(text, skip_bad, 2, [end_of_text](const char*& p, ParsedText<Id>& rows, std::string& why) {
+    return read_lines<Id>(text, skip_bad, 2, [=](const char*& p, ParsedText<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
-        double label, importance = 1.0, number;
+        double label = 0.0, importance = 1.0, number;
         const char* const start = p;
-        if (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p))) {
+        if (labelled && (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p)))) {
             const char* end = start;
             while (!is_space(*end) && !ends_line(*end) && *end != '|') ++end;
             if (is_number_not_finite({start, static_cast<std::size_t>(end - start)}))
@@ -31,6 +31,7 @@ ParsedText<Id> read_vw(std::string_view text, bool skip_bad) {
             if (*p == '|') break;
             const char* const token = p;
             if (place == 0 && read_number(p, number) && is_space(*p)) {
+                if (!labelled) return why = quoted(token, p) + ": the rows of this file start without a label", false;
                 if (number < 0.0) return why = quoted(token, p) + ": an importance must not be negative", false;
                 importance = number;
                 continue;

@@ -1,0 +1,179 @@
+"""Parquet and Arrow files, by way of pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from thresher.streams.files import Piece, Span, Task
+from thresher.streams.position import Position
+from thresher.streams.sources import Source
+from thresher.streams.stream import DataError
+from thresher.streams.tables import BATCH_CELLS, Columns, arrow, mean_length, to_piece
+
+_BATCH_ROWS = 16_384
+
+
+class ColumnarFormat:
+    """Rows of Parquet and Arrow files, found by their numbers."""
+
+    counted_in = "row"
+
+    def __init__(self, columns: Columns, skip_bad: bool) -> None:
+        self._columns = columns
+        self._skip_bad = skip_bad
+        self._counts: dict[Source, int] = {}
+        self._batch_rows = _rows_of_cells(len(columns.features or ()))
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Cut the rows of a span, or the rest of them, into pieces."""
+        first, end = self._rows(source, span)
+        if start is not None and start.row is not None:
+            first = start.row
+        done = 0
+        for batch, row, n_bytes in _record_batches(source, first, end, self._batch_rows):
+            if done == 0:
+                self._columns.check_types(source.name, batch.schema)
+            _validate(batch, source.name, row)
+            low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
+            step = self._batch_rows if self._columns.features else _rows_of_cells(mean_length(batch))
+            for begin in range(low, high, step):
+                stop = min(begin + step, high)
+                byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
+                yield partial(self._piece, source, batch.slice(begin, stop - begin), byte, byte - done)
+                done = byte
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position is one in a span."""
+        first, end = self._rows(source, span)
+        return position.row is not None and first <= position.row <= (position.row if end is None else end)
+
+    def first_number(self, source: Source, span: Span) -> int:
+        """Return the number of rows before a span."""
+        return self._rows(source, span)[0]
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return 0: it is never asked, since rows have numbers."""
+        return 0
+
+    def n_rows(self, source: Source) -> int | None:
+        """Return None: opening every file up front would take too long."""
+
+    def _rows(self, source: Source, span: Span) -> tuple[int, int | None]:
+        """Return the first row and the end of a span; None: to the end of the file."""
+        if span.begin == 0 and span.end is None:
+            return 0, None
+        if source not in self._counts:
+            self._counts[source] = _n_rows(source)
+        first, end = span.rows(self._counts[source], source.n_bytes or 0)
+        return first, None if span.end is None else end
+
+    def _piece(self, source: Source, table: Any, byte: int, n_bytes: int) -> Piece:
+        with _named_errors(source):
+            return to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
+
+
+def _rows_of_cells(n_columns: int) -> int:
+    """Return how many rows to take at a time: they are flat arrays of all cells for a moment."""
+    return min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, n_columns)))
+
+
+def schema_names(source: Source) -> list[str]:
+    """Return the names of a file's columns."""
+    pa = arrow()
+    with _named_errors(source):
+        if source.format == "parquet":
+            with pa.parquet.ParquetFile(source.path) as file:
+                names: list[str] = file.schema_arrow.names
+        else:
+            with pa.memory_map(source.path) as mapped:
+                names = _reader(source, mapped)[0].schema.names
+    return names
+
+
+def _record_batches(source: Source, first: int, end: int | None, batch_rows: int) -> Iterator[tuple[Any, int, int]]:
+    """Yield the record batches that hold the rows asked for, the number of rows before each, and the bytes up to it."""
+    pa, size = arrow(), source.n_bytes or 0
+    with _named_errors(source):
+        if source.format == "parquet":
+            with pa.parquet.ParquetFile(source.path) as file:
+                groups, row = _row_groups(file.metadata, first, end)
+                n_rows = max(1, file.metadata.num_rows)
+                for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups):
+                    if row + batch.num_rows > first and (end is None or row < end):
+                        yield batch, row, size * (row + batch.num_rows) // n_rows
+                    row += batch.num_rows
+            return
+        with pa.memory_map(source.path) as mapped:
+            row = 0
+            for batch, n_bytes in _arrow_batches(source, mapped):
+                if end is not None and row >= end:
+                    return
+                if row + batch.num_rows > first:
+                    yield batch, row, n_bytes
+                row += batch.num_rows
+
+
+def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], int]:
+    """Return the row groups that hold the rows asked for, and the number of rows before them."""
+    groups, row, before = [], 0, 0
+    for group in range(metadata.num_row_groups):
+        n_rows = metadata.row_group(group).num_rows
+        if row + n_rows <= first:
+            before = row + n_rows
+        elif end is None or row < end:
+            groups.append(group)
+        row += n_rows
+    return groups, before
+
+
+def _arrow_batches(source: Source, mapped: Any) -> Iterator[tuple[Any, int]]:
+    reader, n_batches = _reader(source, mapped)
+    if n_batches is None:
+        for batch in reader:
+            yield batch, mapped.tell()
+    else:
+        for k in range(n_batches):
+            yield reader.get_batch(k), (source.n_bytes or 0) * (k + 1) // n_batches
+
+
+def _reader(source: Source, mapped: Any) -> tuple[Any, int | None]:
+    """Return a reader, and the number of record batches, which a file in the stream format does not know."""
+    pa = arrow()
+    with Path(source.path).open("rb") as file:
+        if file.read(6) != b"ARROW1":
+            return pa.ipc.open_stream(mapped), None
+    reader = pa.ipc.open_file(mapped)
+    return reader, reader.num_record_batches
+
+
+def _n_rows(source: Source) -> int:
+    pa = arrow()
+    with _named_errors(source):
+        if source.format == "parquet":
+            with pa.parquet.ParquetFile(source.path) as file:
+                return int(file.metadata.num_rows)
+        with pa.memory_map(source.path) as mapped:
+            return sum(batch.num_rows for batch, _ in _arrow_batches(source, mapped))
+
+
+def _validate(batch: Any, file: str, row: int) -> None:
+    """See that every offset and length in a record batch is in range: pyarrow itself believes what a file says."""
+    try:
+        batch.validate(full=True)
+    except arrow().ArrowException as error:
+        raise DataError(
+            f"{file}, rows {row + 1} to {row + batch.num_rows}: the data are damaged ({' '.join(str(error).split())})."
+        ) from None
+
+
+@contextmanager
+def _named_errors(source: Source) -> Iterator[None]:
+    """Name the file in what pyarrow raises."""
+    try:
+        yield
+    except (arrow().ArrowException, OSError) as error:
+        raise DataError(f"{source.name}: {' '.join(str(error).split())}.") from None

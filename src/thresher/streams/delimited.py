@@ -1,0 +1,260 @@
+"""CSV, with commas, semicolons, tabs or any other delimiter, by way of pyarrow.
+
+A file is cut into blocks of whole records, which threads parse. A record is cut where a newline is not within quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from thresher.streams.files import Piece, Span, Task
+from thresher.streams.position import Position
+from thresher.streams.records import BLOCK, blocks, record_ends
+from thresher.streams.sources import BOM, Source
+from thresher.streams.stream import DataError
+from thresher.streams.tables import Columns, arrow, is_numeric, to_piece
+
+_DELIMITERS = (",", ";", "\t")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the head of a file says of the rest."""
+
+    names: list[str]
+    delimiter: str
+    begin: int  # the byte behind the header
+    types: dict[str, Any]  # of the columns, as the first block shows them
+
+
+def read_layout(source: Source, delimiter: str | None) -> Layout:
+    """Look at the header and the first rows; what can be read only once stays where it is."""
+    flow = source.opened()
+    try:
+        return _layout(source, flow.peek(BLOCK), delimiter)
+    finally:
+        if source.flow is None:
+            flow.close()
+
+
+def _layout(source: Source, head: bytes, delimiter: str | None) -> Layout:
+    begin = len(BOM) if head.startswith(BOM) else 0
+    begin += len(head[begin:]) - len(head[begin:].lstrip(b"\r\n"))
+    if begin == len(head):
+        raise DataError(f"{source.name}: the file is empty; the first line of a CSV must name the columns.")
+    first_line = head[begin:].splitlines()[0]
+    if delimiter is None:
+        unquoted = re.sub(rb'"[^"]*"?', b"", first_line)
+        delimiter = max(_DELIMITERS, key=lambda each: unquoted.count(each.encode()))
+    ends = record_ends(head[begin:], delimiter)
+    header_end = begin + int(ends[0]) if len(ends) else len(head)
+    try:
+        header = head[begin:header_end].decode()
+        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}).") from None
+    last = begin + int(ends[-1]) if len(head) == BLOCK and len(ends) else len(head)
+    return Layout(names, delimiter, header_end, _types(names, head[header_end:last], delimiter))
+
+
+def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
+    """Return the types of the columns: numbers and false or true where all of the first rows are such, else text."""
+    pa = arrow()
+    try:
+        schema = pa.csv.read_csv(
+            pa.py_buffer(rows),
+            read_options=pa.csv.ReadOptions(column_names=names, block_size=len(rows) + 1, use_threads=False),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
+            ),
+        ).schema
+    except pa.ArrowInvalid:  # no rows
+        return dict.fromkeys(names, pa.float64())
+    types = {}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if pa.types.is_boolean(kind):
+            types[name] = kind
+        else:
+            # What looks like whole numbers, or is empty, in the first rows can turn out to be any number.
+            types[name] = pa.float64() if is_numeric(kind) or pa.types.is_null(kind) else pa.string()
+    return types
+
+
+class DelimitedFormat:
+    """Rows of a CSV file; each file has its own, since each has a header."""
+
+    counted_in = "row"
+
+    def __init__(self, source: Source, columns: Columns, skip_bad: bool, delimiter: str | None) -> None:
+        self._source = source
+        self._columns = columns
+        self._skip_bad = skip_bad
+        self._delimiter = delimiter
+        self._nulls = frozenset(arrow().csv.ConvertOptions().null_values)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        layout = read_layout(self._source, self._delimiter)
+        self._columns.check_names(self._source.name, layout.names)
+        return layout
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        types = {name: self._layout.types[name] for name in self._columns.all}
+        for name in self._columns.features or ():
+            if types[name] == arrow().string():
+                types[name] = arrow().float64()  # a row with a word in it is bad
+        return types
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Cut the records that begin in a span, or the rest of them, into blocks."""
+        low = span.begin if start is None else start.byte
+        with source.opened() as flow:
+            flow.go_to(self._layout.begin if start is None else start.byte)
+            done = low if source.is_plain else flow.position if start is not None else 0
+            for at, text in blocks(flow, self._layout.delimiter):
+                end = at + len(text)
+                if end <= low:
+                    continue
+                begin = self._next_record(at, text, low)
+                stop = end if span.end is None or not source.is_plain else self._next_record(at, text, span.end)
+                if begin < stop:
+                    here = stop if source.is_plain else flow.position
+                    yield partial(self._piece, source, text[begin - at : stop - at], stop, max(0, here - done))
+                    done = here
+                if stop < end or stop == span.end:
+                    break
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position is one in a span; a record that begins in it can end behind it."""
+        if not source.is_plain:
+            return True
+        if span.end is None or position.byte <= span.end:
+            return position.byte >= span.begin
+        return self._first_record(source, span.end) == position.byte
+
+    def first_number(self, source: Source, span: Span) -> int | None:
+        """Return 0 at the start of a file."""
+        return 0 if span.begin <= self._layout.begin else None
+
+    def n_rows(self, source: Source) -> int | None:
+        """Return None: the rows are not known before they are read."""
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return how many records begin before a byte."""
+        n_rows = 0
+        with source.opened() as flow:
+            flow.go_to(self._layout.begin)
+            for at, text in blocks(flow, self._layout.delimiter):
+                if at >= byte:
+                    break
+                content = np.frombuffer(text, np.uint8)
+                ends = record_ends(text, self._layout.delimiter)
+                starts = np.concatenate([[0], ends])
+                starts = starts[starts < len(text)]
+                blank = (content[starts] == 10) | ((content[starts] == 13) & (np.append(content, 10)[starts + 1] == 10))
+                n_rows += int(np.count_nonzero(~blank & (starts + at < byte)))
+        return n_rows
+
+    def _next_record(self, at: int, text: bytes, byte: int) -> int:
+        """Return where the first record at or behind a byte begins, in text that is at `at`; its end if none does."""
+        if byte <= at:
+            return at
+        if byte >= at + len(text):
+            return at + len(text)
+        starts = np.append(record_ends(text, self._layout.delimiter), len(text))
+        return at + int(starts[np.searchsorted(starts, byte - at)])
+
+    def _first_record(self, source: Source, byte: int) -> int | None:
+        with source.opened() as flow:
+            flow.go_to(self._layout.begin)
+            for at, text in blocks(flow, self._layout.delimiter):
+                if at + len(text) >= byte:
+                    return self._next_record(at, text, byte)
+        return None
+
+    def _piece(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
+        pa = arrow()
+        try:
+            table = pa.csv.read_csv(
+                pa.py_buffer(text),
+                read_options=pa.csv.ReadOptions(
+                    column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
+                ),
+                parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
+                convert_options=pa.csv.ConvertOptions(column_types=self._types, include_columns=list(self._types)),
+            )
+        except pa.ArrowInvalid:
+            return self._row_by_row(source, text, byte, n_bytes)
+        batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+        return to_piece(batches[0], self._columns, self._skip_bad, byte, n_bytes)
+
+    def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
+        """Read a block in which some row is bad, to find which."""
+        pa, names = arrow(), self._layout.names
+        places = {name: names.index(name) for name in self._types}
+        bad: list[tuple[int, str]] = []
+        numbers: list[int] = []
+        values: dict[str, list[Any]] = {name: [] for name in self._types}
+        n_records = 0
+        try:
+            lines = io.StringIO(text.decode(errors="surrogateescape"), newline="")
+            for record in csv.reader(lines, delimiter=self._layout.delimiter):
+                if not record:
+                    continue
+                n_records += 1
+                if bad and not self._skip_bad:
+                    continue
+                try:
+                    if len(record) != len(names):
+                        raise ValueError(f"the row has {len(record)} values, but the header names {len(names)} columns")
+                    row = {name: self._value(name, record[place]) for name, place in places.items()}
+                except ValueError as error:
+                    bad.append((n_records - 1, str(error)))
+                    continue
+                numbers.append(n_records - 1)
+                for name, value in row.items():
+                    values[name].append(value)
+        except csv.Error as error:
+            raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
+        table = pa.RecordBatch.from_pydict(values, schema=pa.schema(list(self._types.items())))
+        piece = to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
+        of_rows = np.array(numbers, dtype=np.int64)
+        piece.batch.numbers = of_rows if piece.batch.numbers is None else of_rows[piece.batch.numbers]
+        piece.bad = sorted([*bad, *((numbers[row], why) for row, why in piece.bad)])
+        piece.n_numbers = n_records
+        return piece
+
+    def _value(self, name: str, text: str) -> Any:
+        """Convert a cell as pyarrow does."""
+        pa, kind = arrow(), self._types[name]
+        what = "the label" if name == self._columns.label else f"column {name!r}"
+        if kind == pa.string():
+            if not text.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in text):
+                raise ValueError(f"{what} is not UTF-8 text")
+            return text
+        if text in self._nulls:
+            return None
+        if pa.types.is_boolean(kind):
+            if text.strip().lower() not in ("0", "1", "false", "true"):
+                raise ValueError(f"{what} is {_short(text)}; the first rows have false or true")
+            return text.strip().lower() in ("1", "true")
+        try:
+            if not text.isascii() or "_" in text:
+                raise ValueError
+            return float(text)
+        except ValueError:
+            must = "the first rows have numbers" if name == self._columns.label else "features must be numbers"
+            raise ValueError(f"{what} is {_short(text)}; {must}") from None
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…").replace("\\udc", "\\x")

@@ -1,0 +1,222 @@
+"""The rows of a list of files: in order, from any position, whole or a shard of them.
+
+A format (text, delimited, columnar, cache) cuts a file, or a span of it, into tasks, which threads run. Here their
+results are put in order, numbered, and given an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from typing import Protocol, TypeAlias
+
+from thresher.streams.pipeline import in_order
+from thresher.streams.position import Identity, Position
+from thresher.streams.sources import Source
+from thresher.streams.stream import Batch, DataError
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a file: the rows whose first byte lies from `begin` on and before `end`, counted on the disk."""
+
+    begin: int
+    end: int | None  # None: to the end of the file, wherever that is by then
+
+    def rows(self, n_rows: int, size: int) -> tuple[int, int]:
+        """Return the first row and the end of the span in a file that is cut by rows, in proportion."""
+        end = n_rows if self.end is None else n_rows * self.end // max(1, size)
+        return n_rows * self.begin // max(1, size), end
+
+
+@dataclass(slots=True)
+class Piece:
+    """What a task makes of a piece of a file; numbers count lines or rows from the start of the piece."""
+
+    batch: Batch
+    n_numbers: int  # how many lines or rows the piece has, good or bad
+    byte: int  # of the content: where the next piece begins
+    bad: list[tuple[int, str]] = field(default_factory=list)  # number and reason
+    namespace: str | None = None
+
+
+Task: TypeAlias = Callable[[], Piece]
+
+
+class Format(Protocol):
+    """How a file of a format is read."""
+
+    counted_in: str  # "line" or "row"
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Cut a span, or the rest of it from a position on, into pieces."""
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position in a file is one in a span of it."""
+
+    def first_number(self, source: Source, span: Span) -> int | None:
+        """Return how many lines or rows lie before a span, if that is known without reading them."""
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return how many lines or rows begin before a byte of the content."""
+
+    def n_rows(self, source: Source) -> int | None:
+        """Return the number of rows of a file, if it is known without reading them."""
+
+
+class FileRows:
+    """The rows of files of one kind.
+
+    Parameters
+    ----------
+    sources : list of (Format, Source)
+        The files, each with its format.
+    skip_bad : bool
+        Whether rows that can't be read are skipped; else the first one is an error.
+    n_threads : int
+        How many threads parse.
+    """
+
+    def __init__(self, sources: list[tuple[Format, Source]], skip_bad: bool, n_threads: int) -> None:
+        self._sources = sources
+        self._skip_bad = skip_bad
+        self._n_threads = n_threads
+        # A file that does not belong to a shard has no span.
+        self._spans: list[Span | None] = [Span(0, None)] * len(sources)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Bytes on the disk."""
+        sizes = [self._size(at) for at in range(len(self._sources))]
+        return sum(size for size in sizes if size is not None) if None not in sizes else None
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows, where they are known up front."""
+        total = 0
+        for (format_, source), span in zip(self._sources, self._spans, strict=True):
+            n_rows = format_.n_rows(source)
+            if n_rows is None:
+                return None
+            if span is not None:
+                first, end = span.rows(n_rows, source.n_bytes or 0)
+                total += end - first
+        return total
+
+    def shard(self, k: int, n: int) -> FileRows:
+        """Return the k-th of n parts by bytes on the disk."""
+        sizes = [self._size(at) or 0 for at in range(len(self._sources))]
+        total = sum(sizes)
+        low, high = total * k // n, total * (k + 1) // n
+        part = FileRows(self._sources, self._skip_bad, self._n_threads)
+        offset = 0
+        for at, (size, span) in enumerate(zip(sizes, self._spans, strict=True)):
+            begin, end = max(low - offset, 0), min(high - offset, size)
+            if span is None or begin >= end:
+                part._spans[at] = None
+            elif self._sources[at][1].compression is not None:
+                part._spans[at] = span if low <= offset else None
+            else:
+                # The last span of a file keeps its open end.
+                last = span.end if end == size else span.begin + end
+                part._spans[at] = Span(span.begin + begin, last)
+            offset += size
+        return part
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position, which must be one in these files."""
+        if start is not None:
+            self._check(start)
+        parts = [
+            _Part(at, *self._sources[at], span)
+            for at, span in enumerate(self._spans)
+            if span is not None and (start is None or at >= start.file)
+        ]
+        if start is not None:
+            parts[0] = replace(parts[0], start=start)
+        return self._batches(parts)
+
+    def _batches(self, parts: list[_Part]) -> Iterator[Batch]:
+        at, number, namespace = -1, 0, None
+        for part, identity, piece in in_order(_tasks(parts), self._n_threads):
+            if part.index != at:
+                at, number = part.index, part.first or 0
+                if part.start is not None:
+                    namespace = part.start.namespace
+            batch, name = piece.batch, part.source.name
+            batch.file, batch.counted_in, batch.first_number = name, part.format.counted_in, number + 1
+            batch.before = None if part.first is not None else part.count_before
+            if None not in (namespace, piece.namespace) and piece.namespace != namespace:
+                raise DataError(
+                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} beside {namespace!r}: "
+                    "only one can be read."
+                )
+            namespace = piece.namespace if namespace is None else namespace
+            if piece.bad and not self._skip_bad:
+                raise DataError(f"{_numbered(batch, piece.bad[0][0])}: {piece.bad[0][1]}.")
+            batch.skipped = [f"{_numbered(batch, place)}: {why}." for place, why in piece.bad]
+            number += piece.n_numbers
+            if identity is not None:
+                row = number if part.first is not None else None
+                batch.end = Position.at(part.index, name, piece.byte, row, identity, namespace)
+            yield batch
+
+    def _check(self, start: Position) -> None:
+        """See that a position is one in these files, and in this part of them."""
+        if start.file >= len(self._sources):
+            raise ValueError(
+                f"the position is one in file {start.file + 1}, {start.name}, but there are {len(self._sources)} files."
+            )
+        format_, source = self._sources[start.file]
+        start.check(source.name, Identity.of_file(source.path))
+        span = self._spans[start.file]
+        if span is None or not format_.holds(source, span, start):
+            raise ValueError(f"{source.name}: the position is one in another shard.")
+
+    def _size(self, at: int) -> int | None:
+        """Return the bytes on the disk of a file's span."""
+        span, size = self._spans[at], self._sources[at][1].n_bytes
+        if span is None:
+            return 0
+        return None if size is None else (size if span.end is None else span.end) - span.begin
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The span of a file that is read, from its beginning or from a position."""
+
+    index: int
+    format: Format
+    source: Source
+    span: Span
+    start: Position | None = None
+
+    @cached_property
+    def first(self) -> int | None:
+        """How many lines or rows of the file lie before, where that is known."""
+        return self.format.first_number(self.source, self.span) if self.start is None else self.start.row
+
+    @cached_property
+    def count_before(self) -> Callable[[], int]:
+        """What counts the lines or rows before, by reading them; once, if ever."""
+        begin = self.span.begin if self.start is None else self.start.byte
+        return cache(partial(self.format.count_before, self.source, begin))
+
+
+def _tasks(parts: list[_Part]) -> Iterator[Callable[[], tuple[_Part, Identity | None, Piece]]]:
+    for part in parts:
+        # What can be read only once has no positions.
+        identity = Identity.of_file(part.source.path) if part.source.flow is None else None
+        for task in part.format.tasks(part.source, part.span, part.start):
+            yield partial(_done, part, identity, task)
+
+
+def _done(part: _Part, identity: Identity | None, task: Task) -> tuple[_Part, Identity | None, Piece]:
+    return part, identity, task()
+
+
+def _numbered(batch: Batch, number: int) -> str:
+    """Return the place of a line or row of a piece, which need not be one of the batch's rows."""
+    before = 0 if batch.before is None else batch.before()
+    return f"{batch.file}, {batch.counted_in} {batch.first_number + number + before}"

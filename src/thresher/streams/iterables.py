@@ -1,0 +1,165 @@
+"""Batches that a program has in memory or makes: any iterable of (X, y) or (X, y, weights) as a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.csr import checked
+from thresher.labels import distinct
+from thresher.streams.position import Identity, Position, digest_of
+from thresher.streams.stream import Batch, DataError, Stream
+
+# A large matrix is handed over in batches of so many rows, so that there is a position behind each.
+_BATCH_ROWS = 4_096
+
+
+def stream_of(items: Iterable[Any], labelled: bool, id_base: int | None) -> Stream:
+    """Return an iterable of (X, y) or (X, y, weights) as a stream.
+
+    A list or tuple can be read again and has positions and shards. Any other iterable is read from the start each time
+    it is iterated; an iterator can be read only once.
+    """
+    base = 0 if id_base is None else id_base
+    if isinstance(items, list | tuple):
+        return Stream("the list of batches", ListRows(items, labelled), id_base=base, n_features=_width(items))
+    once = iter(items) is items
+    name = "the iterator of batches" if once else "the iterable of batches"
+    return Stream(name, lambda: _numbered(name, items, labelled), id_base=base, only_once=name if once else None)
+
+
+class ListRows:
+    """The rows of a list of batches."""
+
+    def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
+        self._items = items
+        self._labelled = labelled
+        self._starts = np.concatenate([[0], np.cumsum([len_of(item) for item in items])]).astype(np.int64)
+        self._first, self._end = 0, int(self._starts[-1])
+
+    @property
+    def n_bytes(self) -> None:
+        """None: there is no file."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._end - self._first
+
+    def shard(self, k: int, n: int) -> ListRows:
+        """Return the k-th of n parts by rows."""
+        part = ListRows(self._items, self._labelled)
+        part._first, part._end = self._first + self.n_rows * k // n, self._first + self.n_rows * (k + 1) // n
+        return part
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position."""
+        name, first = "the list of batches", self._first
+        sizes = json.dumps(np.diff(self._starts).tolist()).encode()
+        identity = Identity(int(self._starts[-1]), None, digest_of(sizes))
+        if start is not None:
+            start.check(name, identity)
+            if start.row is None or not self._first <= start.row <= self._end:
+                raise ValueError(f"{name}: the position is one in another shard.")
+            first = start.row
+        return self._batches(name, first, identity)
+
+    def _batches(self, name: str, first: int, identity: Identity) -> Iterator[Batch]:
+        for number, row in enumerate(self._starts[:-1].tolist()):
+            end = int(self._starts[number + 1])
+            if end <= first or row >= self._end:
+                continue
+            batch = to_batch(self._items[number], number, self._labelled)
+            batch.file, batch.first_number = name, row + 1
+            low, high = max(first - row, 0), min(self._end - row, batch.n_rows)
+            for begin in range(low, high, _BATCH_ROWS):
+                stop = min(begin + _BATCH_ROWS, high)
+                part = batch.part(begin, stop)
+                part.end = Position.at(0, name, 0, row + stop, identity)
+                yield part
+
+
+def _numbered(name: str, items: Iterable[Any], labelled: bool) -> Iterator[Batch]:
+    row = 1
+    for number, item in enumerate(items):
+        batch = to_batch(item, number, labelled)
+        batch.file, batch.first_number = name, row
+        row += batch.n_rows
+        yield batch
+
+
+def to_batch(item: Any, number: int, labelled: bool) -> Batch:
+    """Return (X, y) or (X, y, weights) as a batch; without labels X alone will do."""
+    import scipy.sparse as sp
+
+    where = f"batch {number} of the iterable"
+    parts = item if isinstance(item, tuple | list) else (item,)
+    if not 1 <= len(parts) <= 3 or (len(parts) == 1 and labelled) or not _is_matrix(parts[0]):
+        raise DataError(f"{where}: it must be (X, y) or (X, y, weights). Got {_described(item)} instead.")
+    try:
+        X = parts[0] if sp.issparse(parts[0]) else np.asarray(parts[0])
+        X, _ = checked(sp.csr_matrix(X), "l2", 0)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{where}: {error}") from None
+    n_rows, ids = X.shape[0], X.indices
+    labels = np.full(n_rows, np.nan) if len(parts) == 1 else _labels(parts[1], n_rows, where)
+    weights = _weights(parts[2], n_rows, where) if len(parts) == 3 and parts[2] is not None else None
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(X.data, dtype=np.float32)
+    if not np.isfinite(values).all():
+        raise DataError(f"{where}: a value is too large for a float32. Scale the data.")
+    return Batch(
+        X.indptr.astype(ids.dtype, copy=False), ids, values, labels, int(ids.max(initial=-1)),
+        zero_seen=bool((ids == 0).any()), importances=weights, counted_in="row",
+    )  # fmt: skip
+
+
+def len_of(item: Any) -> int:
+    """Return the number of rows of (X, y)."""
+    X = item[0] if isinstance(item, tuple | list) and item else item
+    return int(X.shape[0]) if _is_matrix(X) else 0
+
+
+def _width(items: list[Any] | tuple[Any, ...]) -> int | None:
+    parts = [item[0] if isinstance(item, tuple | list) and item else item for item in items]
+    return max((int(X.shape[1]) for X in parts if _is_matrix(X)), default=None)
+
+
+def _is_matrix(X: Any) -> bool:
+    return len(getattr(X, "shape", ())) == 2
+
+
+def _labels(y: Any, n_rows: int, where: str) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":
+        labels = np.array(labels.tolist())
+    if labels.shape != (n_rows,):
+        raise DataError(f"{where}: X has {n_rows} rows, but y has shape {labels.shape}.")
+    if labels.dtype.kind not in "biufU":
+        raise DataError(f"{where}: y has type {labels.dtype}; labels must be numbers or text.")
+    try:
+        distinct("y", labels)
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from None
+    return labels
+
+
+def _weights(given: Any, n_rows: int, where: str) -> NDArray[np.float64]:
+    try:
+        weights = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{where}: weights must be numbers.") from None
+    if weights.shape != (n_rows,):
+        raise DataError(f"{where}: X has {n_rows} rows, but weights has shape {weights.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise DataError(f"{where}: weights[{bad[0]}] is {weights[bad[0]]:g}; it must be finite and not negative.")
+    return weights
+
+
+def _described(item: Any) -> str:
+    return f"a {type(item).__name__}" + (f" of length {len(item)}" if isinstance(item, tuple | list) else "")

@@ -1,0 +1,119 @@
+"""Where a stream is: every batch says where it ends, and reading can go on from there, in another process too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+_HEAD = 4096
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What distinguishes one file, generator or list of batches from another, or from an earlier version of itself.
+
+    Attributes
+    ----------
+    size : int
+        Bytes on the disk; the number of rows of what is not a file.
+    modified : int or None
+        When the file was last modified, in nanoseconds.
+    digest : str
+        A hash of the file's first 4 KiB, or of what a generator or list is made of.
+    """
+
+    size: int
+    modified: int | None
+    digest: str
+
+    @classmethod
+    def of_file(cls, path: str) -> Self:
+        """Look at a file."""
+        with Path(path).open("rb") as file:
+            status = os.fstat(file.fileno())
+            return cls(status.st_size, status.st_mtime_ns, digest_of(file.read(_HEAD)))
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place between two rows of a stream.
+
+    Attributes
+    ----------
+    file : int
+        The file's place among the stream's files, from 0.
+    name : str
+        What the file is called.
+    byte : int
+        How many bytes of its uncompressed content lie before. In plain text it may lie within the last line that was
+        read: a line belongs to where its first byte lies. In formats that are read by rows it is in proportion.
+    row : int or None
+        How many lines (svmlight, VW) or rows (everything else) of the file lie before. None in a shard that starts
+        within a file of text: they are counted only if an error has to name one.
+    size, modified, digest
+        The file's `Identity` when it was read.
+    namespace : str or None
+        The only namespace of VW text, where it is known.
+    """
+
+    file: int
+    name: str
+    byte: int
+    row: int | None
+    size: int
+    modified: int | None
+    digest: str
+    namespace: str | None = None
+
+    @classmethod
+    def at(cls, file: int, name: str, byte: int, row: int | None, what: Identity, namespace: str | None = None) -> Self:
+        """Make a position in the file of this identity."""
+        return cls(file, name, byte, row, what.size, what.modified, what.digest, namespace)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and text under their names, as JSON can hold them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Return the position that `to_dict` was called on."""
+        allowed: dict[str, Any] = {
+            "file": int, "name": str, "byte": int, "row": (int, type(None)), "size": int,
+            "modified": (int, type(None)), "digest": str, "namespace": (str, type(None)),
+        }  # fmt: skip
+        if not isinstance(values, dict) or values.keys() != allowed.keys():
+            raise ValueError(f"a position must have the keys {', '.join(field.name for field in fields(cls))}.")
+        for key, kind in allowed.items():
+            value = values[key]
+            if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
+                raise ValueError(f"a position's {key} can't be {value!r}.")
+        return cls(**values)
+
+    def check(self, name: str, found: Identity) -> None:
+        """See that this is a position in the file found here; a file that was only moved or renamed will do."""
+        if found == Identity(self.size, self.modified, self.digest):
+            return
+        if Path(name).name != Path(self.name).name:
+            raise ValueError(f"{name}: the position is one of another file, {self.name}.")
+        if found.size != self.size:
+            what = f"its size was {self.size:,} and is {found.size:,}"
+        elif found.digest != self.digest:
+            what = "it begins differently"
+        else:
+            what = f"it was modified at {_time(self.modified)} and again at {_time(found.modified)}"
+        raise ValueError(f"{name}: the file has changed since the position was taken ({what}): read it from the start.")
+
+
+def digest_of(content: bytes) -> str:
+    """Return a short hash."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _time(nanoseconds: int | None) -> str:
+    if nanoseconds is None:
+        return "an unknown time"
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,445 @@
+"""CSV, Parquet and Arrow: what is wrong with a row is named or skipped, and no file, however forged, crashes."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from thresher import datasets, open_stream
+from thresher.model import Model
+from thresher.streams import DataError, canonical, records
+from thresher.streams.canonical import in_ascending_order
+from thresher.streams.records import record_ends
+from thresher.training import train
+
+READ = "import sys; from thresher import open_stream; print(sum(X.nnz for X, _ in open_stream(sys.argv[1])))"
+
+
+def read_in_a_process(path) -> subprocess.CompletedProcess:
+    """A crash would take the tests with it."""
+    return subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, timeout=120)
+
+
+class TestForgedArrow:
+    """An Arrow file says itself where its lists and texts begin and end; pyarrow believes it."""
+
+    N = 50
+
+    @pytest.fixture(params=["file", "stream"])
+    def kind(self, request):
+        return request.param
+
+    def written(self, path, columns: dict, kind: str, dictionary: bool = False) -> bytearray:
+        table = pa.table(columns)
+        if dictionary:
+            table = table.set_column(0, "label", table.column("label").dictionary_encode())
+        new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+        with new(path, table.schema) as sink:
+            sink.write_table(table)
+        return bytearray(path.read_bytes())
+
+    def forge(self, path, raw: bytearray, was: np.ndarray, becomes: np.ndarray):
+        """Put other numbers in the place of an array that occurs once."""
+        assert raw.count(was.tobytes()) == 1
+        path.write_bytes(raw.replace(was.tobytes(), becomes.tobytes()))
+
+    @pytest.mark.parametrize(("wrong", "place"), [(10**9, 25), (-7, 1), (2**31 - 1, 50)])
+    def test_list_offsets(self, tmp_path, kind, wrong, place):
+        lengths = np.arange(self.N) % 3 + 1  # so that no other array looks like these offsets
+        ids = [list(range(n)) for n in lengths]
+        raw = self.written(tmp_path / "a.arrow", {"label": np.arange(self.N) % 2, "ids": ids,
+                                                  "values": [[0.5] * n + [1.5] for n in lengths]}, kind)  # fmt: skip
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        forged = offsets.copy()
+        forged[place] = wrong
+        self.forge(tmp_path / "a.arrow", raw, offsets, forged)
+        done = read_in_a_process(tmp_path / "a.arrow")
+        assert done.returncode == 1
+        assert "thresher.streams.stream.DataError: " in done.stderr
+        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+
+    @pytest.mark.parametrize("wrong", [10**9, -7])
+    def test_text_offsets(self, tmp_path, kind, wrong):
+        words = ["spam" * (k % 3 + 1) for k in range(self.N)]
+        raw = self.written(tmp_path / "a.arrow", {"label": words, "x": np.ones(self.N)}, kind)
+        offsets = np.concatenate([[0], np.cumsum([len(word) for word in words])]).astype(np.int32)
+        forged = offsets.copy()
+        forged[20] = wrong
+        self.forge(tmp_path / "a.arrow", raw, offsets, forged)
+        done = read_in_a_process(tmp_path / "a.arrow")
+        assert done.returncode == 1
+        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+
+    def test_dictionary_codes(self, tmp_path, kind):
+        words = [["spam", "mail", "news"][k % 3] for k in range(self.N)]
+        columns = {"label": words, "x": np.ones(self.N)}
+        raw = self.written(tmp_path / "a.arrow", columns, kind, dictionary=True)
+        codes = (np.arange(self.N) % 3).astype(np.int32)
+        forged = codes.copy()
+        forged[20] = 10**6
+        self.forge(tmp_path / "a.arrow", raw, codes, forged)
+        done = read_in_a_process(tmp_path / "a.arrow")
+        assert done.returncode == 1
+        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+
+    def test_a_later_batch_is_named_by_its_rows(self, tmp_path, kind):
+        table = pa.table({"label": ["ab", "c"] * self.N, "x": np.ones(2 * self.N)})
+        new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+        with new(tmp_path / "a.arrow", table.schema) as sink:
+            sink.write_table(table, max_chunksize=60)
+        raw = bytearray((tmp_path / "a.arrow").read_bytes())
+        offsets = np.concatenate([[0], np.cumsum([2, 1] * 20)]).astype(np.int32)  # those of the second batch
+        at = raw.rindex(offsets.tobytes())
+        raw[at + 80 : at + 84] = (10**8).to_bytes(4, "little")
+        (tmp_path / "a.arrow").write_bytes(raw)
+        assert "a.arrow, rows 61 to 100: the data are damaged" in read_in_a_process(tmp_path / "a.arrow").stderr
+
+    def test_a_good_file_is_read(self, tmp_path, kind):
+        columns = {"label": ["a", "b"] * self.N, "x": np.ones(2 * self.N)}
+        self.written(tmp_path / "a.arrow", columns, kind, dictionary=True)
+        assert read_in_a_process(tmp_path / "a.arrow").stdout == "100\n"
+
+
+class TestRowsThatCanNotBeRead:
+    """Named by file and row, or skipped and counted, in CSV as in Parquet."""
+
+    CSV = "x,n,label\n1,2,a\n{}\n3,4,b\n"
+    BAD = {  # noqa: RUF012
+        "5,6,": "the label is missing",
+        '5,6,""': "the label is missing",
+        "5,6,  ": "the label is missing",
+        ",6,a": "column 'x' is empty; fill it in",
+        "5,NA,a": "column 'n' is empty; fill it in",
+        "5,six,a": "column 'n' is 'six'; features must be numbers",
+        "5,1e39,a": "column 'n' is inf; values must be finite",
+        "5,inf,a": "column 'n' is inf; values must be finite",
+        "5,6": "the row has 2 values, but the header names 3 columns",
+        "5,6,a,b": "the row has 4 values, but the header names 3 columns",
+        "5_0,6,a": "column 'x' is '5_0'; features must be numbers",
+    }
+
+    @pytest.mark.parametrize("row", BAD)
+    def test_csv(self, tmp_path, row):
+        path = tmp_path / "a.csv"
+        path.write_text(self.CSV.format(row))
+        with pytest.raises(DataError) as error:
+            list(open_stream(path))
+        assert str(error.value) == f"{path}, row 2: {self.BAD[row]}."
+        (batch,) = open_stream(path, on_bad_line="skip").batches()
+        assert batch.skipped == [f"{path}, row 2: {self.BAD[row]}."]
+        assert batch.labels.tolist() == ["a", "b"]
+        assert batch.data.tolist() == [1, 2, 3, 4]
+        assert [batch.place(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
+
+    @pytest.mark.parametrize(
+        ("label", "why"),
+        [("", "the label is missing"), ("inf", "the label is inf; it must be a finite number, or text"),
+         ("spam", "the label is 'spam'; the first rows have numbers")],
+    )  # fmt: skip
+    def test_csv_with_numbers_as_labels(self, tmp_path, monkeypatch, label, why):
+        monkeypatch.setattr("thresher.streams.delimited.BLOCK", 30)
+        path = tmp_path / "a.csv"
+        path.write_text("label,x\n" + "1,1\n-1,2\n" * 10 + f"{label},3\n")
+        with pytest.raises(DataError) as error:
+            list(open_stream(path))
+        assert str(error.value) == f"{path}, row 21: {why}."
+        batches = list(open_stream(path, on_bad_line="skip").batches())
+        assert [label for batch in batches for label in batch.labels.tolist()] == [1.0, -1.0] * 10
+
+    def test_csv_that_is_not_utf8(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_bytes(b"x,label\n1,a\n2,\xff\n3,b\n")
+        with pytest.raises(DataError, match=r"a.csv, row 2: the label is not UTF-8 text"):
+            list(open_stream(path))
+        (batch,) = open_stream(path, on_bad_line="skip").batches()
+        assert batch.labels.tolist() == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("table", "why"),
+        [
+            ({"x": [1.0, None, 3.0], "label": ["a", "a", "b"]}, "column 'x' is empty; fill it in"),
+            ({"x": [1.0, np.nan, 3.0], "label": ["a", "a", "b"]}, "column 'x' is nan; values must be finite"),
+            ({"x": [1.0, 2.0, 3.0], "label": ["a", None, "b"]}, "the label is missing"),
+            ({"x": [1.0, 2.0, 3.0], "label": ["a", "", "b"]}, "the label is missing"),
+            ({"x": [1, 2, 3], "label": [0.0, np.inf, 1.0]}, "the label is inf; it must be a finite number, or text"),
+            ({"ids": [[1], None, [2]], "values": [[1.0], [1.0], [3.0]], "label": ["a", "a", "b"]}, "ids is missing"),
+            ({"ids": [[1], [1], [2]], "values": [[1.0], None, [3.0]], "label": ["a", "a", "b"]}, "values is missing"),
+            (
+                {"ids": [[1], [1, None], [2]], "values": [[1.0], [1.0, 2.0], [3.0]], "label": ["a", "a", "b"]},
+                "ids has an empty entry",
+            ),
+            (
+                {"ids": [[1], [1, 2], [2]], "values": [[1.0], [2.0], [3.0]], "label": ["a", "a", "b"]},
+                "ids and values differ in length: 2 and 1",
+            ),
+            (
+                {"ids": [[1], [1, -5], [2]], "values": [[1.0], [1.0, 2.0], [3.0]], "label": ["a", "a", "b"]},
+                "-5:2; ids must be from 0 to 2^63 - 2, and values must be finite",
+            ),
+            (
+                {"ids": [[1], [7, 7], [2]], "values": [[1.0], [3e38, 3e38], [3.0]], "label": ["a", "a", "b"]},
+                "a repeated id adds up to more than a float32 can hold",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("format_", ["parquet", "arrow"])
+    def test_parquet_and_arrow(self, tmp_path, table, why, format_):
+        path = tmp_path / f"a.{format_}"
+        if format_ == "parquet":
+            pa.parquet.write_table(pa.table(table), path)
+        else:
+            with pa.ipc.new_file(path, pa.table(table).schema) as sink:
+                sink.write_table(pa.table(table))
+        with pytest.raises(DataError) as error:
+            list(open_stream(path))
+        assert str(error.value) == f"{path}, row 2: {why}."
+        (batch,) = open_stream(path, on_bad_line="skip").batches()
+        assert batch.skipped == [f"{path}, row 2: {why}."]
+        assert batch.data.tolist() == [1.0, 3.0]
+        assert len(batch.labels) == 2
+        assert [batch.place(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
+
+    def test_a_null_within_a_dictionary_is_a_missing_label(self, tmp_path):
+        labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["a", None]))
+        with pa.ipc.new_file(tmp_path / "a.arrow", pa.schema([("label", labels.type), ("x", pa.float64())])) as sink:
+            sink.write_batch(pa.record_batch([labels, pa.array([1.0, 2.0, 3.0])], ["label", "x"]))
+        with pytest.raises(DataError, match=r"a.arrow, row 2: the label is missing"):
+            list(open_stream(tmp_path / "a.arrow"))
+
+    def test_the_history_counts_them(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,label\n" + "1,a\n,b\n2,b\n" * 20)
+        history = train(Model("sofs"), open_stream(tmp_path / "a.csv", on_bad_line="skip"))
+        assert (history.rows[-1], history.n_skipped) == (40, 20)
+        assert history.skipped[1] == f"{tmp_path / 'a.csv'}, row 5: column 'x' is empty; fill it in."
+
+    @pytest.mark.parametrize(
+        ("name", "content", "why"),
+        [
+            ("a.vw", "1 |f price:3\n1 |f x\n", "line 1: 'price:3': a feature's name must be a whole number"),
+            ("a.svm", "1 x\n1 y\n", "line 1: 'x' is not id:value"),
+            ("a.csv", "x,label\n,a\n,b\n", "row 1: column 'x' is empty; fill it in"),
+        ],
+    )
+    def test_when_all_are_skipped_the_first_reason_is_shown(self, tmp_path, name, content, why):
+        path = tmp_path / name
+        path.write_text(content)
+        with pytest.raises(DataError) as error:
+            train(Model("sofs"), open_stream(path, on_bad_line="skip"))
+        assert str(error.value) == (
+            f"{path}: there are no rows: all 2 were skipped, the first because of: {path}, {why}."
+        )
+
+
+class TestDelimited:
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+    @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+    @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+    def test_delimiters_marks_and_newlines(self, tmp_path, delimiter, bom, newline):
+        rows = [b"x d label d y", b'1 d "a d b" d 0', b"", b"0 d c d 2.5", b'3 d "two\nlines" d 4']
+        content = newline.join(row.replace(b" d ", delimiter.encode()).replace(b"d", b"%") for row in rows)
+        (tmp_path / "a.csv").write_bytes(bom + content)
+        given = {"delimiter": delimiter} if delimiter == "|" else {}
+        stream = open_stream(tmp_path / "a.csv", **given)
+        assert stream.feature_names == ["x", "y"]
+        ((X, y),) = stream
+        assert X.toarray().tolist() == [[1, 0], [0, 2.5], [3, 4]]
+        assert y.tolist()[1:] == ["c", "two\nlines"]
+
+    def test_the_delimiter_is_not_looked_for_within_quotes(self, tmp_path):
+        (tmp_path / "a.csv").write_text('"a;b;c",label\n1,2\n3,4\n')
+        assert open_stream(tmp_path / "a.csv").feature_names == ["a;b;c"]
+
+    @pytest.mark.parametrize("delimiter", ["", ",,", "ä", '"', "\n"])
+    def test_what_can_not_delimit(self, tmp_path, delimiter):
+        with pytest.raises(ValueError, match="delimiter must be a single character"):
+            open_stream(tmp_path, delimiter=delimiter)
+
+    @pytest.mark.parametrize("compress", [bytes, gzip.compress])
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_from_a_pipe(self, compress, delimiter):
+        """It has a header, and rows enough for many blocks, and is opened once."""
+        content = "x,label,y\n" + "".join(f"{r},{'ab'[r % 2]},{r / 2}\n" for r in range(150_000))
+        code = (
+            "import sys; from thresher import open_stream\n"
+            "stream = open_stream('-')\n"
+            "X, y, _ = stream.to_csr()\n"
+            "print(stream.feature_names, X.shape, X.data.sum(dtype='f8'), ''.join(y[:3]))"
+        )
+        raw = compress(content.replace(",", delimiter).encode())
+        done = subprocess.run([sys.executable, "-c", code], input=raw, capture_output=True, timeout=120)
+        assert done.stderr == b""
+        total = sum(np.float32(r) + np.float64(np.float32(r / 2)) for r in range(150_000))
+        assert done.stdout.decode() == f"['x', 'y'] (150000, 2) {total} aba\n"
+
+    def test_a_quote_that_is_never_closed(self, tmp_path):
+        (tmp_path / "a.csv").write_text('x,label\n1,a\n2,"b\n3,c\n')
+        with pytest.raises(DataError, match=r"a.csv: a quote is never closed"):
+            list(open_stream(tmp_path / "a.csv"))
+        with pytest.raises(DataError, match=r"a.csv: a quote is never closed"):
+            list(open_stream(tmp_path / "a.csv", on_bad_line="skip"))
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "the file is empty"),
+            ("\n\n", "the file is empty"),
+            ("label\n1\n", "there is no column but the label"),
+            ("x,x,label\n1,2,3\n", "there are two columns 'x'"),
+        ],
+    )
+    def test_bad_headers(self, tmp_path, content, message):
+        (tmp_path / "a.csv").write_text(content)
+        with pytest.raises(DataError, match=message):
+            open_stream(tmp_path / "a.csv")
+
+    def test_each_file_has_its_own_order_of_columns(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,y,label\n1,2,a\n")
+        (tmp_path / "b.csv").write_text("label;y;z;x\nb;3;word;4\n")
+        X, y, _ = open_stream(tmp_path).to_csr()
+        assert X.toarray().tolist() == [[1, 2], [4, 3]]
+        assert y.tolist() == ["a", "b"]
+
+    @given(st.text(alphabet='a",;\n\r', max_size=40))
+    @example('x"y\nz"\n"a\n"\n')
+    @example('"a""b\n",c\n')
+    def test_records_end_where_a_reader_ends_them(self, content):
+        """Quotes open a value only at its start; elsewhere they are part of it."""
+        expected, state = [], "start"
+        for at, letter in enumerate(content):
+            if state == "quoted":
+                state = "quote" if letter == '"' else "quoted"
+            elif state == "quote" and letter == '"':
+                state = "quoted"
+            elif letter in ",\n\r":
+                state = "start"
+                if letter == "\n":
+                    expected.append(at + 1)
+            else:
+                state = "quoted" if (state, letter) == ("start", '"') else "inside"
+        assert record_ends(content.encode(), ",").tolist() == expected
+
+
+class TestWithoutLabels:
+    def test_svmlight(self, tmp_path):
+        (tmp_path / "a.svm").write_bytes(b"# for prediction\n\n1:0.5 7:2\r\n3:1 # a comment 9:9\n  4:4\n")
+        (tmp_path / "b.svm").write_text("1 1:0.5\n")
+        (first, second) = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], labelled=False).batches()
+        assert first.indices.tolist() == [1, 7, 3, 4]
+        assert first.indptr.tolist() == [0, 2, 3, 4]
+        assert np.isnan(first.labels).all()
+        assert [first.place(r).rpartition(", ")[2] for r in range(3)] == ["line 3", "line 4", "line 5"]
+        assert second.labels.tolist() == [1.0]
+        with pytest.raises(DataError, match=r"a.svm, line 3: the line starts with '1:0.5': a label must come first"):
+            list(open_stream(tmp_path / "a.svm"))
+        with pytest.raises(DataError, match=r"b.svm, line 1: '1' is not id:value"):
+            list(open_stream(tmp_path / "b.svm", no_labels=True))
+
+    def test_vw(self, tmp_path):
+        (tmp_path / "a.vw").write_text("|f 1 2:3\n'tag|f 4\n")
+        (batch,) = open_stream(tmp_path / "a.vw", labelled=False).batches()
+        assert batch.indices.tolist() == [1, 2, 4]
+        assert np.isnan(batch.labels).all()
+        (tmp_path / "a.vw").write_text("|f 1 2:3\n1 |f 4\n")
+        with pytest.raises(DataError, match=r"line 2: '1': the rows of this file start without a label"):
+            list(open_stream(tmp_path / "a.vw", labelled=False))
+
+    @given(st.lists(st.dictionaries(st.integers(0, 99), st.sampled_from([0.5, 2.0, -1e-3]), min_size=1), max_size=9))
+    def test_the_rows_are_those_with_labels(self, tmp_path_factory, rows):
+        folder = tmp_path_factory.getbasetemp()
+        lines = [" ".join(f"{j}:{value}" for j, value in row.items()) for row in rows]
+        (folder / "with.svm").write_text("".join(f"1 {line}\n" for line in lines))
+        (folder / "without.svm").write_text("\n".join(lines))
+        with_labels, without = (
+            open_stream(folder / f"{name}.svm", labelled=False, zero_based=True).to_csr()[0]
+            for name in ("with", "without")
+        )
+        assert (with_labels != without).nnz == 0
+        assert without.shape[0] == len(rows)
+
+    def test_from_a_pipe(self):
+        code = "from thresher import open_stream; print(*[X.nnz for X, _ in open_stream('-', labelled=False)])"
+        done = subprocess.run([sys.executable, "-c", code], input=b"1:1 2:1\n3:1\n", capture_output=True, timeout=60)
+        assert done.stdout == b"3\n"
+
+    def test_tables(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,label\n1,2\n")
+        (batch,) = open_stream(tmp_path / "a.csv", no_labels=True).batches()
+        assert batch.data.tolist() == [1, 2]
+        (tmp_path / "b.csv").write_text("x,y\n1,2\n")
+        (batch,) = open_stream(tmp_path / "b.csv", labelled=False).batches()
+        assert np.isnan(batch.labels).all()
+
+    def test_matrices(self):
+        (batch,) = open_stream([np.eye(2)], labelled=False).batches()
+        assert np.isnan(batch.labels).all()
+
+
+class TestRepeatedIds:
+    @given(
+        st.lists(
+            st.lists(st.tuples(st.integers(0, 6) | st.integers(2**62, 2**62 + 3), st.sampled_from([1.0, 0.5, -3.0]))),
+            max_size=12,
+        )
+    )
+    def test_equals_summing_one_by_one(self, rows):
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        ids = np.array([j for row in rows for j, _ in row], dtype=np.int64)
+        values = np.array([value for row in rows for _, value in row], dtype=np.float32)
+        starts, ids, values = in_ascending_order(starts, ids, values)
+        for row, (a, b) in zip(rows, itertools.pairwise(starts.tolist()), strict=True):
+            sums: dict[int, float] = {}
+            for j, value in row:
+                sums[j] = sums.get(j, 0.0) + value
+            assert list(zip(ids[a:b].tolist(), values[a:b].tolist(), strict=True)) == sorted(sums.items())
+
+    def test_only_the_rows_that_need_it_are_sorted(self, monkeypatch):
+        sorted_ids = []
+        original = canonical._order
+        monkeypatch.setattr(canonical, "_order", lambda row, ids: sorted_ids.extend(ids) or original(row, ids))
+        ids = np.tile(np.arange(10, dtype=np.int64), 1_000)
+        ids[5_005] = 4
+        starts, ids, _ = in_ascending_order(np.arange(1_001, dtype=np.int64) * 10, ids, np.ones(10_000, np.float32))
+        assert len(sorted_ids) == 10
+        assert (starts[-1], len(ids)) == (9_999, 9_999)
+
+    @pytest.mark.timed
+    def test_one_such_row_costs_next_to_nothing(self, tmp_path):
+        """All rows were sorted for its sake once, which took seven times as long."""
+        X, y = datasets.make_x1(10_000)
+        for name in ("sorted", "repeated"):
+            lists = [pa.ListArray.from_arrays(X.indptr, flat) for flat in (X.indices, X.data)]
+            pa.parquet.write_table(pa.table([y, *lists], ["label", "ids", "values"]), tmp_path / name)
+            X.indices[::30_000] = X.indices[1::30_000]
+
+        def seconds(name):
+            times = []
+            for _ in range(5):
+                started = time.perf_counter()
+                assert sum(batch.n_rows for batch in open_stream(tmp_path / name).batches()) == 10_000
+                times.append(time.perf_counter() - started)
+            return min(times)
+
+        assert seconds("repeated") < 2 * seconds("sorted")
+
+
+def test_blocks_of_any_size_give_the_same_rows(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("x,label\n" + "".join(f'{r},"{"line" * (r % 3)}\n{r}"\n' for r in range(100)))
+    whole = [label for batch in open_stream(path).batches() for label in batch.labels.tolist()]
+    assert len(whole) == 100
+    for size in (1, 10, 1_000):
+        monkeypatch.setattr(records, "BLOCK", size)
+        parts = list(open_stream(path).batches())
+        assert [label for batch in parts for label in batch.labels.tolist()] == whole
+        assert len(parts) > 1
