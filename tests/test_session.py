@@ -12,13 +12,16 @@ import pytest
 from every import applicable, online
 from hypothesis import given
 from hypothesis import strategies as st
+from states import assert_same_state
 from strategies import problems
 
-from thresher import methods
+from thresher import methods, open_stream
 from thresher.model import Model
+from thresher.progress import Silence
 from thresher.session import Session
 from thresher.streams import Batch, Stream
-from thresher.training.run import Run
+from thresher.streams.shuffling import shuffled
+from thresher.training.run import Run, SharedReading
 
 
 def batches_of(X, labels, cuts):
@@ -30,8 +33,10 @@ def batches_of(X, labels, cuts):
         yield Batch(rows.indptr, ids, rows.data, labels[begin:end], int(ids.max(initial=-1)), False, first_number=begin)
 
 
-def same_state(one: Model, other: Model) -> bool:
-    return pickle.dumps(one.__getstate__()) == pickle.dumps(other.__getstate__())
+def assert_same_model(one: Model, other: Model) -> None:
+    assert_same_state(one.state(), other.state())
+    assert one.classes.tolist() == other.classes.tolist()
+    assert (one.parameters, one.n_features, one.id_base) == (other.parameters, other.n_features, other.id_base)
 
 
 @online
@@ -60,7 +65,7 @@ def test_a_session_resumes_to_the_bit(estimator, labels, data, problem):
     if len(set(y.tolist())) == 2:
         for each in (session, never_stopped):
             each.finish()
-        assert same_state(session.model, never_stopped.model)
+        assert_same_model(session.model, never_stopped.model)
 
 
 @pytest.mark.parametrize("method", [method.name for method in methods.ONLINE])
@@ -75,7 +80,7 @@ def test_given_classes_are_kept_while_some_have_not_turned_up(method):
         each.learn(Batch(starts, ids, X[1], np.array(["c"]), 2, False))
         each.finish()
     assert resumed.model.classes.tolist() == ["a", "b", "c"]
-    assert same_state(session.model, resumed.model)
+    assert_same_model(session.model, resumed.model)
 
 
 @given(problem=problems(max_rows=30), stop=st.integers(0, 3))
@@ -103,3 +108,49 @@ def test_a_run_resumes_with_its_history(problem, stop):
     for state in (kept, expected):
         del state["seconds"], state["history"]["seconds"]
     assert kept == expected
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@given(problem=problems(max_rows=30), stop=st.integers(0, 6))
+def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, shuffle, problem, stop):
+    X, y = problem
+    path = tmp_path_factory.getbasetemp() / "rows.svm"
+    lines = [
+        f"{int(label)} " + " ".join(f"{i + 1}:{v!r}" for i, v in zip(row.indices, row.data.tolist(), strict=True))
+        for row, label in zip(X, y, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+    def new_reading(model):
+        stream = open_stream(path)
+        if shuffle:
+            stream = shuffled(stream, np.random.default_rng(7))
+        return SharedReading([Run(model, stream, None, time.perf_counter())], 1)
+
+    class Stop(Exception):  # noqa: N818 not an error
+        pass
+
+    class StopAfter:
+        left = stop
+
+        def advance(self, *_):
+            self.left -= 1
+            if self.left < 0:
+                raise Stop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("thresher.streams.text.PIECE", 40)
+        patch.setattr("thresher.streams.shuffling._BATCH_ROWS", 4)
+        whole = new_reading(Model("sofs", n_features_to_select=3))
+        whole.begin_pass(None)
+        whole.one_pass(Silence())
+        parts = new_reading(Model("sofs", n_features_to_select=3))
+        parts.begin_pass(None)
+        try:
+            parts.one_pass(StopAfter())
+        except Stop:
+            kept = json.dumps(parts.state())
+            parts = new_reading(pickle.loads(pickle.dumps(parts.runs[0].model)))
+            parts.one_pass(Silence(), parts.resume(json.loads(kept)))
+    assert_same_state(parts.runs[0].model.state(), whole.runs[0].model.state())
+    assert parts.runs[0].session.state() == whole.runs[0].session.state()

@@ -29,7 +29,7 @@ def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iter
     in_bytes = stream.n_bytes is not None
     size = stream.n_bytes if in_bytes else stream.n_rows
     with _shown(what, None if size is None else size * n_passes, wanted) as shown:
-        yield _Silence() if shown is None else _Shown(*shown, in_bytes)
+        yield Silence() if shown is None else _Shown(*shown, in_bytes)
 
 
 @contextmanager
@@ -70,9 +70,11 @@ class _ShownSteps(Steps):
         self._progress.update(self._task, completed=n_steps, told=told)
 
 
-class _Silence:
+class Silence:
+    """A bar that shows nothing."""
+
     def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
-        pass
+        """Show nothing."""
 
 
 class _Shown:

@@ -8,15 +8,16 @@ import numpy as np
 
 from thresher.messages import warn
 from thresher.model import Model
+from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 
 
-def batches_for(model: Model, stream: Stream) -> Iterator[Batch]:
+def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
     """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
     check_names(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
     n_rows, zero_seen = 0, False
-    for batch in stream.batches():
+    for batch in stream.batches(start):
         if batch.zero_seen and stream.id_base == 1:
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
         if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:

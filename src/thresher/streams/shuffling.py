@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,45 +17,95 @@ from numpy.typing import NDArray
 
 from thresher.labels import Labels, together
 from thresher.progress import Bar, progress_bar
+from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 
 # Bytes of values and ids that are kept in memory; while they are concatenated, twice as many are needed.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
+_HEAD = 1_024  # values that tell these rows from others
 
 
 def shuffled(
     stream: Stream, random: np.random.Generator, memory_limit: int | None = None, progress: bool = False
-) -> Stream:
-    """Read a stream, and return one of the same rows in random order, another order each time it is read."""
+) -> ShuffledStream:
+    """Read a stream, and return one of the same rows in random order, a new order each time it is read."""
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
-    rows = _Shuffled(stream, MEMORY_LIMIT if memory_limit is None else memory_limit, progress)
-    return Stream(
-        stream.name, lambda: rows.batches(random), n_bytes=stream.n_bytes, n_rows=stream.n_rows,
-        feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
-    )  # fmt: skip
+    limit = MEMORY_LIMIT if memory_limit is None else memory_limit
+    return ShuffledStream(stream, _Shuffled(stream, random, limit, progress))
+
+
+class ShuffledStream(Stream):
+    """The rows of a stream in random order. A position counts rows of the order under way."""
+
+    def __init__(self, stream: Stream, rows: _Shuffled) -> None:
+        super().__init__(
+            stream.name, rows, feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features
+        )
+        self._rows = rows
+
+    def generator_state(self) -> dict[str, Any]:
+        """Return the state that the random generator had before the order under way was drawn; JSON can hold it."""
+        return self._rows.generator_state
+
+    def restore_generator(self, state: dict[str, Any]) -> None:
+        """Let the next reading, from the start or from a position, draw the order that was drawn from this state."""
+        self._rows.random.bit_generator.state = self._rows.generator_state = state
 
 
 class _Shuffled:
     """All rows of a stream, to be taken in any order."""
 
-    def __init__(self, stream: Stream, memory_limit: int, progress: bool) -> None:
+    def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
+        self.random = random
+        self.generator_state: dict[str, Any] = dict(random.bit_generator.state)
+        self.n_bytes = stream.n_bytes
         self._stream = stream
         self._skipped: list[str] = []
         self._n_bytes = 0
         with progress_bar("reading", stream, 1, progress) as bar:
             self._load(memory_limit, bar)
 
-    def batches(self, random: np.random.Generator) -> Iterator[Batch]:
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self._labels)
+
+    def shard(self, k: int, n: int) -> _Shuffled:
+        """Refuse: each reading would draw an order of its own."""
+        raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Draw an order and read in it, or go on in the order under way."""
+        first = 0
+        if start is not None:
+            start.check(self._stream.name, self._identity)
+            first = start.row or 0
+            self.random.bit_generator.state = self.generator_state
+        return self._batches(first)
+
+    def _batches(self, first: int) -> Iterator[Batch]:
         if self._skipped:
-            yield replace(empty_batch(), skipped=self._skipped)
+            if first == 0:
+                yield replace(empty_batch(), skipped=self._skipped, end=self._position(0))
             self._skipped = []
-        order = random.permutation(len(self._labels))
+        self.generator_state = dict(self.random.bit_generator.state)
+        order = self.random.permutation(len(self._labels))
         n_bytes = self._n_bytes / max(1, len(order))
-        for begin in range(0, len(order), _BATCH_ROWS):
+        for begin in range(first, len(order), _BATCH_ROWS):
             rows = order[begin : begin + _BATCH_ROWS]
-            yield self._take(rows, int(n_bytes * (begin + len(rows))) - int(n_bytes * begin))
+            end = begin + len(rows)
+            batch = self._take(rows, int(n_bytes * end) - int(n_bytes * begin))
+            batch.end = self._position(end)
+            yield batch
+
+    def _position(self, row: int) -> Position:
+        return Position.at(0, self._stream.name, 0, row, self._identity)
+
+    @cached_property
+    def _identity(self) -> Identity:
+        return Identity(len(self._labels), None, digest_of(self._starts.tobytes() + self._values[:_HEAD].tobytes()))
 
     def _load(self, memory_limit: int, bar: Bar) -> None:
         """Read everything once."""

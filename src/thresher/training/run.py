@@ -18,6 +18,8 @@ from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, check_names
 from thresher.streams.pipeline import default_threads
+from thresher.streams.position import Position
+from thresher.streams.shuffling import ShuffledStream
 from thresher.training.history import History
 
 _Answer = TypeVar("_Answer")
@@ -127,6 +129,7 @@ class SharedReading:
         self.runs = runs
         self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
         self._pool: ThreadPoolExecutor | None = None
+        self._position: Position | None = None
 
     def __enter__(self) -> None:
         # A single run stays on the caller's thread, where Ctrl-C is noticed between two blocks of a batch.
@@ -142,17 +145,36 @@ class SharedReading:
         for run in self.runs:
             run.begin_pass(classes)
 
-    def one_pass(self, bar: Bar) -> None:
-        """Learn the stream once."""
+    def one_pass(self, bar: Bar, start: Position | None = None) -> None:
+        """Learn the stream once, from its start or from a position on."""
         first = self.runs[0]
         for run in self.runs[1:]:
             check_names(run.model, run.stream)
-        for batch in batches_for(first.model, first.stream):
+        for batch in batches_for(first.model, first.stream, start):
             self._each(methodcaller("learn", batch))
+            self._position = batch.end
             rows, mistakes, _ = first.so_far()
             bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
             for run in self.runs:
                 run.note_now_and_then()
+
+    def state(self) -> dict[str, Any]:
+        """Return where the reading is and what its runs know, beyond their models' states; JSON can hold it."""
+        stream = self.runs[0].stream
+        return {
+            "position": None if self._position is None else self._position.to_dict(),
+            "shuffle": stream.generator_state() if isinstance(stream, ShuffledStream) else None,
+            "runs": [run.state() for run in self.runs],
+        }
+
+    def resume(self, state: dict[str, Any]) -> Position | None:
+        """Continue from `state`, with models in their state of that moment; return where to go on reading."""
+        stream = self.runs[0].stream
+        if isinstance(stream, ShuffledStream):
+            stream.restore_generator(state["shuffle"])
+        for run, its in zip(self.runs, state["runs"], strict=True):
+            run.resume(its)
+        return None if state["position"] is None else Position.from_dict(state["position"])
 
     def end_pass(self) -> None:
         """Settle what only the end of a stream can show."""
