@@ -73,8 +73,11 @@ $(VENV)/.made:
 	$(PIP) install -q --upgrade 'pip>=25.1'
 	@touch $@
 
+# The build's own requirements are installed here too: in pip's isolated builds their paths are new each time, and every
+# object would be compiled again.
 $(VENV)/.installed: $(VENV)/.made $(CORE)
-	$(PIP) install -q -e .
+	$(PIP) install -q --group build
+	PATH=$(CURDIR)/$(BIN):$$PATH $(PIP) install -q --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
