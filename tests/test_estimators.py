@@ -275,7 +275,7 @@ BAD_ROWS = {
     "infinity": (lambda X: broken(X, data=(X.indptr[3], -np.inf)), r"X\[3, \d+\] is -infinity: values must be finite"),
     "float64 too large": (
         lambda X: broken(X.astype(np.float64), data=(X.indptr[3], 1e300)),
-        r"X\[3, \d+\] is 1e\+300: values must not be above 3.4e38",
+        r"X\[3, \d+\] is 1e\+300: the absolute value must not be above 3.4e38",
     ),
     "negative id": (lambda X: broken(X, indices=(X.indptr[3], -4)), "Row 3 of X has column id -4: ids must not be neg"),
     "id too large": (
@@ -311,7 +311,7 @@ class TestBadInput:
         X, y = problem
         bad = broken(X, data=(X.indptr[3], 1e20))
         with pytest.raises(
-            ValueError, match=r"X\[3, \d+\] is 1e\+20: values must not be above 1e18 in size with norm=None"
+            ValueError, match=r"X\[3, \d+\] is 1e\+20: the absolute value must not be above 1e18 with norm=None"
         ):
             made(estimator, 7, norm=None).fit(bad, y)
         made(estimator, 7).fit(bad, y)
@@ -396,9 +396,9 @@ class TestBadInput:
 
     def test_classes_that_are_no_numbers(self, estimator, problem):
         X, y = problem
-        with pytest.raises(ValueError, match="classes holds nan"):
+        with pytest.raises(ValueError, match="classes contains nan"):
             made(estimator, 7).partial_fit(X, y, classes=[-1, 1, float("nan")])
-        with pytest.raises(ValueError, match="sample_weight must hold numbers"):
+        with pytest.raises(ValueError, match="sample_weight must contain numbers"):
             made(estimator, 7).fit(X, y, sample_weight=["a"] * 200)
 
     def test_width(self, estimator, problem):

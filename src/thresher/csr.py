@@ -50,7 +50,7 @@ def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
 def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
     """Hand X to the core; nothing is copied if its arrays have a type that the core reads and columns are ids."""
     if X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu":
-        raise ValueError(f"X.indices and X.indptr must hold whole numbers. Got {X.indices.dtype} and {X.indptr.dtype}.")
+        raise ValueError(f"X.indices and X.indptr must contain integers. Got {X.indices.dtype} and {X.indptr.dtype}.")
     if len(X.indptr) != X.shape[0] + 1:
         raise ValueError(
             f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
@@ -109,5 +109,5 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 in size with norm=None" if abs(value) < 3.4e38 else "3.4e38 in size, the end of float32"
-    raise ValueError(f"X[{row}, {column}] is {value:g}: values must not be above {limit}. Scale the data.")
+    limit = "1e18 with norm=None" if abs(value) < 3.4e38 else "3.4e38, the largest float32"
+    raise ValueError(f"X[{row}, {column}] is {value:g}: the absolute value must not be above {limit}. Scale the data.")

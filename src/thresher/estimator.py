@@ -57,7 +57,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             # A data frame: scikit-learn knows whether it should go out as one, each column with its own type.
             return super().transform(X)
         if len(columns) == 0:
-            warn("No features were selected: either the data hold none, or no row had a loss.", UserWarning)
+            warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             return X[:, columns]

@@ -23,7 +23,7 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     if len(known) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
     if len(known) == 1:
-        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of the other.")
+        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of another class.")
     codes, strange = _places(labels, known)
     if np.any(strange):
         row = int(np.flatnonzero(strange)[0])
@@ -38,10 +38,10 @@ def distinct(name: str, labels: Labels) -> Labels:
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
         raise ValueError(
-            f"{name} holds labels of different kinds ({kinds}): make all of them text or numbers."
+            f"{name} has labels of different types ({kinds}): use only text or only numbers."
         ) from None
     if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise ValueError(f"{name} holds {found[~np.isfinite(found)][0]}: labels must be finite numbers, or text.")
+        raise ValueError(f"{name} contains {found[~np.isfinite(found)][0]}: labels must be finite numbers or text.")
     return found
 
 
@@ -78,7 +78,7 @@ def row_weights(
         try:
             weights = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"sample_weight must hold numbers: {error}.") from None
+            raise ValueError(f"sample_weight must contain numbers: {error}.") from None
         weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
         if weights.shape != codes.shape:
             raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
@@ -127,8 +127,8 @@ class LabelRuns:
         expected = n_rows - float((self._counts.astype(float) ** 2).sum()) / n_rows
         if expected >= 500 and self._n_runs < expected / 10:
             warn(
-                f"{name}: the labels come in {self._n_runs} long runs, where random order has about {expected:.0f}. "
-                "An online learner forgets what it saw long ago: train with shuffle=True (--shuffle).",
+                f"{name}: the labels come in {self._n_runs} long runs; random order would give about {expected:.0f}. "
+                "Online learning gives poor results on rows sorted by label: train with shuffle=True (--shuffle).",
                 UserWarning,
             )
 
@@ -193,7 +193,7 @@ class ClassesOfAStream:
     def classes(self) -> Labels:
         """Return the classes, sorted; fewer than two are an error."""
         if len(self._known) == 0:
-            raise ValueError("there are no rows: nothing can be learned.")
+            raise ValueError("there are no rows to learn from.")
         if len(self._known) == 1:
             raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
         return np.array(sorted(self._known))
@@ -220,13 +220,15 @@ class ClassesOfAStream:
         if self._given:
             raise StrangeLabelError(
                 row,
-                f"the label {shown(label)} is not among the classes {', '.join(known)}: drop such rows, or name it.",
+                f"the label {shown(label)} is not among the classes {', '.join(known)}: remove such rows, or train a "
+                "model that has this class.",
             )
         all_of_them = ",".join([*known, shown(label)])
         raise StrangeLabelError(
             row,
-            f"the label {shown(label)} is a third class beside {' and '.join(known)}: name all classes (--classes "
-            f"{all_of_them},…; classes= in Python), or have them looked for (--multiclass; multiclass=True).",
+            f"the label {shown(label)} is a third class, after {' and '.join(known)}: list all classes (--classes "
+            f"{all_of_them},…; classes= in Python), or let them be found in an extra pass (--multiclass; "
+            "multiclass=True).",
         )
 
 

@@ -38,7 +38,7 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
     **NORM,
     **INTERCEPT,
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
-    "n_passes": Parameter(1, (Whole(1),), "how often to read the data"),
+    "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
     "shuffle": Parameter(False, _FLAG, "take the rows in random order"),
     "random_state": Parameter(None, _SEED, "seed of the shuffle"),
 }
@@ -124,7 +124,7 @@ METHODS: Mapping[str, Method] = {
             own=BUDGET | _gamma(1.0), kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
         ),
         Method(
-            "sofs", "SOFS", "sofs", "the paper's: features it is most sure of",
+            "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
             own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"), is_second_order=True,
         ),
         Method(
@@ -134,7 +134,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "fofs", "FOFS", "fofs", "truncated gradient descent",
             own=BUDGET | _eta(0.2)
-            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; times eta below 1")}
+            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; lam times eta must be below 1")}
             | _loss("hinge"),
             kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
         ),

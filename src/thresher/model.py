@@ -383,7 +383,7 @@ def reserve(learner: _core.Selector, n_ids: int) -> None:
     except MemoryError:
         raise NoRoomError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): hash the ids into fewer."
+            "two): hash the ids to a smaller range."
         ) from None
 
 

@@ -32,7 +32,9 @@ class Whole:
         return int(value) >= self.low and (self.high is None or int(value) <= self.high)
 
     def __str__(self) -> str:
-        return f"a whole number of at least {self.low}" + ("" if self.high is None else f" and at most {self.high}")
+        if self.high is None:
+            return f"a whole number of at least {self.low}"
+        return f"a whole number from {self.low} to {self.high}"
 
 
 @dataclass(frozen=True)

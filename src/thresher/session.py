@@ -52,7 +52,7 @@ class Session:
         weights = self.model.parameters["class_weight"]
         if weights is not None:
             if self._given is None:
-                raise ValueError("class_weight needs the classes up front in a stream: name them with classes=.")
+                raise ValueError("class_weight needs the classes before the stream is read: list them with classes=.")
             each = class_weights(weights, codes, self._given)[codes]
             importances = each if importances is None else importances * each
         if batch.largest_id > self._largest_id:
@@ -64,7 +64,9 @@ class Session:
         for begin, end in blocks(batch.n_rows, len(batch.data)):
             fault = self._learner.learn(rows, codes, importances, None, begin, end, check=check)
             if fault is not None:
-                raise ValueError(f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None.")
+                raise ValueError(
+                    f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
+                )
         self.label_runs.add(codes)
         return codes
 

@@ -66,7 +66,7 @@ class GeneratedRows:
         if start is not None:
             start.check(name, Identity(0, None, self.digest))
             if start.row is None or not self.first <= start.row <= self.end:
-                raise ValueError(f"{name}: the position is one in another shard (row {start.row}).")
+                raise ValueError(f"{name}: the position is in another shard (row {start.row}).")
             first = start.row
         tasks = (partial(self._batch, at) for at in range(first, self.end, self.batch_size))
         return in_order(tasks, 1)

@@ -16,7 +16,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that appears at `path` only when the block ends without an error: written beside it, then renamed."""
     target = Path(os.path.realpath(path))  # what a link points to is written, not the link
     if target.is_dir():
-        raise IsADirectoryError(f"{path}: this is a folder; name a file in it.")
+        raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
     if target.exists() and not target.is_file():
         with target.open("wb") as device:  # a pipe or a device can't be replaced
             yield device

@@ -83,7 +83,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
-        raise ValueError(f"{path}: the model is not valid: something in it is missing or has another type.") from None
+        raise ValueError(f"{path}: the model is not valid: a part of it is missing or has the wrong type.") from None
 
 
 def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
@@ -186,16 +186,16 @@ def _shapes(header: dict[str, Any], n_bytes: int) -> dict[str, tuple[Any, tuple[
         dtype, shape = _DTYPES[entry["dtype"]], entry["shape"]
         valid = isinstance(shape, list) and all(type(n) is int and 0 <= n <= n_bytes for n in shape)
         end = at + dtype.itemsize * math.prod(shape) if valid and len(shape) <= 2 else -1
-        _demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} does not lie where it should")
+        _demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets")
         shapes[name], at = (dtype, tuple(shape)), end
     last = next(reversed(shapes), None)
     _demand(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end")
-    _demand(at == n_bytes, "the file is truncated, or has bytes that belong to no tensor")
+    _demand(at == n_bytes, "the file is truncated, or has extra bytes")
     return shapes
 
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
-    _demand(isinstance(metadata["method"], str) and isinstance(metadata["parameters"], dict), "it names no method")
+    _demand(isinstance(metadata["method"], str) and isinstance(metadata["parameters"], dict), "it has no method")
     method = methods.find(metadata["method"])
     expected = _BATCH_TENSORS if method.is_batch else _ONLINE_TENSORS
     found = {name: tensor.dtype for name, tensor in tensors.items()}

@@ -22,8 +22,8 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
         if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:
             raise DataError(
-                f"{batch.file}: id 0 occurs, but the model has learned that ids count from 1. "
-                "If these count from 0, say so with zero_based=True (--zero-based)."
+                f"{batch.file}: id 0 occurs, but the model was trained on ids that count from 1. "
+                "If the ids of this file count from 0, set zero_based=True (--zero-based)."
             )
         if shift:
             batch.indices = batch.indices.astype(np.int64) + shift
@@ -35,7 +35,7 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
     if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
-            "If they count from 1, say so with zero_based=False (--one-based).",
+            "If the ids of these rows count from 1, set zero_based=False (--one-based).",
             UserWarning,
         )
 
@@ -49,5 +49,5 @@ def check_names(model: Model, stream: Stream) -> None:
     for column, name in expected.items():
         found = names[column] if column < len(names) else None
         if found != name:
-            place = "there is no such column" if found is None else f"it is {found!r} there"
-            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
+            seen = "there is no such column" if found is None else f"it is {found!r}"
+            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as in the training data; {seen}.")

@@ -87,7 +87,10 @@ def read_footer(source: Source) -> dict[str, Any]:
         raise _damaged(source)
     footer: dict[str, Any] = json.loads(text)
     if footer.get("version") != VERSION:
-        raise DataError(f"{source.name}: cache version {footer.get('version')} can't be read here; {VERSION} can.")
+        raise DataError(
+            f"{source.name}: cache version {footer.get('version')} can't be read; this version of thresher reads "
+            f"version {VERSION}: recreate it with thresher convert."
+        )
     if not footer.keys() >= {"n_rows", "n_values", "names", "blocks", "labels"}:
         raise _damaged(source)
     counts = [block.get("n_rows") for block in footer["blocks"]]

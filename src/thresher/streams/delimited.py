@@ -245,14 +245,14 @@ class DelimitedFormat:
             return None
         if pa.types.is_boolean(kind):
             if text.strip().lower() not in ("0", "1", "false", "true"):
-                raise ValueError(f"{what} is {_short(text)}; the first rows have false or true")
+                raise ValueError(f"{what} is {_short(text)}; in the first rows it is true or false")
             return text.strip().lower() in ("1", "true")
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError
             return float(text)
         except ValueError:
-            must = "the first rows have numbers" if name == self._columns.label else "features must be numbers"
+            must = "in the first rows it is a number" if name == self._columns.label else "features must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
 
 

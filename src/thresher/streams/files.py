@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Protocol, TypeAlias
 
+from thresher.messages import counted
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
 from thresher.streams.sources import Source
@@ -149,7 +150,7 @@ class FileRows:
             batch.before = None if part.first is not None else part.count_before
             if None not in (namespace, piece.namespace) and piece.namespace != namespace:
                 raise DataError(
-                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} beside {namespace!r}: "
+                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} after {namespace!r}: "
                     "only one can be read."
                 )
             namespace = piece.namespace if namespace is None else namespace
@@ -166,13 +167,14 @@ class FileRows:
         """See that a position is one in these files, and in this part of them."""
         if start.file >= len(self._sources):
             raise ValueError(
-                f"the position is one in file {start.file + 1}, {start.name}, but there are {len(self._sources)} files."
+                f"the position is in file {start.file + 1}, {start.name}, but the stream has "
+                f"{counted(len(self._sources), 'file')}."
             )
         format_, source = self._sources[start.file]
         start.check(source.name, Identity.of_file(source.path))
         span = self._spans[start.file]
         if span is None or not format_.holds(source, span, start):
-            raise ValueError(f"{source.name}: the position is one in another shard.")
+            raise ValueError(f"{source.name}: the position is in another shard.")
 
     def _size(self, at: int) -> int | None:
         """Return the bytes on the disk of a file's span."""

@@ -64,7 +64,7 @@ class ListRows:
         if start is not None:
             start.check(name, identity)
             if start.row is None or not self._first <= start.row <= self._end:
-                raise ValueError(f"{name}: the position is one in another shard.")
+                raise ValueError(f"{name}: the position is in another shard.")
             first = start.row
         return self._batches(name, first, identity)
 

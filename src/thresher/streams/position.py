@@ -98,11 +98,11 @@ class Position:
         if found == Identity(self.size, self.modified, self.digest):
             return
         if Path(name).name != Path(self.name).name:
-            raise ValueError(f"{name}: the position is one of another file, {self.name}.")
+            raise ValueError(f"{name}: the position belongs to another file, {self.name}.")
         if found.size != self.size:
             what = f"its size was {self.size:,} and is {found.size:,}"
         elif found.digest != self.digest:
-            what = "it begins differently"
+            what = "its first bytes differ"
         else:
             what = f"it was modified at {_time(self.modified)} and again at {_time(found.modified)}"
         raise ValueError(f"{name}: the file has changed since the position was taken ({what}): read it from the start.")

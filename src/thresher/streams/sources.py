@@ -99,7 +99,7 @@ def _look(path: str, format: str) -> Source:
         if format == "auto":
             format = _format(path, flow.peek(4096), name, compression)
         if format in ("parquet", "arrow", "cache") and (compression is not None or not regular):
-            raise DataError(f"{name}: {format} files are read from the disk, uncompressed.")
+            raise DataError(f"{name}: {format} data must be an uncompressed file on disk.")
         starts_with_feature = format in ("svmlight", "vw") and _starts_with_feature(format, flow.peek(4096))
     except BaseException:
         flow.close()

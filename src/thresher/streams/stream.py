@@ -254,4 +254,4 @@ def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
         n_skipped += len(batch.skipped)
         yield batch
     if n_rows == 0 and n_skipped:
-        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped, the first because of: {first}")
+        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped. The first one: {first}")

@@ -65,10 +65,10 @@ class Columns:
     def _of(cls, file: str, label: str | None, names: list[str], pairs: bool) -> Columns:
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:
-            raise DataError(f"{file}: there are two columns {twice!r}.")
+            raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
         rest = [name for name in names if name != label]
         if not rest:
-            raise DataError(f"{file}: there is no column but the label.")
+            raise DataError(f"{file}: there is no column except the label.")
         return cls(label, None if pairs and set(rest) == set(_PAIR) else rest)
 
     @property
@@ -181,7 +181,7 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
         if (column := checked.table.column(name)).null_count:
             null |= column.is_null().to_numpy(zero_copy_only=False)
     table = checked.table
-    checked.drop(null, lambda row: f"column {_first_null(table, names, row)!r} is empty; fill it in")
+    checked.drop(null, lambda row: f"column {_first_null(table, names, row)!r} has no value in this row; fill it in")
     dense = np.empty((checked.table.num_rows, len(names)), dtype=np.float32)
     with np.errstate(over="ignore"):  # what is too large for float32 is found below
         for k, name in enumerate(names):
@@ -218,7 +218,7 @@ def _from_lists(checked: _Checked) -> Batch:
         flat = checked.table.column(name).flatten()
         if flat.null_count:
             null = _any(_starts(checked.table.column(name)), flat.is_null().to_numpy(zero_copy_only=False))
-            checked.drop(null, partial(_always, f"{name} has an empty entry"))
+            checked.drop(null, partial(_always, f"{name} has a missing entry"))
     lengths: list[Any] = [np.diff(_starts(checked.table.column(name))) for name in _PAIR]
     checked.drop(
         lengths[0] != lengths[1],

@@ -73,15 +73,17 @@ def train_many(
 def _check_together(models: Sequence[Model], passes: int | None) -> None:
     """Raise ValueError if models can't share one reading."""
     if len({id(model) for model in models}) < len(models):
-        raise ValueError("models holds the same model twice.")
+        raise ValueError("models contains the same model twice: pass each model once.")
     for place, model in enumerate(models):
         first = models[0]
         if model.parameters["shuffle"]:
-            raise ValueError(f"models[{place}] has shuffle=True, but all models share one reading: shuffle the stream.")
+            raise ValueError(
+                f"models[{place}] has shuffle=True, but all models read the rows in the same order: use shuffle=False."
+            )
         if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
             raise ValueError(
                 f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
-                f"{first.parameters['n_passes']}, but all models share one reading: give passes=."
+                f"{first.parameters['n_passes']}, but all models read the stream equally often: give passes=."
             )
         if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
-            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them separately.")
+            raise ValueError(f"models[{place}] and models[0] count ids from different bases: train them separately.")
