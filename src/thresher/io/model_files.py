@@ -1,7 +1,7 @@
 """Model files (.thresher): safetensors whose last tensor is a digest of all bytes before it.
 
-Layout: 8 bytes with the length of the header; the header, JSON with the offsets of each tensor and our own metadata; the
-tensors; the digest, SHA-256. Writing and reading go through the file once, in pieces, so that neither needs memory
+Layout: 8 bytes with the length of the header; the header, JSON with the offsets of each tensor and our own metadata;
+the tensors; the digest, SHA-256. Writing and reading go through the file once, in pieces, so that neither needs memory
 beyond the tensors themselves. The header is written here and not by the safetensors library, which writes it in random
 order: the same model always gives the same bytes.
 

@@ -1,4 +1,4 @@
-"""Reading a stream for a model that was trained before: its ids, its names, its labels."""
+"""Reads a stream for a trained model: ids and column names must match those of the training data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.streams.stream import Batch, DataError, Stream
 
 
 def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
-    """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
+    """Yield batches with ids in the model's base; named columns must be those of the model."""
     check_names(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
     n_rows, zero_seen = 0, False
@@ -41,7 +41,7 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
 
 
 def check_names(model: Model, stream: Stream) -> None:
-    """See that columns with names are those that the model has learned, in their order."""
+    """Raise DataError unless named columns are those that the model was trained on, in the same order."""
     names, known = stream.feature_names, model.feature_names
     if names is None or known is None:
         return

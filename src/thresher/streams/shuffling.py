@@ -1,7 +1,7 @@
 """Rows in random order: a full, seeded shuffle of a stream.
 
-The rows are read once into flat arrays, in memory up to a limit and in a temporary file beyond it; each pass then takes
-them by a new permutation.
+The rows are read once into flat arrays, in memory up to a limit and in a temporary file above it. Each pass then uses a
+new permutation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 
-# Bytes of values and ids that are kept in memory; while they are concatenated, twice as many are needed.
+# Bytes of values and ids that are kept in memory; twice as much is needed while they are concatenated.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
 _HEAD = 1_024  # values that tell these rows from others
@@ -29,7 +29,7 @@ _HEAD = 1_024  # values that tell these rows from others
 def shuffled(
     stream: Stream, random: np.random.Generator, memory_limit: int | None = None, progress: bool = False
 ) -> ShuffledStream:
-    """Read a stream, and return one of the same rows in random order, a new order each time it is read."""
+    """Read a stream and return its rows in random order, in a new order each time it is read."""
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
     limit = MEMORY_LIMIT if memory_limit is None else memory_limit
@@ -155,7 +155,7 @@ class _Shuffled:
 
 
 def _without_rows(batch: Batch) -> Batch:
-    """Return what is left of a batch when its rows are elsewhere: it still knows where they came from."""
+    """Return a batch without its rows, which still has their files and line numbers."""
     empty = empty_batch()
     return replace(
         batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None
