@@ -1,4 +1,4 @@
-"""The scikit-learn surface: its own checks, those that it leaves out, and what bad input gets."""
+"""The scikit-learn interface: its own checks, further checks, and errors for bad input."""
 
 from __future__ import annotations
 
@@ -489,7 +489,7 @@ def test_canonical_csr_is_read_where_it_lies(estimator, monkeypatch, problem):
 
 @online
 def test_other_threads_run_while_it_learns(estimator):
-    """The interpreter is free during `fit`: a counting thread goes on, and two threads may share a model."""
+    """The interpreter is free during `fit`: a counting thread keeps running, and two threads can share a model."""
     X, y = random_problem(20_000, 5_000, 0.02, seed=1)
     model = made(estimator, 100, n_passes=10)
     counted, stop = [0], threading.Event()
@@ -517,7 +517,7 @@ def test_other_threads_run_while_it_learns(estimator):
 
 @online
 def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
-    """Each thread's rows count, whoever makes the model."""
+    """The rows of every thread are learned, whichever thread creates the model."""
     X = sp.random(400, 60, density=0.2, format="csr", random_state=0, dtype=np.float32)
     y = np.where(np.arange(400) % 2, 1, -1)
     for _ in range(10):

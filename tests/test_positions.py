@@ -192,7 +192,7 @@ def flat(batches) -> list[tuple]:
 
 
 def expected(format_: str, case: dict, name_of) -> list[tuple]:
-    """What a reader of the file by eye would say: the rows as they were drawn, each at its line."""
+    """The expected rows: as they were drawn, each at its line."""
     found = []
     for k, rows in enumerate(case["files"]):
         line = 0
@@ -297,7 +297,7 @@ def check_matrix(stream, format_):
 @settings(max_examples=40)
 @given(case=cases(), n=st.integers(2, 6), at=st.integers(0, 20))
 def test_an_error_in_a_shard_names_the_line(case, n, at):
-    """Though nobody has counted the lines before the shard."""
+    """Also in a shard, whose number of lines before it is not known at first."""
     rows = case["files"][0]
     bad = Row("1 oops", {}, 1.0, ())
     at = min(at, len(rows))

@@ -32,7 +32,7 @@ def read_in_a_process(path) -> subprocess.CompletedProcess:
 
 
 class TestForgedArrow:
-    """An Arrow file says itself where its lists and texts begin and end; pyarrow believes it."""
+    """An Arrow file has the offsets of its lists and texts; pyarrow does not check them."""
 
     N = 50
 
@@ -415,7 +415,7 @@ class TestRepeatedIds:
 
     @pytest.mark.timed
     def test_one_such_row_costs_next_to_nothing(self, tmp_path):
-        """All rows were sorted for its sake once, which took seven times as long."""
+        """At first one such row made the reader sort all rows, which took seven times as long."""
         X, y = datasets.make_x1(10_000)
         for name in ("sorted", "repeated"):
             lists = [pa.ListArray.from_arrays(X.indptr, flat) for flat in (X.indices, X.data)]

@@ -156,7 +156,7 @@ class TestRuns:
 
     @pytest.mark.parametrize("limit", [None, 0])
     def test_shuffle(self, tmp_path, monkeypatch, limit):
-        """In memory or by way of the disk, the same seeded order; as good as if the rows had come that way."""
+        """In memory or on disk, the seeded order is the same, and equals training on rows in that order."""
         if limit is not None:
             monkeypatch.setattr("thresher.streams.shuffling.MEMORY_LIMIT", limit)
         X, y = datasets.make_x1(1_000, n_features=500, n_informative=20, n_noise=20)
@@ -226,7 +226,7 @@ class TestRuns:
 
 
 class TestGoingOn:
-    """A trained model meets other data."""
+    """A trained model and other data."""
 
     def test_an_error_midway_leaves_a_trained_estimator_whole(self, tmp_path, monkeypatch):
         monkeypatch.setattr("thresher.streams.text.PIECE", 64)

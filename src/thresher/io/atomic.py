@@ -21,9 +21,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with target.open("wb") as device:  # a pipe or a device can't be replaced
             yield device
         return
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask applies
+        number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask applies
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.") from None
     except PermissionError:
@@ -34,11 +34,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        temporary.replace(target)
     except BaseException as error:
         with suppress(FileNotFoundError):
-            beside.unlink()
+            temporary.unlink()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise OSError(f"{path}: no space left on the disk.") from None
         raise

@@ -60,7 +60,7 @@ class ColumnarFormat:
         return 0
 
     def n_rows(self, source: Source) -> int | None:
-        """Return None: opening every file up front would take too long."""
+        """Return None: opening every file first would take too long."""
 
     def _rows(self, source: Source, span: Span) -> tuple[int, int | None]:
         """Return the first row and the end of a span; None: to the end of the file."""

@@ -94,7 +94,7 @@ class FileRows:
 
     @property
     def n_rows(self) -> int | None:
-        """Rows, where they are known up front."""
+        """Rows, if their number is known in advance."""
         total = 0
         for (format_, source), span in zip(self._sources, self._spans, strict=True):
             n_rows = format_.n_rows(source)

@@ -83,7 +83,7 @@ class Content(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """Rows, where they are known up front."""
+        """Rows, if their number is known in advance."""
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
