@@ -49,7 +49,7 @@ def assert_equals_oracle(model, oracle) -> None:
     assert (model.n_updates_, model.n_mistakes_) == (oracle.n_updates, oracle.n_mistakes)
     if oracle.dtype is np.float32:
         assert columns.tolist() == oracle.selected
-        # FOFS sums its norm by what changes, the oracle sums all of it again: the last bit of the common scalar can differ.
+        # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ.
         np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
         return

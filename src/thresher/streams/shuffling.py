@@ -23,7 +23,7 @@ from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 # Bytes of values and ids that are kept in memory; twice as much is needed while they are concatenated.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
-_HEAD = 1_024  # values that tell these rows from others
+_HEAD = 1_024  # values whose hash identifies these rows
 
 
 def shuffled(
@@ -37,7 +37,7 @@ def shuffled(
 
 
 class ShuffledStream(Stream):
-    """The rows of a stream in random order. A position counts rows of the order under way."""
+    """The rows of a stream in random order. A position counts rows in the current order."""
 
     def __init__(self, stream: Stream, rows: _Shuffled) -> None:
         super().__init__(
@@ -46,16 +46,16 @@ class ShuffledStream(Stream):
         self._rows = rows
 
     def generator_state(self) -> dict[str, Any]:
-        """Return the state that the random generator had before the order under way was drawn; JSON can hold it."""
+        """Return the state of the random generator before it drew the current order, as values for JSON."""
         return self._rows.generator_state
 
     def restore_generator(self, state: dict[str, Any]) -> None:
-        """Let the next reading, from the start or from a position, draw the order that was drawn from this state."""
+        """Make the next read, from the start or from a position, draw the same order as from this state."""
         self._rows.random.bit_generator.state = self._rows.generator_state = state
 
 
 class _Shuffled:
-    """All rows of a stream, to be taken in any order."""
+    """All rows of a stream, for access in any order."""
 
     def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
         self.random = random
@@ -77,7 +77,7 @@ class _Shuffled:
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Draw an order and read in it, or go on in the order under way."""
+        """Draw a new order and read in it, or continue in the current order."""
         first = 0
         if start is not None:
             start.check(self._stream.name, self._identity)

@@ -159,7 +159,7 @@ class SharedReading:
                 run.note_now_and_then()
 
     def state(self) -> dict[str, Any]:
-        """Return where the reading is and what its runs know, beyond their models' states; JSON can hold it."""
+        """Return the position in the stream and the state of the runs, without their models, as values for JSON."""
         stream = self.runs[0].stream
         return {
             "position": None if self._position is None else self._position.to_dict(),
@@ -168,7 +168,7 @@ class SharedReading:
         }
 
     def resume(self, state: dict[str, Any]) -> Position | None:
-        """Continue from `state`, with models in their state of that moment; return where to go on reading."""
+        """Continue from `state`; models must have their state of the same moment. Return where to continue reading."""
         stream = self.runs[0].stream
         if isinstance(stream, ShuffledStream):
             stream.restore_generator(state["shuffle"])
