@@ -27,7 +27,7 @@ def mutual_information(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def mrmr(levels: np.ndarray, y: np.ndarray, budget: int, scheme: str) -> list[int]:
-    """Compute every score anew for every choice; scores equal up to rounding go to the smaller id."""
+    """Compute every score again for every choice; of scores equal up to rounding, the smaller id wins."""
     open_ = [j for j in range(levels.shape[1]) if len(np.unique(levels[:, j])) > 1]
     relevance = {j: mutual_information(levels[:, j], y) for j in open_}
     chosen: list[int] = []

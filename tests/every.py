@@ -1,4 +1,4 @@
-"""Every estimator, from the table of methods: a new one gets all shared checks by having a row there."""
+"""Every estimator, from the table of methods: a new row there gets all shared checks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ second_order = pytest.mark.parametrize("estimator", SECOND_ORDER, ids=lambda est
 
 
 def made(estimator: Any, budget: int | float, **given: Any) -> Any:
-    """Return an estimator with a budget, if it is one that has any."""
+    """Return an estimator, with a budget if it supports one."""
     return estimator(**applicable(estimator, budget), **given)
 
 
 def applicable(estimator: Any, budget: int | float) -> dict[str, Any]:
-    """Return the budget as a parameter, if the estimator is one that has any."""
+    """Return the budget as a parameter, if the estimator supports one."""
     return {"n_features_to_select": budget} if estimator in BUDGETED else {}
 
 

@@ -91,7 +91,7 @@ class Oracle(ABC):
         return sum((self.rank_in(v, j) for v in self.vectors), self.dtype(0))
 
     def drop(self, j: int) -> None:
-        """Forget what a feature that is not, or no longer, a member must not keep."""
+        """Delete the state that only members keep."""
         for v in self.vectors:
             self.weight[v][j] = self.dtype(0)
 
@@ -157,7 +157,7 @@ class ShadowSofsOracle(SecondOrderOracle):
 
 
 class ArowOracle(ShadowSofsOracle):
-    """Without a budget nobody is ever dropped."""
+    """Without a budget no feature is ever dropped."""
 
 
 class FirstOrderOracle(Oracle):

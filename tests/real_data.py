@@ -1,4 +1,4 @@
-"""Real data for tests: found through THRESHER_DATA or beside the checkout; a test that needs them skips without."""
+"""Real data for tests, from THRESHER_DATA or ../shared/data; tests that need missing data are skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
     path = folder / ("news20.binary.bz2" if name == "news20" else f"{name}.svm.xz")
     if not path.exists():
         pytest.skip(f"{path.name} is not in {folder} ($THRESHER_DATA)")
-    if name == "news20":  # too large for scikit-learn's reader to be waited for
+    if name == "news20":  # scikit-learn's reader would take too long
         return datasets.load(name)
     with lzma.open(path) as file:
         X, y = load_svmlight_file(file, dtype=np.float32)

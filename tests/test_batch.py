@@ -263,7 +263,7 @@ class TestBadInput:
 @batch
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 def test_the_estimate_of_memory_is_true(estimator):
-    """Above what is taken, for few columns and for many; not so far above that it refuses what would fit."""
+    """The estimate is above the memory used, for few columns and for many, but not so far that it refuses what fits."""
     code = f"""
 from pathlib import Path
 from thresher import {estimator.__name__} as Estimator, datasets
@@ -287,7 +287,7 @@ def test_there_is_memory():
     assert 1e6 < memory.available_bytes() < 1e15
 
 
-# Each of these fits goes on for much longer than the second after which it is interrupted.
+# Each of these fits takes much longer than the second after which it is interrupted.
 LONG_FITS = {
     "MRMR": "MRMR(2_000, progress=True)",
     "L1SVM": "L1SVM(2_000, progress=True)",
@@ -330,7 +330,7 @@ def test_ctrl_c_is_heard_and_progress_shown(estimator):
         assert process.stdout.read() == ""
     os.close(terminal)
     print(f"{name}: {seconds:.2f} s")
-    # A second is what a user may wait; a machine that is busy with other work gets more. The fit itself takes minutes.
+    # A user should wait at most a second; a busy machine gets more time. The fit itself takes minutes.
     assert seconds < 5.0
     assert "KeyboardInterrupt" in shown.decode()
 

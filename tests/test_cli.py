@@ -302,7 +302,7 @@ class TestMistakes:
             (b"1 1:1\n-1 2:nan\n", "data.svm, line 2: '2:nan': the value must be a finite number"),
             (b"1 1:1\n-1 -1:3\n", "data.svm, line 2: '-1:3': an id must be a whole number"),
             (b"1 1:1\n-1 2\n", "data.svm, line 2: '2' is not id:value"),
-            (b"1 1:1\n2 1:1\n3 1:1\n", "data.svm, line 3: the label 3 is a third class beside 1 and 2"),
+            (b"1 1:1\n2 1:1\n3 1:1\n", "data.svm, line 3: the label 3 is a third class, after 1 and 2"),
             (b"", "data.svm: there are no rows"),
             (b"1 1:1\n1 2:1\n", "data.svm: all rows have the label 1"),
             (b"\x1f\x8b\x08\x00\x00", "data.svm: the gz archive is damaged or truncated"),

@@ -26,7 +26,7 @@ class TestX1:
         assert set(y) == {-1, 1}
         assert informative.tolist() == list(range(200))
         assert (np.diff(X.indptr) == 600).all()
-        X.has_canonical_format = X.has_sorted_indices = False  # look again, do not believe
+        X.has_canonical_format = X.has_sorted_indices = False  # make scipy check again
         del X._has_canonical_format, X._has_sorted_indices
         assert X.has_canonical_format
         assert (X.data != 0).all()

@@ -1,4 +1,4 @@
-"""Fetching data sets, from a real server that breaks off, stalls and lies."""
+"""Downloads from a real server that closes connections early, stalls, or sends wrong data."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_arrives_whole(server, tmp_path, mood):
     assert (tmp_path / "data.svm").read_bytes() == CONTENT
     assert [path.name for path in tmp_path.iterdir()] == ["data.svm"]
     if mood == "breaks off":
-        assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]  # it went on, it did not start again
+        assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]  # it resumed and did not start again
 
 
 def test_goes_on_in_a_later_call(server, tmp_path):
@@ -160,7 +160,7 @@ class TestRegistry:
             datasets.load("ccat")
 
     def test_looks_in_the_named_folder_and_the_cache_and_nowhere_else(self, monkeypatch, elsewhere):
-        """Not in a folder that happens to be called so beside the user's own."""
+        """A folder ../shared/data next to the user's working directory is not used."""
         shared = elsewhere / "shared" / "data"
         for folder in (shared, elsewhere / "work", elsewhere / "mine", elsewhere / "cache" / "thresher"):
             folder.mkdir(parents=True)

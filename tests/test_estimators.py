@@ -1,4 +1,4 @@
-"""The scikit-learn surface: its own checks, those that it leaves out, and what bad input gets."""
+"""The scikit-learn interface: its own checks, further checks, and errors for bad input."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ BAD_ROWS = {
     "infinity": (lambda X: broken(X, data=(X.indptr[3], -np.inf)), r"X\[3, \d+\] is -infinity: values must be finite"),
     "float64 too large": (
         lambda X: broken(X.astype(np.float64), data=(X.indptr[3], 1e300)),
-        r"X\[3, \d+\] is 1e\+300: values must not be above 3.4e38",
+        r"X\[3, \d+\] is 1e\+300: the absolute value must not be above 3.4e38",
     ),
     "negative id": (lambda X: broken(X, indices=(X.indptr[3], -4)), "Row 3 of X has column id -4: ids must not be neg"),
     "id too large": (
@@ -311,7 +311,7 @@ class TestBadInput:
         X, y = problem
         bad = broken(X, data=(X.indptr[3], 1e20))
         with pytest.raises(
-            ValueError, match=r"X\[3, \d+\] is 1e\+20: values must not be above 1e18 in size with norm=None"
+            ValueError, match=r"X\[3, \d+\] is 1e\+20: the absolute value must not be above 1e18 with norm=None"
         ):
             made(estimator, 7, norm=None).fit(bad, y)
         made(estimator, 7).fit(bad, y)
@@ -396,9 +396,9 @@ class TestBadInput:
 
     def test_classes_that_are_no_numbers(self, estimator, problem):
         X, y = problem
-        with pytest.raises(ValueError, match="classes holds nan"):
+        with pytest.raises(ValueError, match="classes contains nan"):
             made(estimator, 7).partial_fit(X, y, classes=[-1, 1, float("nan")])
-        with pytest.raises(ValueError, match="sample_weight must hold numbers"):
+        with pytest.raises(ValueError, match="sample_weight must contain numbers"):
             made(estimator, 7).fit(X, y, sample_weight=["a"] * 200)
 
     def test_width(self, estimator, problem):
@@ -489,7 +489,7 @@ def test_canonical_csr_is_read_where_it_lies(estimator, monkeypatch, problem):
 
 @online
 def test_other_threads_run_while_it_learns(estimator):
-    """The interpreter is free during `fit`: a counting thread goes on, and two threads may share a model."""
+    """The interpreter is free during `fit`: a counting thread keeps running, and two threads can share a model."""
     X, y = random_problem(20_000, 5_000, 0.02, seed=1)
     model = made(estimator, 100, n_passes=10)
     counted, stop = [0], threading.Event()
@@ -517,7 +517,7 @@ def test_other_threads_run_while_it_learns(estimator):
 
 @online
 def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
-    """Each thread's rows count, whoever makes the model."""
+    """The rows of every thread are learned, whichever thread creates the model."""
     X = sp.random(400, 60, density=0.2, format="csr", random_state=0, dtype=np.float32)
     y = np.where(np.arange(400) % 2, 1, -1)
     for _ in range(10):

@@ -46,7 +46,7 @@ CORNERS = [(0.2, 0.01), *itertools.product((2.0**-5, 2.0**5), (2.0**-5 / 100, 2.
 @pytest.mark.parametrize("norm", ["l2", None])
 def test_a_million_updates_stay_finite(eta, lam, norm):
     X, y = random_problem(1_000, 30, 0.3, seed=5)
-    y = np.random.default_rng(1).integers(0, 2, 1_000)  # labels that nothing explains, so that updates never end
+    y = np.random.default_rng(1).integers(0, 2, 1_000)  # random labels, so that updates never end
     model = FOFS(10, eta=eta, lam=lam, norm=norm, n_passes=1_100)
     while not hasattr(model, "classes_") or model.n_updates_ < 1_000_000:
         model.partial_fit(X, y, classes=[0, 1]) if hasattr(model, "classes_") else model.fit(X, y)

@@ -228,7 +228,7 @@ def test_running_out_of_memory_is_not_called_a_bad_model(model, tmp_path, monkey
 
 
 def test_saving_and_loading_take_the_state_and_one_copy(tmp_path):
-    """Peak memory, in a process of its own: beside the state itself, at most one copy of it at a time."""
+    """Peak memory, in a separate process: in addition to the state, at most one copy of it at a time."""
     program = """
 import resource, sys
 import numpy as np

@@ -49,7 +49,7 @@ def assert_equals_oracle(model, oracle) -> None:
     assert (model.n_updates_, model.n_mistakes_) == (oracle.n_updates, oracle.n_mistakes)
     if oracle.dtype is np.float32:
         assert columns.tolist() == oracle.selected
-        # FOFS sums its norm by what changes, the oracle sums it anew: a last bit of the common scalar may differ.
+        # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ.
         np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
         return
@@ -185,7 +185,7 @@ class TestSameBits:
         model = made(estimator, 10).fit(X, y)
         assert_same_bits(model, made(estimator, 10).fit(messy, y))
         assert_same_bits(model, made(estimator, 10).partial_fit(messy, y, classes=[-1, 1]))
-        np.testing.assert_array_equal(messy.indices, before)  # the caller's matrix is left alone
+        np.testing.assert_array_equal(messy.indices, before)  # the caller's matrix does not change
         twice = sp.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
         assert_same_bits(model, made(estimator, 10).fit(twice, y))
 
@@ -249,7 +249,7 @@ class TestClasses:
         assert model.transform(X).shape == (400, len(model.selected_))
 
     def test_a_class_that_never_comes(self, estimator):
-        """A third class that no row has is there to be told apart from all the same."""
+        """A third class without rows still takes part: rows must be separated from it too."""
         X, y = random_problem(300, 40, 0.3, seed=8)
         model, oracle = with_oracle(estimator, 10, n_classes=3)
         model.partial_fit(X, y, classes=[-1, 1, 7])

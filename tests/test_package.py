@@ -1,4 +1,4 @@
-"""The house: public names, stubs that match, and one kernel header, estimator, test file and docs page an algorithm."""
+"""The package: public names, matching stubs, and for each method a kernel header, estimator, test file and page."""
 
 from __future__ import annotations
 

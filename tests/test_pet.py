@@ -13,7 +13,7 @@ from thresher import FOFS, PET
 
 
 def truncated_perceptron(X, y, budget: int) -> np.ndarray:
-    """The paper's own words, on dense arrays: all of w is sorted after each mistake."""
+    """As the paper describes it, on dense arrays: all of w is sorted after each mistake."""
     w = np.zeros(X.shape[1])
     for x, label in zip(X.toarray().astype(float), y, strict=True):
         if label * (w @ x) <= 0:

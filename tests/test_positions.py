@@ -192,7 +192,7 @@ def flat(batches) -> list[tuple]:
 
 
 def expected(format_: str, case: dict, name_of) -> list[tuple]:
-    """What a reader of the file by eye would say: the rows as they were drawn, each at its line."""
+    """The expected rows: as they were drawn, each at its line."""
     found = []
     for k, rows in enumerate(case["files"]):
         line = 0
@@ -297,7 +297,7 @@ def check_matrix(stream, format_):
 @settings(max_examples=40)
 @given(case=cases(), n=st.integers(2, 6), at=st.integers(0, 20))
 def test_an_error_in_a_shard_names_the_line(case, n, at):
-    """Though nobody has counted the lines before the shard."""
+    """Also in a shard, whose number of lines before it is not known at first."""
     rows = case["files"][0]
     bad = Row("1 oops", {}, 1.0, ())
     at = min(at, len(rows))
@@ -336,7 +336,7 @@ class TestRefused:
         status = path.stat()
         path.write_bytes(b"1" + path.read_bytes()[1:])
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        with pytest.raises(ValueError, match=r"a.svm: the file has changed .*begins differently"):
+        with pytest.raises(ValueError, match=r"a.svm: the file has changed .*first bytes differ"):
             open_stream(path).batches(start=middle)
 
     def test_a_file_that_was_written_again(self, path, middle):
@@ -347,9 +347,9 @@ class TestRefused:
     def test_another_file(self, path, middle, tmp_path):
         other = tmp_path / "b.svm"
         other.write_text("1 1:1\n")
-        with pytest.raises(ValueError, match=r"b.svm: the position is one of another file, .*a.svm"):
+        with pytest.raises(ValueError, match=r"b.svm: the position belongs to another file, .*a.svm"):
             open_stream(other).batches(start=middle)
-        with pytest.raises(ValueError, match=r"file 4, .*a.svm, but there are 1 files"):
+        with pytest.raises(ValueError, match=r"file 4, .*a.svm, but the stream has 1 file"):
             open_stream(path).batches(start=replace(middle, file=3))
 
     def test_a_file_that_was_only_renamed_will_do(self, path, middle, tmp_path):
@@ -359,22 +359,22 @@ class TestRefused:
 
     def test_another_shard(self, path, middle):
         stream = open_stream(path)
-        with pytest.raises(ValueError, match=r"a.svm: the position is one in another shard"):
+        with pytest.raises(ValueError, match=r"a.svm: the position is in another shard"):
             stream.shard(3, 4).batches(start=middle)
         rows = datasets.make_x2(20, n_features=9, n_informative=2, n_noise=2, batch_size=5)
         *_, last = rows.batches()
-        with pytest.raises(ValueError, match=r"generated rows: the position is one in another shard"):
+        with pytest.raises(ValueError, match=r"generated rows: the position is in another shard"):
             rows.shard(0, 4).batches(start=last.end)
 
     def test_another_generator_or_list(self, middle):
         shape = {"n_features": 30, "n_informative": 3, "n_noise": 3}
         end = next(iter(datasets.make_x2(10, **shape).batches())).end
-        with pytest.raises(ValueError, match=r"generated rows: the file has changed|begins differently"):
+        with pytest.raises(ValueError, match=r"generated rows: the file has changed|first bytes differ"):
             datasets.make_x2(10, random_state=1, **shape).batches(start=end)
-        with pytest.raises(ValueError, match=r"generated rows: the position is one of another file, .*a.svm"):
+        with pytest.raises(ValueError, match=r"generated rows: the position belongs to another file, .*a.svm"):
             datasets.make_x2(10, **shape).batches(start=middle)
         X = sp.csr_matrix(np.eye(3, dtype=np.float32))
-        with pytest.raises(ValueError, match="the list of batches: the position is one of another file"):
+        with pytest.raises(ValueError, match="the list of batches: the position belongs to another file"):
             open_stream([(X, [0, 1, 0])]).batches(start=middle)
 
     @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ class TestRefused:
         [
             (-1, 2, "k must be a whole number from 0 to 1. Got -1"),
             (2, 2, "k must be a whole number from 0 to 1. Got 2"),
-            (0, 0, "n must be a whole number from 1"),
+            (0, 0, "n must be a whole number of at least 1"),
             (0, -1, "n must be"),
             (0.5, 2, "k must be"),
             (0, "2", "n must be"),
@@ -420,7 +420,7 @@ def test_a_second_namespace_is_noticed_after_going_on(tmp_path, monkeypatch):
     path = tmp_path / "a.vw"
     path.write_text("1 |f 1\n1 |g 1\n")
     first = next(iter(open_stream(path).batches()))
-    with pytest.raises(DataError, match=r"line 2 or later: a second namespace, 'g' beside 'f'"):
+    with pytest.raises(DataError, match=r"line 2 or later: a second namespace, 'g' after 'f'"):
         list(open_stream(path).batches(start=first.end))
 
 

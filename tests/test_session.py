@@ -1,4 +1,4 @@
-"""A stream that is interrupted, saved and taken up again gives the bits of one that never stopped."""
+"""A stream that is interrupted, saved and resumed gives exactly the result of one that never stopped."""
 
 from __future__ import annotations
 

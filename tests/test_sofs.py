@@ -12,7 +12,7 @@ from thresher.model import Model
 
 
 class TestPrecision:
-    """float32 ends somewhere, and that is told."""
+    """When float32 can't represent the growth of a precision, there is a warning."""
 
     @staticmethod
     def model_at(excess: float) -> Model:
@@ -34,7 +34,7 @@ class TestPrecision:
         with pytest.warns(RuntimeWarning, match="limit of float32"):
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
         assert -model._learner.state()["cells"][1] == 2.0**24
-        for _ in range(1_000):  # told once, not once a batch
+        for _ in range(1_000):  # one warning, not one per batch
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
         assert model.members()[1][0] < before
         assert model.counters["n_saturated"] == 1_001
@@ -44,7 +44,7 @@ class TestPrecision:
         with pytest.warns(RuntimeWarning, match="limit of float32"):
             SOFS(5, norm=None, fit_intercept=True).fit(X * np.float32(1e-25), y)
         X = sp.csr_matrix((50, 20))
-        SOFS(5, gamma=1e300, fit_intercept=True).fit(X, y)  # no feature, nothing to tell; warnings are errors here
+        SOFS(5, gamma=1e300, fit_intercept=True).fit(X, y)  # no feature, so no warning; warnings are errors here
 
     def test_a_gamma_that_lets_nothing_grow(self):
         X, y = random_problem(50, 20, 0.5, seed=0)

@@ -185,10 +185,10 @@ class TestTables:
             ({"x": [1.0]}, None, "there is no column 'label'; there are x. Name the label's column"),
             ({"x": [1.0], "label": [1]}, "y", "there is no column 'y'; there are x, label."),
             ({"x": ["a"], "label": [1]}, None, "column 'x' has type string; features must be numbers"),
-            ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' is empty; fill it in"),
+            ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' has no value in this row; fill it in"),
             ({"x": [1.0, float("nan")], "label": [1, 2]}, None, "row 2: column 'x' is nan; values must be finite"),
             ({"x": [1.0, 2.0], "label": [1, None]}, None, "row 2: the label is missing"),
-            ({"label": [1]}, None, "there is no column but the label"),
+            ({"label": [1]}, None, "there is no column except the label"),
             ({"ids": [[1], [1, 2]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: ids and values differ"),
             ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must be from 0"),
             ({"ids": [[1], [1]], "values": [[1.0], [float("inf")]], "label": [1, 2]}, None, "row 2: 1:inf; ids must"),
@@ -291,7 +291,7 @@ class TestCache:
         monkeypatch.setattr(cache, "VERSION", 2)
         write_stream(iter(()), str(tmp_path / "a.thc"))
         monkeypatch.undo()
-        with pytest.raises(DataError, match="cache version 2 can't be read here"):
+        with pytest.raises(DataError, match="cache version 2 can't be read; this version of thresher reads version 1"):
             open_stream(tmp_path / "a.thc")
 
 
@@ -395,7 +395,7 @@ class TestOddSources:
     def test_two_namespaces_in_two_files(self, tmp_path):
         (tmp_path / "a.vw").write_text("1 |a 1\n")
         (tmp_path / "b.vw").write_text("-1 |b 1\n")
-        with pytest.raises(DataError, match=r"b.vw, line 1 or later: a second namespace, 'b' beside 'a'"):
+        with pytest.raises(DataError, match=r"b.vw, line 1 or later: a second namespace, 'b' after 'a'"):
             train(Model("sofs"), tmp_path)
 
     def test_words_that_come_late(self, tmp_path, monkeypatch):

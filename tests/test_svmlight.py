@@ -1,4 +1,4 @@
-"""svmlight text: what scikit-learn reads we read alike, what the wild contains too, and what is wrong we name."""
+"""svmlight text: read as scikit-learn reads it, also in the variants found in practice; bad lines are named."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_values_round_as_python_floats(number):
     st.integers(0, 10**10),
 )
 def test_far_from_the_end_they_round_so_too(values, first):
-    """The plain shape of a pair is read another way than the rest, but only where the text goes on behind it."""
+    """Pairs of the common form are read by faster code, but only if more text follows them."""
     pairs = [f"{first + j}:{value}" for j, value in enumerate(values)]
     _, ids, floats, *_, bad, _, _, _, _ = _core.read_text(
         "svmlight", f"1 {' '.join(pairs)} {10**12}:1 # {'x' * 40}\n".encode(), False
@@ -111,7 +111,7 @@ def test_any_bytes_are_read_or_refused(raw, skip):
 
 
 class TestInTheWild:
-    """Each of these trips the authors' own code, or some other reader."""
+    """Each of these breaks the authors' own code, or another reader."""
 
     @pytest.mark.parametrize(
         ("line", "label", "row"),

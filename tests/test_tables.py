@@ -32,7 +32,7 @@ def read_in_a_process(path) -> subprocess.CompletedProcess:
 
 
 class TestForgedArrow:
-    """An Arrow file says itself where its lists and texts begin and end; pyarrow believes it."""
+    """An Arrow file has the offsets of its lists and texts; pyarrow does not check them."""
 
     N = 50
 
@@ -119,8 +119,8 @@ class TestRowsThatCanNotBeRead:
         "5,6,": "the label is missing",
         '5,6,""': "the label is missing",
         "5,6,  ": "the label is missing",
-        ",6,a": "column 'x' is empty; fill it in",
-        "5,NA,a": "column 'n' is empty; fill it in",
+        ",6,a": "column 'x' has no value in this row; fill it in",
+        "5,NA,a": "column 'n' has no value in this row; fill it in",
         "5,six,a": "column 'n' is 'six'; features must be numbers",
         "5,1e39,a": "column 'n' is inf; values must be finite",
         "5,inf,a": "column 'n' is inf; values must be finite",
@@ -145,7 +145,7 @@ class TestRowsThatCanNotBeRead:
     @pytest.mark.parametrize(
         ("label", "why"),
         [("", "the label is missing"), ("inf", "the label is inf; it must be a finite number, or text"),
-         ("spam", "the label is 'spam'; the first rows have numbers")],
+         ("spam", "the label is 'spam'; in the first rows it is a number")],
     )  # fmt: skip
     def test_csv_with_numbers_as_labels(self, tmp_path, monkeypatch, label, why):
         monkeypatch.setattr("thresher.streams.delimited.BLOCK", 30)
@@ -168,7 +168,7 @@ class TestRowsThatCanNotBeRead:
     @pytest.mark.parametrize(
         ("table", "why"),
         [
-            ({"x": [1.0, None, 3.0], "label": ["a", "a", "b"]}, "column 'x' is empty; fill it in"),
+            ({"x": [1.0, None, 3.0], "label": ["a", "a", "b"]}, "column 'x' has no value in this row; fill it in"),
             ({"x": [1.0, np.nan, 3.0], "label": ["a", "a", "b"]}, "column 'x' is nan; values must be finite"),
             ({"x": [1.0, 2.0, 3.0], "label": ["a", None, "b"]}, "the label is missing"),
             ({"x": [1.0, 2.0, 3.0], "label": ["a", "", "b"]}, "the label is missing"),
@@ -177,7 +177,7 @@ class TestRowsThatCanNotBeRead:
             ({"ids": [[1], [1], [2]], "values": [[1.0], None, [3.0]], "label": ["a", "a", "b"]}, "values is missing"),
             (
                 {"ids": [[1], [1, None], [2]], "values": [[1.0], [1.0, 2.0], [3.0]], "label": ["a", "a", "b"]},
-                "ids has an empty entry",
+                "ids has a missing entry",
             ),
             (
                 {"ids": [[1], [1, 2], [2]], "values": [[1.0], [2.0], [3.0]], "label": ["a", "a", "b"]},
@@ -221,14 +221,14 @@ class TestRowsThatCanNotBeRead:
         (tmp_path / "a.csv").write_text("x,label\n" + "1,a\n,b\n2,b\n" * 20)
         history = train(Model("sofs"), open_stream(tmp_path / "a.csv", on_bad_line="skip"))
         assert (history.rows[-1], history.n_skipped) == (40, 20)
-        assert history.skipped[1] == f"{tmp_path / 'a.csv'}, row 5: column 'x' is empty; fill it in."
+        assert history.skipped[1] == f"{tmp_path / 'a.csv'}, row 5: column 'x' has no value in this row; fill it in."
 
     @pytest.mark.parametrize(
         ("name", "content", "why"),
         [
             ("a.vw", "1 |f price:3\n1 |f x\n", "line 1: 'price:3': a feature's name must be a whole number"),
             ("a.svm", "1 x\n1 y\n", "line 1: 'x' is not id:value"),
-            ("a.csv", "x,label\n,a\n,b\n", "row 1: column 'x' is empty; fill it in"),
+            ("a.csv", "x,label\n,a\n,b\n", "row 1: column 'x' has no value in this row; fill it in"),
         ],
     )
     def test_when_all_are_skipped_the_first_reason_is_shown(self, tmp_path, name, content, why):
@@ -237,7 +237,7 @@ class TestRowsThatCanNotBeRead:
         with pytest.raises(DataError) as error:
             train(Model("sofs"), open_stream(path, on_bad_line="skip"))
         assert str(error.value) == (
-            f"{path}: there are no rows: all 2 were skipped, the first because of: {path}, {why}."
+            f"{path}: there are no rows: all 2 were skipped. The first one: {path}, {why}."
         )
 
 
@@ -294,8 +294,8 @@ class TestDelimited:
         [
             ("", "the file is empty"),
             ("\n\n", "the file is empty"),
-            ("label\n1\n", "there is no column but the label"),
-            ("x,x,label\n1,2,3\n", "there are two columns 'x'"),
+            ("label\n1\n", "there is no column except the label"),
+            ("x,x,label\n1,2,3\n", "two columns have the name 'x'"),
         ],
     )
     def test_bad_headers(self, tmp_path, content, message):
@@ -415,7 +415,7 @@ class TestRepeatedIds:
 
     @pytest.mark.timed
     def test_one_such_row_costs_next_to_nothing(self, tmp_path):
-        """All rows were sorted for its sake once, which took seven times as long."""
+        """At first one such row made the reader sort all rows, which took seven times as long."""
         X, y = datasets.make_x1(10_000)
         for name in ("sorted", "repeated"):
             lists = [pa.ListArray.from_arrays(X.indptr, flat) for flat in (X.indices, X.data)]

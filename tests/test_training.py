@@ -71,7 +71,7 @@ class TestClasses:
         path = write(tmp_path / "c.svm", ["a", "b", "a", "c"], [[(0, 1.0)]] * 4)
         with pytest.raises(
             DataError,
-            match=r"c.svm, line 4: the label c is a third class beside a and b: name all classes \(--classes a,b,c,…;",
+            match=r"c.svm, line 4: the label c is a third class, after a and b: list all classes \(--classes a,b,c,…;",
         ):
             trained(path)
         with pytest.raises(DataError, match="line 2: the label b is not among the classes a, c"):
@@ -156,7 +156,7 @@ class TestRuns:
 
     @pytest.mark.parametrize("limit", [None, 0])
     def test_shuffle(self, tmp_path, monkeypatch, limit):
-        """In memory or by way of the disk, the same seeded order; as good as if the rows had come that way."""
+        """In memory or on disk, the seeded order is the same, and equals training on rows in that order."""
         if limit is not None:
             monkeypatch.setattr("thresher.streams.shuffling.MEMORY_LIMIT", limit)
         X, y = datasets.make_x1(1_000, n_features=500, n_informative=20, n_noise=20)
@@ -201,7 +201,7 @@ class TestRuns:
         np.testing.assert_array_equal(
             model.decision_function(X), SOFS(20, class_weight={1: 3.0}).fit(X, y).decision_function(X)
         )
-        with pytest.raises(ValueError, match="class_weight needs the classes up front"):
+        with pytest.raises(ValueError, match="class_weight needs the classes before the stream is read"):
             train(SOFS(20, class_weight={1: 3.0}), stream)
         with pytest.raises(ValueError, match="balanced"):
             train(SOFS(20, class_weight="balanced"), stream)
@@ -226,7 +226,7 @@ class TestRuns:
 
 
 class TestGoingOn:
-    """A trained model meets other data."""
+    """A trained model and other data."""
 
     def test_an_error_midway_leaves_a_trained_estimator_whole(self, tmp_path, monkeypatch):
         monkeypatch.setattr("thresher.streams.text.PIECE", 64)
@@ -257,7 +257,7 @@ class TestGoingOn:
         (tmp_path / "bca.csv").write_text("b,a,label\n" + "0,1,x\n1,0,y\n" * 20)
         model = SOFS(2)
         train(model, tmp_path / "abc.csv")
-        message = r"bca.csv: column 1 must be 'a', as the model learned it; it is 'b' there"
+        message = r"bca.csv: column 1 must be 'a', as in the training data; it is 'b'"
         with pytest.raises(DataError, match=message):
             train(model, tmp_path / "bca.csv")
         save_model(model._model, tmp_path / "m.thresher", compact=True)
@@ -281,7 +281,7 @@ class TestGoingOn:
     def test_id_zero_is_refused_by_a_model_that_counts_from_one(self, tmp_path):
         model = SOFS(3)
         train(model, write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]]))
-        with pytest.raises(DataError, match="id 0 occurs, but the model has learned that ids count from 1"):
+        with pytest.raises(DataError, match="id 0 occurs, but the model was trained on ids that count from 1"):
             train(model, write(tmp_path / "b.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]], base=0))
 
     def test_names_of_a_frame_survive_a_file(self, tmp_path):

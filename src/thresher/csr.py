@@ -1,4 +1,4 @@
-"""Rows on their way into the core: any CSR matrix in, a checked batch or a clear error out."""
+"""Conversion of CSR matrices to batches of the core, with checks and clear errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 
-# Rows are learned in blocks of about this many nonzeros, some 10 ms each, so that Ctrl-C is heard between two of them.
+# Rows are learned in blocks of about this many nonzeros, some 10 ms each; Ctrl-C takes effect between two blocks.
 BLOCK_NONZEROS = 4_000_000
 
 
@@ -48,9 +48,9 @@ def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
 
 
 def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
-    """Hand X to the core; nothing is copied if its arrays have a type that the core reads and columns are ids."""
+    """Return X as a batch of the core, without a copy if the core can read its arrays and id_base is 0."""
     if X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu":
-        raise ValueError(f"X.indices and X.indptr must hold whole numbers. Got {X.indices.dtype} and {X.indptr.dtype}.")
+        raise ValueError(f"X.indices and X.indptr must contain integers. Got {X.indices.dtype} and {X.indptr.dtype}.")
     if len(X.indptr) != X.shape[0] + 1:
         raise ValueError(
             f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
@@ -68,7 +68,7 @@ def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
 
 
 def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
-    """Return X, or a sorted copy of it, and it as a batch in which every row was found fit to learn."""
+    """Return X, or a sorted copy of it, and the same rows as a batch; every row is checked."""
     batch = as_batch(X, id_base)
     fault = batch.check(norm)
     if fault is None:
@@ -80,7 +80,7 @@ def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
 
 
 def trusted_batch(batch: Rows) -> _core.CsrBatch:
-    """Return rows that one of our own readers has made, with ids of any size."""
+    """Return rows from one of our readers as a batch that needs no check; ids can have any size."""
     rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
     rows.trust()
     return rows
@@ -89,7 +89,7 @@ def trusted_batch(batch: Rows) -> _core.CsrBatch:
 def canonical(X: Csr) -> Csr:
     """Return a copy with ids in ascending order, repeated ones summed."""
     sorted_copy = X.copy()
-    # scipy remembers a promise that the caller may have broken by writing to the arrays.
+    # scipy caches these flags, and they are wrong if the caller has written to the arrays since.
     sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]
     sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]
     sorted_copy.sum_duplicates()
@@ -97,7 +97,7 @@ def canonical(X: Csr) -> Csr:
 
 
 def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
-    """Raise the error that a fault of the core stands for."""
+    """Raise the error for a fault that the core found."""
     kind, row, id_, value = fault
     column = id_ - id_base
     if kind == "unsorted":
@@ -109,5 +109,5 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 in size with norm=None" if abs(value) < 3.4e38 else "3.4e38 in size, the end of float32"
-    raise ValueError(f"X[{row}, {column}] is {value:g}: values must not be above {limit}. Scale the data.")
+    limit = "1e18 with norm=None" if abs(value) < 3.4e38 else "3.4e38, the largest float32"
+    raise ValueError(f"X[{row}, {column}] is {value:g}: the absolute value must not be above {limit}. Scale the data.")

@@ -1,6 +1,6 @@
-"""What all estimators share: the scikit-learn face of a classifier that selects columns.
+"""The base of all estimators: the scikit-learn interface of a classifier that selects columns.
 
-Nothing here costs time or memory in proportion to the number of columns, unless the caller asks for an answer of that
+Nothing here costs time or memory in proportion to the number of columns, unless the caller asks for a result of that
 size (a boolean mask, a dense `inverse_transform`).
 """
 
@@ -26,7 +26,7 @@ from thresher.labels import Labels
 from thresher.messages import warn
 from thresher.model import Model
 
-# What the core reads without a copy. Whether values are finite is checked there too, while they are in cache.
+# Types that the core reads without a copy. It also checks that values are finite, while they are in cache.
 _DTYPES = [np.float32, np.float64]
 
 
@@ -54,10 +54,10 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
         columns = self._columns()
         if hasattr(X, "columns"):
-            # A data frame: scikit-learn knows whether it should go out as one, each column with its own type.
+            # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
             return super().transform(X)
         if len(columns) == 0:
-            warn("No features were selected: either the data hold none, or no row had a loss.", UserWarning)
+            warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             return X[:, columns]
@@ -66,7 +66,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put the selected columns back to where they were; all other columns are zero."""
+        """Put the selected columns back into their original places; all other columns are zero."""
         check_is_fitted(self)
         X = check_array(X, accept_sparse="csr", dtype=None, ensure_min_features=0)
         columns = self._columns()
@@ -119,12 +119,12 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return names[columns]
 
     def _known_names(self) -> dict[int, str]:
-        """Names of selected columns that are known though `feature_names_in_` is not."""
+        """Names of selected columns, for models that have no names for the other columns."""
         return {}
 
     @property
     def _norm_of_rows(self) -> str:
-        """How rows are scaled: what a value may be depends on it."""
+        """How rows are scaled; the largest allowed value depends on it."""
         return "l2"
 
     def _check_parameters(self) -> None:
@@ -142,15 +142,14 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     @property
     def _lock(self) -> threading.RLock:
-        """Let one thread at a time change the estimator; made when first needed, since `__init__` holds parameters."""
-        lock: threading.RLock = self.__dict__.setdefault(
-            "_lock_", threading.RLock()
-        )  # one step: no other thread's is lost
+        """Lets only one thread change the estimator; created on first use, since `__init__` only stores parameters."""
+        # setdefault is atomic, so two threads never get different locks.
+        lock: threading.RLock = self.__dict__.setdefault("_lock_", threading.RLock())
         return lock
 
     @contextmanager
     def _unchanged_on_error(self, error: type[BaseException] = Exception) -> Iterator[None]:
-        """Undo what scikit-learn's validation notes about X, if the rows then turn out to be bad."""
+        """Restore the attributes that scikit-learn's validation sets, if the rows turn out to be bad."""
         noted = {name: vars(self).get(name) for name in ("n_features_in_", "feature_names_in_")}
         try:
             yield
@@ -163,7 +162,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             raise
 
     def _note_model(self, model: Model) -> None:
-        """Take over what scikit-learn wants to know of the data that a model was trained on."""
+        """Set the attributes that scikit-learn expects, from a trained model."""
         self.classes_ = model.classes
         self.n_features_in_ = model.n_features or 0
         if isinstance(model.feature_names, list):
@@ -185,7 +184,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
 
 def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) -> Any:
-    """Return weights, a row for each output, as a CSR matrix over all columns."""
+    """Return weights, one row per output, as a CSR matrix over all columns."""
     order = np.argsort(columns)
     starts = np.arange(len(weights) + 1) * len(columns)
     ids = np.tile(columns[order], len(weights))

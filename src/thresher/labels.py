@@ -15,7 +15,7 @@ Codes: TypeAlias = NDArray[np.int32]
 
 
 def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
-    """Return each label's code, and the classes, which are those of y where none are given."""
+    """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
@@ -23,7 +23,7 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     if len(known) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
     if len(known) == 1:
-        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of the other.")
+        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of another class.")
     codes, strange = _places(labels, known)
     if np.any(strange):
         row = int(np.flatnonzero(strange)[0])
@@ -32,22 +32,22 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
 
 
 def distinct(name: str, labels: Labels) -> Labels:
-    """Return the labels that occur, sorted; those that can't be put in order, or are no number, are an error."""
+    """Return the labels that occur, sorted. Labels of mixed types, NaN and infinity are an error."""
     try:
         found: Labels = np.unique(labels)
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
         raise ValueError(
-            f"{name} holds labels of different kinds ({kinds}): make all of them text or numbers."
+            f"{name} has labels of different types ({kinds}): use only text or only numbers."
         ) from None
     if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise ValueError(f"{name} holds {found[~np.isfinite(found)][0]}: labels must be finite numbers, or text.")
+        raise ValueError(f"{name} contains {found[~np.isfinite(found)][0]}: labels must be finite numbers or text.")
     return found
 
 
 def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the place of each label among the known ones, which are sorted, and where a label is none of them."""
-    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python's own objects: let numpy find their type
+    """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
+    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
         labels, known = np.array(labels.tolist()), np.array(known.tolist())
     if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
         return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
@@ -78,7 +78,7 @@ def row_weights(
         try:
             weights = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"sample_weight must hold numbers: {error}.") from None
+            raise ValueError(f"sample_weight must contain numbers: {error}.") from None
         weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
         if weights.shape != codes.shape:
             raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
@@ -93,7 +93,7 @@ def row_weights(
 
 
 class LabelRuns:
-    """Watches the order of labels: rows sorted by label ruin any online learner."""
+    """Counts runs of equal labels, to warn of rows sorted by label: online learning gives poor results on them."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(2, dtype=np.int64)
@@ -101,7 +101,7 @@ class LabelRuns:
         self._last = -1
 
     def add(self, codes: Codes) -> None:
-        """Look at the next rows."""
+        """Count the labels of the next rows."""
         if len(codes) == 0:
             return
         counts = np.bincount(codes, minlength=len(self._counts))
@@ -111,30 +111,30 @@ class LabelRuns:
         self._last = int(codes[-1])
 
     def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values that JSON can hold."""
+        """Return what was seen so far, as values for JSON."""
         return {"counts": self._counts.tolist(), "n_runs": self._n_runs, "last": self._last}
 
     @classmethod
     def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return the object that `state` was taken of."""
+        """Return an object with the state that `state` returned."""
         runs = cls()
         runs._counts, runs._n_runs, runs._last = np.array(state["counts"]), state["n_runs"], state["last"]
         return runs
 
     def warn_if_sorted(self, name: str) -> None:
-        """Warn if there are far fewer runs of equal labels than the n − Σn_c²/n or so that random order has."""
+        """Warn if there are far fewer runs of equal labels than in random order, which has about n − Σn_c²/n."""
         n_rows = max(1, int(self._counts.sum()))
         expected = n_rows - float((self._counts.astype(float) ** 2).sum()) / n_rows
         if expected >= 500 and self._n_runs < expected / 10:
             warn(
-                f"{name}: the labels come in {self._n_runs} long runs, where random order has about {expected:.0f}. "
-                "An online learner forgets what it saw long ago: train with shuffle=True (--shuffle).",
+                f"{name}: the labels come in {self._n_runs} long runs; random order would give about {expected:.0f}. "
+                "Online learning gives poor results on rows sorted by label: train with shuffle=True (--shuffle).",
                 UserWarning,
             )
 
 
 class StrangeLabelError(ValueError):
-    """A label that is none of the classes; `row` is its row in the batch."""
+    """A label that is not one of the classes; `row` is its row in the batch."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)
@@ -142,10 +142,10 @@ class StrangeLabelError(ValueError):
 
 
 class ClassesOfAStream:
-    """The classes of a stream: those given, or the two that turn up.
+    """The classes of a stream: those given, or the two that occur.
 
-    A stream can't be asked for its classes before it is read, so the first label gets a provisional code: 1 if it is a
-    positive number, else 0. `in_order` tells at the end whether the codes came out in sorted order.
+    The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
+    positive number, else 0. At the end `in_order` is True if the codes are in the order of the sorted labels.
     """
 
     def __init__(self, classes: Labels | None = None) -> None:
@@ -155,7 +155,7 @@ class ClassesOfAStream:
         self._first_code = 0
 
     def encode(self, labels: Labels) -> Codes:
-        """Return the codes of a batch's labels; one that is no class, or a third, is an error that names the row."""
+        """Return the codes of the labels of a batch; a label outside the classes, or a third one, raises an error."""
         labels = self._comparable(labels)
         codes = np.full(len(labels), -1, dtype=np.int32)
         for place, label in enumerate(self._seen_as):
@@ -172,14 +172,14 @@ class ClassesOfAStream:
         return codes
 
     def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values that JSON can hold."""
+        """Return what was seen so far, as values for JSON."""
         return {
             "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code
         }  # fmt: skip
 
     @classmethod
     def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return the object that `state` was taken of."""
+        """Return an object with the state that `state` returned."""
         classes = cls()
         classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
         classes._given, classes._first_code = state["given"], state["first_code"]
@@ -187,13 +187,13 @@ class ClassesOfAStream:
 
     @property
     def in_order(self) -> bool:
-        """Whether the lesser label has code 0."""
+        """Whether the smaller label has code 0."""
         return self._code(self._known.index(min(self._known))) == 0
 
     def classes(self) -> Labels:
         """Return the classes, sorted; fewer than two are an error."""
         if len(self._known) == 0:
-            raise ValueError("there are no rows: nothing can be learned.")
+            raise ValueError("there are no rows to learn from.")
         if len(self._known) == 1:
             raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
         return np.array(sorted(self._known))
@@ -202,9 +202,9 @@ class ClassesOfAStream:
         return place if self._given else self._first_code ^ place
 
     def _comparable(self, labels: Labels) -> Labels:
-        """Bring labels and classes to one type: numbers among words are words, written as a file would write them.
+        """Convert labels and classes to one type: if some are text, numbers become text as a file would write them.
 
-        Classes that were given keep their type; it is their look in these data that changes.
+        Classes given by the user keep their type; only the copy that labels are compared with is converted.
         """
         words = labels.dtype.kind == "U"
         if words and self._seen_as and not isinstance(self._seen_as[0], str):
@@ -220,13 +220,15 @@ class ClassesOfAStream:
         if self._given:
             raise StrangeLabelError(
                 row,
-                f"the label {shown(label)} is not among the classes {', '.join(known)}: drop such rows, or name it.",
+                f"the label {shown(label)} is not among the classes {', '.join(known)}: remove such rows, or train a "
+                "model that has this class.",
             )
         all_of_them = ",".join([*known, shown(label)])
         raise StrangeLabelError(
             row,
-            f"the label {shown(label)} is a third class beside {' and '.join(known)}: name all classes (--classes "
-            f"{all_of_them},…; classes= in Python), or have them looked for (--multiclass; multiclass=True).",
+            f"the label {shown(label)} is a third class, after {' and '.join(known)}: list all classes (--classes "
+            f"{all_of_them},…; classes= in Python), or let them be found in an extra pass (--multiclass; "
+            "multiclass=True).",
         )
 
 
@@ -236,7 +238,7 @@ def as_words(labels: Labels) -> Labels:
 
 
 def together(parts: list[Labels]) -> Labels:
-    """Return all labels in one array: as text if any are."""
+    """Return all labels in one array; if some are text, all become text."""
     if any(part.dtype.kind == "U" for part in parts):
         parts = [as_words(part) for part in parts]
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,4 +1,4 @@
-"""How the library speaks: warnings that point at the caller's line, and counts in words."""
+"""Helpers for messages: warnings that point to the caller's line, and counts with their noun."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the caller outside this package."""
+    """Warn with the line of the first caller outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("thresher.", "sklearn.")):
         frame, level = frame.f_back, level + 1

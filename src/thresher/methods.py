@@ -1,4 +1,4 @@
-"""The table of methods: everything that is said of a method in one row, and nothing elsewhere.
+"""The table of methods: one row has all facts about a method.
 
 `Model`, the estimators, the command line, saving, the experiments, the benchmarks and the tests read it. A new method
 is a row here, a kernel or a batch solver, an estimator, a test file and a page in docs/.
@@ -38,7 +38,7 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
     **NORM,
     **INTERCEPT,
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
-    "n_passes": Parameter(1, (Whole(1),), "how often to read the data"),
+    "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
     "shuffle": Parameter(False, _FLAG, "take the rows in random order"),
     "random_state": Parameter(None, _SEED, "seed of the shuffle"),
 }
@@ -73,14 +73,14 @@ class Method:
     estimator: str  # the public class
     cli: str  # after --method
     help: str  # what it keeps, in a few words
-    own: Mapping[str, Parameter]  # the parameters that the others don't share
-    kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; None for a batch method
-    is_second_order: bool = False  # keeps a precision beside each weight, and so has probabilities
-    check_together: Callable[[Mapping[str, Any]], None] | None = None  # for values that depend on one another
+    own: Mapping[str, Parameter]  # parameters that are not in all methods
+    kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
+    is_second_order: bool = False  # has a precision for each weight, and so has predict_proba
+    check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
     def is_batch(self) -> bool:
-        """Whether it holds all rows in memory, and so can't learn from one batch after the other."""
+        """Whether it needs all rows in memory, and so can't learn batch by batch."""
         return self.kernels is None
 
     @property
@@ -107,7 +107,7 @@ class Method:
         return values
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those values that the kernel's step is made of."""
+        """Return the values that the kernel needs for its step."""
         return {name: values[name] for name in self.own if name != "n_features_to_select"}
 
     def load_estimator(self) -> Any:
@@ -124,7 +124,7 @@ METHODS: Mapping[str, Method] = {
             own=BUDGET | _gamma(1.0), kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
         ),
         Method(
-            "sofs", "SOFS", "sofs", "the paper's: features it is most sure of",
+            "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
             own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"), is_second_order=True,
         ),
         Method(
@@ -134,7 +134,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "fofs", "FOFS", "fofs", "truncated gradient descent",
             own=BUDGET | _eta(0.2)
-            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; times eta below 1")}
+            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; lam times eta must be below 1")}
             | _loss("hinge"),
             kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
         ),
@@ -179,7 +179,7 @@ def find(name: str) -> Method:
 
 
 def find_for_cli(name: str) -> Method:
-    """Return a method by what follows --method; its full name, as `thresher show` prints it, will do too."""
+    """Return a method by the value of --method; its full name, as `thresher show` prints it, works too."""
     for method in METHODS.values():
         if name in (method.cli, method.name):
             return method

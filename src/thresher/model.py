@@ -1,7 +1,7 @@
 """A model: a method, its parameters, its classes, and what it has learned.
 
-It takes CSR matrices and batches and needs numpy alone; estimators and the command line are shells around it. Rows from
-a stream are learned through a `thresher.session.Session`.
+It takes CSR matrices and batches and needs only numpy; estimators and the command line are thin layers on top of it. A
+`thresher.session.Session` trains it on a stream.
 
 Features have *ids*, which is what the learner knows, and *columns*, which is what the user sees: column = id − id_base.
 In a matrix they are the same. Files often count from 1, and their ids are learned as written; `id_base` is then 1.
@@ -23,21 +23,21 @@ from thresher.probabilities import of_many, of_two
 
 
 class NoRoomError(ValueError):
-    """Ids are too large for the memory there is."""
+    """There is not enough memory for such large ids."""
 
 
 class Model:
     """A linear classifier on at most B features.
 
-    With two classes a feature has one weight; with C of them it has C, and the features are the same for all.
-    Threads may share a model: one learns at a time.
+    With two classes a feature has one weight; with C > 2 classes it has C, and all classes share the same features.
+    Threads can share a model; only one learns at a time.
 
     Parameters
     ----------
     method : str
-        The name of an online method in `thresher.methods`. The model of a batch method is made by `of_selection`.
+        The name of an online method in `thresher.methods`. For a batch method use `of_selection`.
     **given
-        Its parameters, as `thresher.methods` lists them; the rest have their defaults.
+        Its parameters, as listed in `thresher.methods`; the others have their defaults.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Model:
     id_base : int
         The id of column 0.
     feature_names : list of str, dict or None
-        The names of the columns, where the data had names; of a compact model, those of its members, by column.
+        The names of the columns, if the data had names. A compact model has a dict with the names of its members.
     compact : bool
-        Whether only the members are left of what was learned, so that learning can't go on.
+        Whether only the members were kept, so that learning can't continue.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -62,8 +62,8 @@ class Model:
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
         self._learner: _core.Selector | None = None
-        self._selection: _Selection | None = None  # in place of a learner, in the model of a batch method
-        self._n_classes = 2  # of the learner, which may know them before `classes` does
+        self._selection: _Selection | None = None  # instead of a learner, for a batch method
+        self._n_classes = 2  # of the learner; during a first stream `classes` is not set yet
         self._lock = threading.RLock()
 
     @classmethod
@@ -82,7 +82,7 @@ class Model:
     ) -> Self:
         """Return the model of a batch method, which can predict and be saved.
 
-        Columns come best first; weights and intercept have a row or an entry for two classes, or one for each of more.
+        Columns are ordered best first. Weights and intercept have one row or entry for two classes, else one per class.
         """
         model = cls(method, **given)
         model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
@@ -97,7 +97,7 @@ class Model:
         return self._method.name
 
     def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn these rows, `n_passes` times. On an error the model stays as it was."""
+        """Start again and learn these rows, `n_passes` times. On an error the model does not change."""
         self._refuse_batch_method()
         codes, classes = encode(y, None)
         n_features = _n_features(X, codes)
@@ -123,7 +123,7 @@ class Model:
     def partial_fit(
         self, X: Csr, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these rows after those learned before. On an error the model stays as it was."""
+        """Learn more rows. On an error the model does not change."""
         with self._lock:
             self.check_can_learn("partial_fit")
             known = self.agreed_classes(classes)
@@ -134,7 +134,7 @@ class Model:
             learner = self._learner or self._new_learner(n_features, len(known))
             _, batch = checked(X, self.norm, self.id_base)
             before = learner.counters["n_saturated"]
-            # From here on only Ctrl-C can stop us, and the rows learned by then count.
+            # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
             self._learner, self._n_classes, self.classes, self.n_features = learner, len(known), known, n_features
             for begin, end in blocks(X.shape[0], len(X.data)):
                 learner.learn(batch, codes, importances, None, begin, end, check=False)
@@ -142,7 +142,7 @@ class Model:
         return self
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
-        """Margins, of which one above 0 means the second class; with more than two, the score of each."""
+        """Margins: above 0 means the second class. With more than two classes, the score of each class."""
         return self._score(X, with_variance=False)[0]
 
     def predict(self, X: Csr) -> Labels:
@@ -152,36 +152,36 @@ class Model:
     def predict_proba(self, X: Csr) -> NDArray[np.float64]:
         """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ).
 
-        With more than two, that of a class is in proportion to the probability that it beats its strongest rival.
+        With more than two classes: the probability that a class scores above the best other class, scaled to sum to 1.
         """
         return self._probabilities(*self._score(X, with_variance=True))
 
     def score_batch(
         self, batch: Any, *, with_probabilities: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Margins of a batch of a stream, and its probabilities if wanted; ids that were never learned are ignored."""
+        """Margins of a batch of a stream, and probabilities on request; ids that were never learned are ignored."""
         scores = self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_probabilities)
         margins, variances = (self._shaped(each) for each in scores)
         return margins, self._probabilities(margins, variances) if with_probabilities else None
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
-        """Return the labels that margins stand for."""
+        """Return the predicted labels for these margins."""
         assert self.classes is not None
         places: NDArray[np.intp] = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         return np.asarray(self.classes[places])
 
     @property
     def is_batch(self) -> bool:
-        """Whether its method is a batch method, so that it can't learn more."""
+        """Whether its method is a batch method, so that it can't continue learning."""
         return self._method.is_batch
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the method knows how sure it is."""
+        """Whether the method has `predict_proba`."""
         return self._method.is_second_order
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Columns of the selected features, best first, and the weights of each: one, or one per class."""
+        """Columns of the selected features, best first, and their weights: one, or one per class."""
         ids, weights = self._trained().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
 
@@ -206,7 +206,7 @@ class Model:
         return self._learner is not None or self._selection is not None
 
     def name_of(self, column: int) -> str:
-        """Return a feature's name, or else its id as a file would write it."""
+        """Return the name of a feature; without names, its id as in a file."""
         return self.feature_names[column] if self.feature_names else str(column + self.id_base)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Model:
             self.restore(state["_learner"], self._n_classes)
 
     def adopt_parameters(self, given: dict[str, Any]) -> None:
-        """Go on learning with other parameters; the budget alone can't be changed."""
+        """Continue learning with other parameters; only the budget can't be changed."""
         new = self._method.complete(given)
         if new == self.parameters:
             return
@@ -245,7 +245,7 @@ class Model:
         return trained.state()
 
     def restore(self, state: _core.State, n_classes: int | None = None) -> None:
-        """Continue from a saved state. `n_classes` is needed only for one taken while a first stream was learned."""
+        """Continue from a saved state. `n_classes` is needed only for a state from the middle of a first stream."""
         if n_classes is None:
             n_classes = 2 if self.classes is None else len(self.classes)
         learner = self._new_learner(self.n_features, n_classes)
@@ -254,10 +254,10 @@ class Model:
 
     @property
     def norm(self) -> str:
-        """How rows are scaled, as the core calls it: "l2" or "none"."""
+        """How rows are scaled, in the core's terms: "l2" or "none"."""
         return self.parameters["norm"] or "none"
 
-    # What a session needs while a stream is learned.
+    # For `Session`, while a stream is learned.
 
     def check_can_learn(self, source: str) -> None:
         """Raise ValueError if the model can't learn from `source`, "partial_fit" or "a stream"."""
@@ -292,29 +292,29 @@ class Model:
         return self.classes
 
     def learner_for(self, n_classes: int) -> _core.Selector:
-        """Return the learner, a new one if nothing was learned yet."""
+        """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
             self._learner, self._n_classes = self._new_learner(None, n_classes), n_classes
         return self._learner
 
     def forget(self) -> None:
-        """Become new again, after a first stream that broke off."""
+        """Reset the model, after a first stream that ended with an error."""
         self._learner = None
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
-        """Fix what the first stream has shown; `swapped` tells that its provisional codes were the other way round."""
+        """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""
         if swapped:
-            self._learner.swap_classes()  # type: ignore[union-attr]  # two classes, so that it has two
+            self._learner.swap_classes()  # type: ignore[union-attr]  # only selectors of two classes have it
         self.classes, self.id_base = classes, id_base
 
     def widen(self, largest_id: int) -> None:
-        """Count the columns up to an id."""
+        """Set the number of columns so that it includes an id."""
         self.n_features = max(largest_id + 1 - self.id_base, 0)
         if isinstance(self.feature_names, list) and len(self.feature_names) != self.n_features:
             self.feature_names = None  # they no longer name all columns
 
     def warn_if_saturated(self, before: int) -> None:
-        """Warn once that float32 lets no precision grow; `before` is how often it was so earlier."""
+        """Warn once that precisions have reached the limit of float32; `before` is the count before this call."""
         if before == 0 and self.counters["n_saturated"] > 0:
             warn(
                 "The precision of every feature of a row has reached the limit of float32 and no longer grows there: "
@@ -355,7 +355,7 @@ class Model:
         for turn in range(self.parameters["n_passes"]):
             order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
             for begin, end in blocks(X.shape[0], len(X.data)):
-                # The first pass checks each row while it is in cache; on a fault the learner is thrown away.
+                # The first pass checks each row while it is in cache; on a fault the learner is discarded.
                 fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0)
                 if fault is not None:
                     raise_fault(fault, X)
@@ -377,18 +377,18 @@ class Model:
 
 
 def reserve(learner: _core.Selector, n_ids: int) -> None:
-    """Make room for ids below `n_ids`."""
+    """Allocate memory for ids below `n_ids`."""
     try:
         learner.reserve(n_ids)
     except MemoryError:
         raise NoRoomError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): hash the ids into fewer."
+            "two): hash the ids to a smaller range."
         ) from None
 
 
 class _Selection:
-    """What a batch method has selected: ids, best first, with weights and intercept, that the core scores."""
+    """The selection of a batch method: ids, best first, with weights and intercept; the core predicts with it."""
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
-"""What a parameter may be: its default, the values allowed, and a line of help.
+"""Parameters: the default, the allowed values, and a line of help.
 
-`thresher.methods` says which method has which parameters. Neither module needs numpy, so that `thresher --help` answers
-at once.
+`thresher.methods` lists the parameters of each method. Neither module needs numpy, so that `thresher --help` is fast.
 """
 
 from __future__ import annotations
@@ -32,7 +31,9 @@ class Whole:
         return int(value) >= self.low and (self.high is None or int(value) <= self.high)
 
     def __str__(self) -> str:
-        return f"a whole number of at least {self.low}" + ("" if self.high is None else f" and at most {self.high}")
+        if self.high is None:
+            return f"a whole number of at least {self.low}"
+        return f"a whole number from {self.low} to {self.high}"
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,11 @@ class WithMethods:
 
 @dataclass(frozen=True)
 class LegacyGenerator:
-    """numpy's RandomState, which scikit-learn's tools hand around."""
+    """numpy's RandomState, which scikit-learn's tools use."""
 
     def admits(self, value: object) -> bool:
         """Return whether the value is allowed."""
-        numpy = sys.modules.get("numpy")  # where it was never imported, no value can be of its types
+        numpy = sys.modules.get("numpy")  # if it was never imported, no value can have its types
         return numpy is not None and isinstance(value, numpy.random.RandomState)
 
     def __str__(self) -> str:
@@ -120,7 +121,7 @@ class Parameter:
 
 
 def check(name: str, value: object, *allowed: Allowed) -> None:
-    """Raise ValueError if a value is none of those allowed."""
+    """Raise ValueError if a value is not allowed."""
     if not any(kind.admits(value) for kind in allowed):
         raise ValueError(f"{name} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
 
@@ -136,7 +137,7 @@ def plain(value: Any) -> Any:
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Return the generator that a `random_state` stands for."""
+    """Return a generator for a `random_state`."""
     import numpy as np
 
     if isinstance(random_state, np.random.RandomState):
@@ -145,7 +146,7 @@ def random_generator(random_state: Any) -> np.random.Generator:
 
 
 def budget(values: Mapping[str, Any], n_features: int | None) -> int:
-    """Return how many features may be members: the number, or the share of all, that the parameters ask for."""
+    """Return how many features to keep; a share becomes a number of columns."""
     if "n_features_to_select" not in values:
         return NO_LIMIT
     n_features_to_select = values["n_features_to_select"]

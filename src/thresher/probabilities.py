@@ -1,4 +1,7 @@
-"""The probability of each class. The weights are N(μ, Σ), so a margin m of variance v is above 0 with Φ(m/√v)."""
+"""The probability of each class.
+
+The weights are N(μ, Σ), so a margin m of variance v is above 0 with probability Φ(m/√v).
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ _Floats = NDArray[np.float64]
 
 
 def of_two(margins: _Floats, variances: _Floats) -> _Floats:
-    """Return those of the first and the second class, of which the second has the margin."""
+    """Return the probabilities of the first and the second class, from the margin of the second."""
     second = _above_zero(margins, variances)
     return np.column_stack([1.0 - second, second])
 
 
 def of_many(scores: _Floats, variances: _Floats) -> _Floats:
-    """Return for each class what is in proportion to the probability that it beats its strongest rival."""
+    """Return for each class the probability that it scores above the best other class, scaled to sum to 1."""
     chances = _above_zero(*_against_rivals(scores, variances))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 

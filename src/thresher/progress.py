@@ -1,4 +1,4 @@
-"""Progress on stderr, and only on a terminal."""
+"""Progress bars on stderr; shown only if it is a terminal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 
 class Bar(Protocol):
-    """What a job tells its progress bar."""
+    """A progress bar, as the running job sees it."""
 
     def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
-        """So many bytes and rows more; the error so far, where there is one."""
+        """Add bytes and rows; `error` is the error so far, if there is one."""
 
 
 class Source(Protocol):
-    """What a bar must know of a stream."""
+    """The size of a stream, which the bar needs."""
 
     n_bytes: int | None
     n_rows: int | None
@@ -25,7 +25,7 @@ class Source(Protocol):
 
 @contextmanager
 def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iterator[Bar]:
-    """Show rows and megabytes a second, the error so far and the time left, while the block runs."""
+    """Show rows and megabytes per second, the error so far and the time left, while the block runs."""
     in_bytes = stream.n_bytes is not None
     size = stream.n_bytes if in_bytes else stream.n_rows
     with _shown(what, None if size is None else size * n_passes, wanted) as shown:
@@ -41,7 +41,7 @@ def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
 
 @contextmanager
 def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any] | None]:
-    """Show a bar while the block runs; gives its display and its task, or None where there is no terminal."""
+    """Show a bar while the block runs; yield its display and its task, or None without a terminal."""
     if not (wanted and sys.stderr.isatty()):
         yield None
         return
@@ -49,25 +49,25 @@ def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, An
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn(),
         console=Console(stderr=True), transient=True,
     ) as display:  # fmt: skip
-        yield display, display.add_task(what, total=total, told="")
+        yield display, display.add_task(what, total=total, text="")
 
 
 class Steps:
-    """What a job of steps tells its bar; this one shows nothing."""
+    """A progress bar in steps, as the running job sees it; this one shows nothing."""
 
-    def done(self, n_steps: int, told: str) -> None:
-        """So many steps are done in all; and a word on how things stand."""
+    def done(self, n_steps: int, text: str) -> None:
+        """Set the number of steps done so far, and the text shown after the bar."""
 
 
 class _ShownSteps(Steps):
     def __init__(self, progress: Any, task: Any) -> None:
         self._progress, self._task = progress, task
 
-    def done(self, n_steps: int, told: str) -> None:
-        self._progress.update(self._task, completed=n_steps, told=told)
+    def done(self, n_steps: int, text: str) -> None:
+        self._progress.update(self._task, completed=n_steps, text=text)
 
 
 class Silence:
@@ -87,9 +87,9 @@ class _Shown:
         self._n_bytes += n_bytes
         self._n_rows += n_rows
         seconds = max(1e-9, time.perf_counter() - self._started)
-        told = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s"
+        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s"
         if self._n_bytes:
-            told += f", {self._n_bytes / seconds / 1e6:,.0f} MB/s"
+            text += f", {self._n_bytes / seconds / 1e6:,.0f} MB/s"
         if error is not None:
-            told += f", error {error:.2%}"
-        self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, told=told)
+            text += f", error {error:.2%}"
+        self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, text=text)

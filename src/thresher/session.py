@@ -1,7 +1,7 @@
-"""A stream being learned: what is known of it so far, until its end settles classes, columns and the id base.
+"""One pass of a model over a stream. Classes, columns and the id base are provisional until the stream ends.
 
-A session is opened on a model for one pass over a stream. `state` returns all it knows as plain values, and `resumed`
-takes them up again, beside the model's own state, as if the pass had never stopped.
+`state` returns all that a session knows as plain values. `resumed` continues from them and the model's own state, as if
+the pass had never stopped.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from thresher.model import Model, reserve
 
 
 class Session:
-    """Rows of a stream on their way into a model.
+    """Trains a model on the batches of a stream.
 
-    The rows may be of any width, and the classes are those that turn up, unless they are given or the model knows them.
+    Rows can have any width. The classes are those that occur, unless they are given or the model has classes already.
 
     Parameters
     ----------
     model : Model
         New, or to continue learning.
     classes : array, optional
-        The classes, where they are known up front.
+        The classes, if they are known in advance.
     """
 
     def __init__(self, model: Model, classes: ArrayLike | None = None) -> None:
         model.check_can_learn("a stream")
-        parameters.budget(model.parameters, None)  # a share of columns whose number may grow is refused
+        parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         known = None if classes is None and model.classes is None else model.agreed_classes(classes)
         if known is not None:
             encode(known, known)  # at least two of them
@@ -46,13 +46,13 @@ class Session:
         self.label_runs = LabelRuns()
 
     def learn(self, batch: Any) -> Codes:
-        """Learn a batch, whose rows its reader has checked; return the codes of its labels, provisional for now."""
+        """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional."""
         codes = self._classes.encode(batch.labels)
         importances = batch.importances
         weights = self.model.parameters["class_weight"]
         if weights is not None:
             if self._given is None:
-                raise ValueError("class_weight needs the classes up front in a stream: name them with classes=.")
+                raise ValueError("class_weight needs the classes before the stream is read: list them with classes=.")
             each = class_weights(weights, codes, self._given)[codes]
             importances = each if importances is None else importances * each
         if batch.largest_id > self._largest_id:
@@ -64,12 +64,14 @@ class Session:
         for begin, end in blocks(batch.n_rows, len(batch.data)):
             fault = self._learner.learn(rows, codes, importances, None, begin, end, check=check)
             if fault is not None:
-                raise ValueError(f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None.")
+                raise ValueError(
+                    f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
+                )
         self.label_runs.add(codes)
         return codes
 
     def finish(self, id_base: int | None = None) -> None:
-        """Settle what only the end of a stream can show: classes, columns, and whether ids count from 0 or 1."""
+        """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
         if self.model.classes is None:
             base = id_base if id_base is not None else 0 if self._zero_seen else 1
             self.model.settle(self._classes.classes(), base, swapped=not self._classes.in_order)
@@ -77,14 +79,14 @@ class Session:
         self.model.warn_if_saturated(self._n_saturated_before)
 
     def abandon(self) -> None:
-        """Leave a stream that broke off. A model that was new is so again; another keeps what it has learned."""
+        """Stop before the end of the stream. A new model is reset; any other keeps what it has learned."""
         if self.model.classes is None:
             self.model.forget()
         else:
             self.model.widen(self._largest_id)
 
     def state(self) -> dict[str, Any]:
-        """Return what the session knows beyond its model's state, as values that JSON can hold."""
+        """Return what the session knows in addition to its model's state, as values for JSON."""
         return {
             "classes": self._classes.state(),
             "given": None if self._given is None else self._given.tolist(),
@@ -96,7 +98,7 @@ class Session:
 
     @classmethod
     def resumed(cls, model: Model, state: dict[str, Any]) -> Self:
-        """Return the session that `state` was taken of; the model is in its state of that moment."""
+        """Return a session that continues from `state`; the model must have its state of the same moment."""
         given = None if state["given"] is None else np.array(state["given"])
         session = cls(model, given)
         session._classes = ClassesOfAStream.resumed(state["classes"])

@@ -1,4 +1,4 @@
-"""Downloading a file: an interrupted download is resumed, the file is checked, and it is there whole or not at all."""
+"""Downloads that can be resumed, are checked, and appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def download(
 ) -> None:
     """Download `url` to `target`.
 
-    The bytes received so far are in `….part` beside the target; a later call resumes from there. A connection that
+    The bytes received so far are in `….part` next to the target; a later call resumes from there. A connection that
     fails or stalls is tried again a few times. The file is renamed into place only after its checksum, or `check`, has
     passed; a file that fails is removed.
     """
@@ -62,7 +62,7 @@ def _fetch_rest(url: str, part: Path, progress: bool) -> None:
     try:
         answer = urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # nothing is left to send: we had it all
+        if error.code == 416 and have:  # nothing is left to send: the file was complete
             return
         raise
     with answer:
@@ -88,7 +88,7 @@ def _fetch_rest(url: str, part: Path, progress: bool) -> None:
 
 
 class _Size:
-    """How much a progress bar has to show."""
+    """The size of a download, for the progress bar."""
 
     def __init__(self, n_bytes: int | None) -> None:
         self.n_bytes = n_bytes

@@ -44,7 +44,7 @@ KNOWN = {
             1_355_191,
             9_097_916,
             2,
-            "20 newsgroups in two halves; rows are grouped, so shuffle",
+            "20 newsgroups in two halves; rows are grouped; use --shuffle",
             f"{_LIBSVM}/binary/news20.binary.bz2",
             "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
         ),
@@ -65,7 +65,7 @@ KNOWN = {
             300,
             579_586,
             2,
-            "web pages; few columns, few of one class",
+            "web pages; few columns, few positive rows",
             f"{_LIBSVM}/binary/w8a",
         ),
     )
@@ -130,7 +130,7 @@ def cache_folder() -> Path:
 
 
 def folders() -> list[Path]:
-    """Return where data are looked for: in the folder that THRESHER_DATA names, then in the user's cache."""
+    """Return the folders to search: the one in THRESHER_DATA, then the user's cache."""
     named = os.environ.get("THRESHER_DATA")
     return [*([Path(named)] if named else []), cache_folder()]
 

@@ -21,9 +21,9 @@ Ids: TypeAlias = NDArray[np.int64]
 
 
 class SyntheticStream(Stream):
-    """Batches of generated rows; the next ones are made while these are learned, and the matrix is never held.
+    """Batches of generated rows. The next batch is generated while one is learned; the matrix is never in memory.
 
-    Row i depends on the parameters and i alone, so it has positions and shards: they are row numbers.
+    Row i depends only on the parameters and i. So the stream has positions and shards, which are row numbers.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class GeneratedRows:
         if start is not None:
             start.check(name, Identity(0, None, self.digest))
             if start.row is None or not self.first <= start.row <= self.end:
-                raise ValueError(f"{name}: the position is one in another shard (row {start.row}).")
+                raise ValueError(f"{name}: the position is in another shard (row {start.row}).")
             first = start.row
         tasks = (partial(self._batch, at) for at in range(first, self.end, self.batch_size))
         return in_order(tasks, 1)
@@ -92,16 +92,16 @@ def make_x1(
     start: int = 0,
     return_informative: bool = False,
 ) -> Any:
-    """Generate the paper's X1: few informative columns in every row, and many columns of noise now and then.
+    """Generate the paper's X1: a few informative columns in every row, and noise in random other columns.
 
-    Row i is a function of (random_state, i) alone, so that `start` gives more rows of the same kind, for example to
-    test on. Values are N(0, 1), rounded to 5 decimals; the label is the sign of w*·x over the informative columns,
+    Row i depends only on random_state and i, so that `start` gives more rows of the same kind, for example for a
+    test set. Values are N(0, 1), rounded to 5 decimals; the label is the sign of w*·x over the informative columns,
     with w* ~ U(0, 1).
 
     Parameters
     ----------
     n_samples : int, default=110_000
-        How many rows; the paper trains on 100,000 and tests on 10,000.
+        Number of rows; the paper trains on 100,000 and tests on 10,000.
     n_features, n_informative, n_noise : int, default=20_000, 200, 400
         Columns; informative columns, present in every row; noise entries per row.
     random_state : int or None, default=0
@@ -148,14 +148,14 @@ def make_x2(
     batch_size: int = 1_000,
     return_informative: bool = False,
 ) -> Any:
-    """Generate the paper's X2, a billion columns, as a stream of batches; the matrix is never held.
+    """Generate the paper's X2, a billion columns, as a stream of batches; the matrix is never in memory.
 
-    Parameters are those of `make_x1`, and `batch_size`, the rows in a batch.
+    The parameters are those of `make_x1`, and `batch_size`, the number of rows per batch.
 
     Returns
     -------
     stream : SyntheticStream
-        Iterate over it for (X, y) batches, as often as you like.
+        Iterate over it to get (X, y) batches; it can be read any number of times.
     ids : array of int64
         Only with `return_informative`.
 
@@ -202,7 +202,7 @@ def _synth(
 
 
 def _new_seed() -> int:
-    """Return a seed that nobody chose."""
+    """Return a random seed."""
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 

@@ -1,4 +1,4 @@
-"""Model files, and files that are written whole or not at all."""
+"""Model files, and files that are written completely or not at all."""
 
 from thresher.io.saving import load, save
 

@@ -1,4 +1,4 @@
-"""Writing files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import IO
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that appears at `path` only when the block ends without an error: written beside it, then renamed."""
-    target = Path(os.path.realpath(path))  # what a link points to is written, not the link
+    """Open a file that appears at `path` only if the block ends without an error: a temporary file is renamed."""
+    target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
     if target.is_dir():
-        raise IsADirectoryError(f"{path}: this is a folder; name a file in it.")
+        raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
     if target.exists() and not target.is_file():
         with target.open("wb") as device:  # a pipe or a device can't be replaced
             yield device
         return
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the user's mask takes from that
+        number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask applies
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.") from None
     except PermissionError:
@@ -34,11 +34,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        temporary.replace(target)
     except BaseException as error:
         with suppress(FileNotFoundError):
-            beside.unlink()
+            temporary.unlink()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise OSError(f"{path}: no space left on the disk.") from None
         raise
@@ -46,7 +46,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename last through a power cut, where the system lets us."""
+    """Make the rename survive a power failure, if the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,12 +1,12 @@
 """Model files (.thresher): safetensors whose last tensor is a digest of all bytes before it.
 
-Layout: 8 bytes with the length of the header; the header, JSON with the place of each tensor and our own metadata; the
-tensors; the digest, SHA-256. Writing and reading go through the file once, a piece at a time, so that neither takes
-memory beyond the tensors themselves. The header is written here and not by the safetensors library, which orders it at
-random: the same model always gives the same bytes.
+Layout: 8 bytes with the length of the header; the header, JSON with the offsets of each tensor and our own metadata;
+the tensors; the digest, SHA-256. Writing and reading go through the file once, in pieces, so that neither needs memory
+beyond the tensors themselves. The header is written here and not by the safetensors library, which writes it in random
+order: the same model always gives the same bytes.
 
-Nothing in a file is executed. The digest finds damage; sizes, ranges and order of all that the model is built from are
-checked as well, since a file may be forged. Only ValueError, OSError and MemoryError are raised.
+Nothing in a file is executed. The digest detects damage. Sizes, ranges and order of everything that the model is built
+from are checked as well, since a file can be manipulated. Only ValueError, OSError and MemoryError are raised.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _LONGEST_HEADER = 100_000_000  # what safetensors allows
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = False) -> None:
-    """Write a model, whole or not at all.
+    """Write a model, completely or not at all.
 
-    In full it keeps the state of every feature that was touched, so that learning can continue with the same bits.
-    Compact it keeps the members only: enough to predict, and a few kilobytes.
+    A full file has the state of every feature that was touched, so that learning can continue with the same result. A
+    compact file has only the members: enough to predict, and a few kilobytes.
     """
     tensors, about = _batch_content(model) if model.is_batch else _online_content(model, compact)
     from thresher import __version__
@@ -66,7 +66,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model. Whatever is wrong with the file is one ValueError that names it."""
+    """Read a model. If the file is not valid, raise a ValueError that names it."""
     try:
         with Path(path).open("rb") as file:
             status = os.fstat(file.fileno())
@@ -83,7 +83,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
-        raise ValueError(f"{path}: the model is not valid: something in it is missing or has another type.") from None
+        raise ValueError(f"{path}: the model is not valid: a part of it is missing or has the wrong type.") from None
 
 
 def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
@@ -96,7 +96,7 @@ def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any
         columns, _ = model.members()
         kept = np.isin(keys // model.n_vectors, columns + model.id_base)
         keys, cells = keys[kept], cells[kept]
-        # Where a method keeps nothing but its members, nothing is lost, except names of other columns.
+        # For methods that keep only members, nothing is lost except the names of other columns.
         compact = not kept.all() or model.feature_names is not None
     compact = compact or model.compact
     names: Any = model.feature_names
@@ -145,7 +145,7 @@ def _pieces(array: NDArray[Any]) -> Iterator[memoryview]:
 
 
 def _verified(file: IO[bytes], size: int) -> tuple[Tensors, dict[str, Any]]:
-    """Return tensors and metadata of a file whose every byte is as it was written."""
+    """Return tensors and metadata, after a check of the digest over all bytes."""
     length_bytes = file.read(8)
     length = int.from_bytes(length_bytes, "little")
     if len(length_bytes) < 8 or length > min(size - 8, _LONGEST_HEADER):
@@ -180,22 +180,22 @@ def _verified(file: IO[bytes], size: int) -> tuple[Tensors, dict[str, Any]]:
 
 
 def _shapes(header: dict[str, Any], n_bytes: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
-    """Return the type and shape of each tensor, in their order; together they fill the rest of the file exactly."""
+    """Return the type and shape of each tensor, in order; raise unless they fill the rest of the file exactly."""
     shapes, at = {}, 0
     for name, entry in header.items():
         dtype, shape = _DTYPES[entry["dtype"]], entry["shape"]
         valid = isinstance(shape, list) and all(type(n) is int and 0 <= n <= n_bytes for n in shape)
         end = at + dtype.itemsize * math.prod(shape) if valid and len(shape) <= 2 else -1
-        _demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} does not lie where it should")
+        _demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets")
         shapes[name], at = (dtype, tuple(shape)), end
     last = next(reversed(shapes), None)
     _demand(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end")
-    _demand(at == n_bytes, "the file is truncated, or has bytes that belong to no tensor")
+    _demand(at == n_bytes, "the file is truncated, or has extra bytes")
     return shapes
 
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
-    _demand(isinstance(metadata["method"], str) and isinstance(metadata["parameters"], dict), "it names no method")
+    _demand(isinstance(metadata["method"], str) and isinstance(metadata["parameters"], dict), "it has no method")
     method = methods.find(metadata["method"])
     expected = _BATCH_TENSORS if method.is_batch else _ONLINE_TENSORS
     found = {name: tensor.dtype for name, tensor in tensors.items()}
@@ -289,7 +289,7 @@ def _demand(holds: bool, message: str) -> None:
 
 
 def _portable(given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON can hold them: a dict of class weights becomes a list of pairs."""
+    """Return parameters as values for JSON: a dict of class weights becomes a list of pairs."""
     out = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     if isinstance(out.get("random_state"), np.random.RandomState):
         out["random_state"] = None

@@ -11,9 +11,9 @@ from thresher.model import Model
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a trained estimator to a file; an online one with all it needs to continue learning with the same bits.
+    """Write a trained estimator to a file. An online estimator can later continue learning with the same result.
 
-    The file appears whole or not at all.
+    The file is written completely or not at all.
     """
     if not isinstance(model, Model):
         if not hasattr(model, "_fitted_model"):

@@ -16,17 +16,17 @@ class AROW(SecondOrderSelector):
     Parameters
     ----------
     gamma : float, default=1.0
-        Regularisation of the AROW step; larger is slower and steadier. Powers of two from 2^-5 to 2^5 are worth a try.
+        Regularisation of the AROW step; larger values learn more slowly and more steadily. Try 2^-5 to 2^5.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
-        How often `fit` goes over the data.
+        The number of passes of `fit` over the data.
     shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
     random_state : int or None, default=None
         Seed of the shuffle.
 
@@ -41,7 +41,7 @@ class AROW(SecondOrderSelector):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_samples_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
     Examples
     --------

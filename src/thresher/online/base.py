@@ -1,4 +1,4 @@
-"""What the online estimators share: the scikit-learn face of a `Model`."""
+"""The base of the online estimators: the scikit-learn interface of a `Model`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thresher.model import Model
 
 
 class OnlineSelector(FeatureSelector):
-    """An estimator over a `Model`.
+    """An estimator on top of a `Model`.
 
     A subclass names its method and lists the method's parameters in `__init__`.
     """
@@ -40,16 +40,16 @@ class OnlineSelector(FeatureSelector):
         return hasattr(self, "_model")
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn the rows of X in their order.
+        """Start again and learn the rows of X, in their order unless `shuffle` is set.
 
         Parameters
         ----------
         X : CSR matrix, array or data frame of shape (n_samples, n_features)
-            A CSR matrix in canonical order is read where it lies.
+            A CSR matrix with sorted, unique ids is not copied.
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
-            Rows of weight 0 are passed over.
+            Rows of weight 0 are skipped.
 
         Returns
         -------
@@ -66,18 +66,18 @@ class OnlineSelector(FeatureSelector):
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn the rows of X after all those learned before; any cutting into batches gives the same bits as `fit`.
+        """Learn more rows. Any split of the rows into batches gives exactly the same model as one `fit`.
 
         Parameters
         ----------
         X : CSR matrix, array or data frame of shape (n_samples, n_features)
-            The next rows. If there is anything wrong with them, nothing is learned.
+            The next rows. If one of them is not valid, nothing is learned.
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All classes there will be; needed on the first call.
+            All classes, also those of later rows; needed on the first call.
         sample_weight : array of shape (n_samples,), optional
-            Rows of weight 0 are passed over.
+            Rows of weight 0 are skipped.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class OnlineSelector(FeatureSelector):
             except Exception:
                 model.adopt_parameters(before)
                 raise
-            except BaseException:  # Ctrl-C: the rows learned by then count
+            except BaseException:  # Ctrl-C: the rows learned until then are kept
                 if model.is_trained:
                     self._keep(model)
                 raise
@@ -105,7 +105,7 @@ class OnlineSelector(FeatureSelector):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
 
-        With norm="l2" it is that of the row scaled to unit length.
+        With norm="l2" the row is scaled to unit length first.
         """
         model = self._fitted_model()
         return model.decision_function(self._validated_rows(X))
@@ -122,18 +122,18 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def coef_(self) -> Any:
-        """Weights as a CSR matrix of one row, or of one per class if there are more than two."""
+        """Weights as a CSR matrix with one row; with more than two classes, one row per class."""
         columns, weights = self._fitted_model().members()
         return as_coef(columns, weights.T, self.n_features_in_)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept, an array of one, or of one per class; 0 without `fit_intercept`."""
+        """The intercept, an array of length 1, or one per class; 0 without `fit_intercept`."""
         return self._fitted_model().intercept.astype(np.float64)
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows learned or found to need no learning; counted again in each pass, without those of weight 0."""
+        """Rows seen, with or without a loss; counted in each pass, without rows of weight 0."""
         return int(self._fitted_model().counters["n_samples"])
 
     @property
@@ -143,7 +143,7 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows that the model misjudged just before it learned them (prequential)."""
+        """Rows that were predicted wrong just before they were learned (prequential)."""
         return int(self._fitted_model().counters["n_mistakes"])
 
     def _keep(self, model: Model) -> None:
@@ -152,7 +152,7 @@ class OnlineSelector(FeatureSelector):
         self.classes_ = model.classes
 
     def _lend_model(self) -> Model:
-        """Lend the model to `train`: a new one, or the one that goes on learning."""
+        """Return the model for `train`: a new one, or the trained one to continue."""
         self._check_parameters()
         if not self.__sklearn_is_fitted__():
             return self._new_model()
@@ -160,7 +160,7 @@ class OnlineSelector(FeatureSelector):
         return self._model
 
     def _take_back(self, model: Model) -> None:
-        """Take back a model that `train` has trained."""
+        """Use a model that `train` has trained."""
         self._model = model
         self._note_model(model)
 
@@ -181,13 +181,12 @@ class OnlineSelector(FeatureSelector):
 
 
 class SecondOrderSelector(OnlineSelector):
-    """For methods that know how sure they are of each weight."""
+    """The base of methods that keep a precision for each weight."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ).
 
-        With more than two classes, that of a class is in proportion to the probability that it beats its strongest
-        rival.
+        With more than two classes: the probability that a class scores above the best other class, scaled to sum to 1.
         """
         model = self._fitted_model()
         return model.predict_proba(self._validated_rows(X))

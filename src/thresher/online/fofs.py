@@ -11,7 +11,7 @@ class FOFS(OnlineSelector):
     """First-order online feature selection by sparse projection.
 
     On a loss the weights decay, the row is added, the weights are scaled into a ball of radius 1/√lam, and all but the
-    `n_features_to_select` largest become 0. A row costs time in proportion to its nonzeros, whatever the number of
+    `n_features_to_select` largest become 0. The time per row depends on its nonzeros, not on the number of
     columns.
 
     Parameters
@@ -21,19 +21,19 @@ class FOFS(OnlineSelector):
     eta : float, default=0.2
         The size of a step. eta times lam must be below 1.
     lam : float, default=0.01
-        λ: how fast the weights decay, and how small they must stay.
+        λ: how fast the weights decay; their norm stays at most 1/√lam.
     loss : {"perceptron", "hinge"}, default="hinge"
-        Which rows are learned: those that are misjudged, or all with a margin below 1.
+        Which rows are learned: those predicted wrong, or all with a margin below 1.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
-        How often `fit` goes over the data.
+        The number of passes of `fit` over the data.
     shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
     random_state : int or None, default=None
         Seed of the shuffle.
 
@@ -48,7 +48,7 @@ class FOFS(OnlineSelector):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_samples_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
     Examples
     --------

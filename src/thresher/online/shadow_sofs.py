@@ -1,4 +1,4 @@
-"""ShadowSOFS: second-order selection by what a weight is worth."""
+"""ShadowSOFS: second-order selection by the cost of dropping a feature."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from thresher.online.base import SecondOrderSelector
 
 
 class ShadowSOFS(SecondOrderSelector):
-    """Second-order online feature selection by what a weight is worth.
+    """Second-order online feature selection by the cost of dropping a feature.
 
     Like `SOFS` it keeps `n_features_to_select` features in one pass, with a linear classifier on just those. But it
-    ranks them by μ²P, what dropping the feature would cost, instead of by P alone, and it goes on learning the weights
-    of all others in the shadow, so that a feature can earn its way in. It picks better features for the same budget,
-    and it is not misled by noise that is as frequent as the signal; it costs a little more time.
+    ranks them by μ²P, the cost of dropping the feature, instead of by P alone. It also learns weights for all other
+    features (shadow weights), which are not used to predict, so that a feature can enter later. It selects better
+    features for the same budget, also where noise is as frequent as the signal, and takes a little more time.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
     gamma : float, default=1.0
-        Regularisation of the AROW step; larger is slower and steadier. Powers of two from 2^-5 to 2^5 are worth a try.
+        Regularisation of the AROW step; larger values learn more slowly and more steadily. Try 2^-5 to 2^5.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
-        How often `fit` goes over the data.
+        The number of passes of `fit` over the data.
     shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
     random_state : int or None, default=None
         Seed of the shuffle.
 
@@ -45,7 +45,7 @@ class ShadowSOFS(SecondOrderSelector):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_samples_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
     Examples
     --------

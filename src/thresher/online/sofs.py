@@ -10,25 +10,26 @@ from thresher.online.base import SecondOrderSelector
 class SOFS(SecondOrderSelector):
     """Second-order online feature selection.
 
-    Keeps the `n_features_to_select` features whose weights it is most sure of, in one pass over the data, and a linear
-    classifier on just those. A row costs time in proportion to its nonzeros, whatever the number of columns.
+    Keeps the `n_features_to_select` features whose weights are most certain (highest precision), in one pass over the
+    data, and trains a linear classifier on just those. The time per row depends on its nonzeros, not on the number of
+    columns.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
     gamma : float, default=1.0
-        Regularisation of the AROW step; larger is slower and steadier. Powers of two from 2^-5 to 2^5 are worth a try.
+        Regularisation of the AROW step; larger values learn more slowly and more steadily. Try 2^-5 to 2^5.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
-        How often `fit` goes over the data.
+        The number of passes of `fit` over the data.
     shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Rows sorted by label ruin any online learner.
+        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
     random_state : int or None, default=None
         Seed of the shuffle.
 
@@ -43,7 +44,7 @@ class SOFS(SecondOrderSelector):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_samples_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that had a loss, and rows that were misjudged before they were learned.
+        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
     Examples
     --------

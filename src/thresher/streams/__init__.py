@@ -1,4 +1,4 @@
-"""Data as a stream of batches: files of any length, in the formats that people have."""
+"""Data as a stream of batches: files of any length, in common formats."""
 
 from thresher.streams.opening import as_stream, open_stream
 from thresher.streams.position import Position

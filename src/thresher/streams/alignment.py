@@ -1,4 +1,4 @@
-"""Reading a stream for a model that was trained before: its ids, its names, its labels."""
+"""Reads a stream for a trained model: ids and column names must match those of the training data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.streams.stream import Batch, DataError, Stream
 
 
 def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
-    """Yield a stream's batches with ids as a trained model counts them; columns with names must be the model's."""
+    """Yield batches with ids in the model's base; named columns must be those of the model."""
     check_names(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
     n_rows, zero_seen = 0, False
@@ -22,8 +22,8 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
         if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:
             raise DataError(
-                f"{batch.file}: id 0 occurs, but the model has learned that ids count from 1. "
-                "If these count from 0, say so with zero_based=True (--zero-based)."
+                f"{batch.file}: id 0 occurs, but the model was trained on ids that count from 1. "
+                "If the ids of this file count from 0, set zero_based=True (--zero-based)."
             )
         if shift:
             batch.indices = batch.indices.astype(np.int64) + shift
@@ -35,13 +35,13 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
     if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
-            "If they count from 1, say so with zero_based=False (--one-based).",
+            "If the ids of these rows count from 1, set zero_based=False (--one-based).",
             UserWarning,
         )
 
 
 def check_names(model: Model, stream: Stream) -> None:
-    """See that columns with names are those that the model has learned, in their order."""
+    """Raise DataError unless named columns are those that the model was trained on, in the same order."""
     names, known = stream.feature_names, model.feature_names
     if names is None or known is None:
         return
@@ -49,5 +49,5 @@ def check_names(model: Model, stream: Stream) -> None:
     for column, name in expected.items():
         found = names[column] if column < len(names) else None
         if found != name:
-            place = "there is no such column" if found is None else f"it is {found!r} there"
-            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as the model learned it; {place}.")
+            seen = "there is no such column" if found is None else f"it is {found!r}"
+            raise DataError(f"{stream.name}: column {column + 1} must be {name!r}, as in the training data; {seen}.")

@@ -1,11 +1,11 @@
-"""The binary cache (.thc): batches as they lie in memory, so that reading is a copy and a checksum.
+"""The binary cache (.thc): batches as they are in memory, so that reading needs only a copy and a checksum.
 
 Layout, little-endian:
 
     magic        8 bytes, THRESHC1
     blocks       each an indptr, ids, values, label codes and (where weighted) importances, every array padded to 64
                  bytes, so that a mapped file can be used as it is
-    footer       JSON: version, totals, the labels, and for each block its place, shape, id width and CRC-32
+    footer       JSON: version, totals, the labels, and for each block its offset, shape, id width and CRC-32
     tail         8 bytes length and 4 bytes CRC-32 of the footer, then 8 bytes of magic
 
 A truncated file has no tail; any flipped bit changes a checksum.
@@ -87,7 +87,10 @@ def read_footer(source: Source) -> dict[str, Any]:
         raise _damaged(source)
     footer: dict[str, Any] = json.loads(text)
     if footer.get("version") != VERSION:
-        raise DataError(f"{source.name}: cache version {footer.get('version')} can't be read here; {VERSION} can.")
+        raise DataError(
+            f"{source.name}: cache version {footer.get('version')} can't be read; this version of thresher reads "
+            f"version {VERSION}: recreate it with thresher convert."
+        )
     if not footer.keys() >= {"n_rows", "n_values", "names", "blocks", "labels"}:
         raise _damaged(source)
     counts = [block.get("n_rows") for block in footer["blocks"]]
@@ -102,7 +105,7 @@ def _damaged(source: Source, block: int | None = None) -> DataError:
 
 
 class CacheFormat:
-    """Rows of caches, found by their numbers."""
+    """Rows of caches, addressed by row number."""
 
     counted_in = "row"
 
@@ -125,7 +128,7 @@ class CacheFormat:
             row += block["n_rows"]
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position is one in a span."""
+        """Return whether a position is in a span."""
         first, end = span.rows(self._footer["n_rows"], source.n_bytes or 0)
         return position.row is not None and first <= position.row <= end
 
@@ -138,7 +141,7 @@ class CacheFormat:
         return int(self._footer["n_rows"])
 
     def count_before(self, source: Source, byte: int) -> int:
-        """Return 0: it is never asked, since rows have numbers."""
+        """Return 0; never called, since the number of every row is known."""
         return 0
 
 
@@ -156,7 +159,7 @@ def _read(
 
 
 def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[Any]) -> Batch:
-    """Build a batch from a block whose checksum is right; that alone does not make its content so."""
+    """Build a batch from a block; its content is checked, since a right checksum does not make it valid."""
     at = 0
 
     def take(dtype: Any, count: int) -> NDArray[Any]:

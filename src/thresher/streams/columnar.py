@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, by way of pyarrow."""
+"""Parquet and Arrow files, read with pyarrow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCH_ROWS = 16_384
 
 
 class ColumnarFormat:
-    """Rows of Parquet and Arrow files, found by their numbers."""
+    """Rows of Parquet and Arrow files, addressed by row number."""
 
     counted_in = "row"
 
@@ -47,7 +47,7 @@ class ColumnarFormat:
                 done = byte
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position is one in a span."""
+        """Return whether a position is in a span."""
         first, end = self._rows(source, span)
         return position.row is not None and first <= position.row <= (position.row if end is None else end)
 
@@ -56,11 +56,11 @@ class ColumnarFormat:
         return self._rows(source, span)[0]
 
     def count_before(self, source: Source, byte: int) -> int:
-        """Return 0: it is never asked, since rows have numbers."""
+        """Return 0; never called, since the number of every row is known."""
         return 0
 
     def n_rows(self, source: Source) -> int | None:
-        """Return None: opening every file up front would take too long."""
+        """Return None: opening every file first would take too long."""
 
     def _rows(self, source: Source, span: Span) -> tuple[int, int | None]:
         """Return the first row and the end of a span; None: to the end of the file."""
@@ -77,7 +77,7 @@ class ColumnarFormat:
 
 
 def _rows_of_cells(n_columns: int) -> int:
-    """Return how many rows to take at a time: they are flat arrays of all cells for a moment."""
+    """Return how many rows to convert at a time, since all their cells are in memory as flat arrays."""
     return min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, n_columns)))
 
 
@@ -141,7 +141,7 @@ def _arrow_batches(source: Source, mapped: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _reader(source: Source, mapped: Any) -> tuple[Any, int | None]:
-    """Return a reader, and the number of record batches, which a file in the stream format does not know."""
+    """Return a reader, and the number of record batches; None for a file in the stream format."""
     pa = arrow()
     with Path(source.path).open("rb") as file:
         if file.read(6) != b"ARROW1":
@@ -161,7 +161,7 @@ def _n_rows(source: Source) -> int:
 
 
 def _validate(batch: Any, file: str, row: int) -> None:
-    """See that every offset and length in a record batch is in range: pyarrow itself believes what a file says."""
+    """Raise DataError if an offset or length in a record batch is out of range; pyarrow does not check them."""
     try:
         batch.validate(full=True)
     except arrow().ArrowException as error:

@@ -1,6 +1,6 @@
-"""CSV, with commas, semicolons, tabs or any other delimiter, by way of pyarrow.
+"""CSV, with commas, semicolons, tabs or any other delimiter, read with pyarrow.
 
-A file is cut into blocks of whole records, which threads parse. A record is cut where a newline is not within quotes.
+A file is cut into blocks of whole records, which threads parse. A record ends at a newline outside quotes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _DELIMITERS = (",", ";", "\t")
 
 @dataclass(frozen=True)
 class Layout:
-    """What the head of a file says of the rest."""
+    """The columns of a file, as its first rows show them."""
 
     names: list[str]
     delimiter: str
-    begin: int  # the byte behind the header
-    types: dict[str, Any]  # of the columns, as the first block shows them
+    begin: int  # the byte after the header
+    types: dict[str, Any]  # of the columns, guessed from the first block
 
 
 def read_layout(source: Source, delimiter: str | None) -> Layout:
-    """Look at the header and the first rows; what can be read only once stays where it is."""
+    """Read the header and the first rows; a pipe is not advanced."""
     flow = source.opened()
     try:
         return _layout(source, flow.peek(BLOCK), delimiter)
@@ -66,7 +66,7 @@ def _layout(source: Source, head: bytes, delimiter: str | None) -> Layout:
 
 
 def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
-    """Return the types of the columns: numbers and false or true where all of the first rows are such, else text."""
+    """Return the types of the columns: number or boolean if all of the first rows fit, else text."""
     pa = arrow()
     try:
         schema = pa.csv.read_csv(
@@ -83,7 +83,7 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
         if pa.types.is_boolean(kind):
             types[name] = kind
         else:
-            # What looks like whole numbers, or is empty, in the first rows can turn out to be any number.
+            # A column that is integer, or empty, in the first rows can have any number later.
             types[name] = pa.float64() if is_numeric(kind) or pa.types.is_null(kind) else pa.string()
     return types
 
@@ -111,7 +111,7 @@ class DelimitedFormat:
         types = {name: self._layout.types[name] for name in self._columns.all}
         for name in self._columns.features or ():
             if types[name] == arrow().string():
-                types[name] = arrow().float64()  # a row with a word in it is bad
+                types[name] = arrow().float64()  # a row with text in it is a bad row
         return types
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
@@ -134,7 +134,7 @@ class DelimitedFormat:
                     break
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position is one in a span; a record that begins in it can end behind it."""
+        """Return whether a position is in a span; a record that begins in the span can end after it."""
         if not source.is_plain:
             return True
         if span.end is None or position.byte <= span.end:
@@ -165,7 +165,7 @@ class DelimitedFormat:
         return n_rows
 
     def _next_record(self, at: int, text: bytes, byte: int) -> int:
-        """Return where the first record at or behind a byte begins, in text that is at `at`; its end if none does."""
+        """Return where the first record at or after `byte` begins, in text that starts at `at`; else its end."""
         if byte <= at:
             return at
         if byte >= at + len(text):
@@ -198,7 +198,7 @@ class DelimitedFormat:
         return to_piece(batches[0], self._columns, self._skip_bad, byte, n_bytes)
 
     def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
-        """Read a block in which some row is bad, to find which."""
+        """Read a block row by row to find its bad rows."""
         pa, names = arrow(), self._layout.names
         places = {name: names.index(name) for name in self._types}
         bad: list[tuple[int, str]] = []
@@ -245,14 +245,14 @@ class DelimitedFormat:
             return None
         if pa.types.is_boolean(kind):
             if text.strip().lower() not in ("0", "1", "false", "true"):
-                raise ValueError(f"{what} is {_short(text)}; the first rows have false or true")
+                raise ValueError(f"{what} is {_short(text)}; in the first rows it is true or false")
             return text.strip().lower() in ("1", "true")
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError
             return float(text)
         except ValueError:
-            must = "the first rows have numbers" if name == self._columns.label else "features must be numbers"
+            must = "in the first rows it is a number" if name == self._columns.label else "features must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
 
 

@@ -1,7 +1,7 @@
-"""The rows of a list of files: in order, from any position, whole or a shard of them.
+"""The rows of a list of files: in order, from any position, all of them or a shard.
 
-A format (text, delimited, columnar, cache) cuts a file, or a span of it, into tasks, which threads run. Here their
-results are put in order, numbered, and given an end.
+A format (text, delimited, columnar, cache) cuts a file, or a span of it, into tasks, which threads run. This module
+puts their results in order, numbers the rows, and adds the position at the end of each batch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Protocol, TypeAlias
 
+from thresher.messages import counted
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
 from thresher.streams.sources import Source
@@ -19,20 +20,20 @@ from thresher.streams.stream import Batch, DataError
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a file: the rows whose first byte lies from `begin` on and before `end`, counted on the disk."""
+    """A part of a file: the rows whose first byte is at least `begin` and below `end`, in bytes on disk."""
 
     begin: int
-    end: int | None  # None: to the end of the file, wherever that is by then
+    end: int | None  # None: to the end of the file, even if it grows
 
     def rows(self, n_rows: int, size: int) -> tuple[int, int]:
-        """Return the first row and the end of the span in a file that is cut by rows, in proportion."""
+        """Return the first row and the end of the span, for a file that is cut by rows in proportion to bytes."""
         end = n_rows if self.end is None else n_rows * self.end // max(1, size)
         return n_rows * self.begin // max(1, size), end
 
 
 @dataclass(slots=True)
 class Piece:
-    """What a task makes of a piece of a file; numbers count lines or rows from the start of the piece."""
+    """The result of a task: the rows of a piece of a file. Numbers are lines or rows from the start of the piece."""
 
     batch: Batch
     n_numbers: int  # how many lines or rows the piece has, good or bad
@@ -53,10 +54,10 @@ class Format(Protocol):
         """Cut a span, or the rest of it from a position on, into pieces."""
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position in a file is one in a span of it."""
+        """Return whether a position in a file is in a span of it."""
 
     def first_number(self, source: Source, span: Span) -> int | None:
-        """Return how many lines or rows lie before a span, if that is known without reading them."""
+        """Return how many lines or rows are before a span, if that is known without reading them."""
 
     def count_before(self, source: Source, byte: int) -> int:
         """Return how many lines or rows begin before a byte of the content."""
@@ -73,7 +74,7 @@ class FileRows:
     sources : list of (Format, Source)
         The files, each with its format.
     skip_bad : bool
-        Whether rows that can't be read are skipped; else the first one is an error.
+        Whether bad rows are skipped; else the first one is an error.
     n_threads : int
         How many threads parse.
     """
@@ -82,7 +83,7 @@ class FileRows:
         self._sources = sources
         self._skip_bad = skip_bad
         self._n_threads = n_threads
-        # A file that does not belong to a shard has no span.
+        # None: the file is not part of the shard.
         self._spans: list[Span | None] = [Span(0, None)] * len(sources)
 
     @property
@@ -93,7 +94,7 @@ class FileRows:
 
     @property
     def n_rows(self) -> int | None:
-        """Rows, where they are known up front."""
+        """Rows, if their number is known in advance."""
         total = 0
         for (format_, source), span in zip(self._sources, self._spans, strict=True):
             n_rows = format_.n_rows(source)
@@ -125,7 +126,7 @@ class FileRows:
         return part
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position, which must be one in these files."""
+        """Read from the start, or from a position in these files."""
         if start is not None:
             self._check(start)
         parts = [
@@ -149,7 +150,7 @@ class FileRows:
             batch.before = None if part.first is not None else part.count_before
             if None not in (namespace, piece.namespace) and piece.namespace != namespace:
                 raise DataError(
-                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} beside {namespace!r}: "
+                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} after {namespace!r}: "
                     "only one can be read."
                 )
             namespace = piece.namespace if namespace is None else namespace
@@ -163,16 +164,17 @@ class FileRows:
             yield batch
 
     def _check(self, start: Position) -> None:
-        """See that a position is one in these files, and in this part of them."""
+        """Raise ValueError unless a position is in these files and in this shard."""
         if start.file >= len(self._sources):
             raise ValueError(
-                f"the position is one in file {start.file + 1}, {start.name}, but there are {len(self._sources)} files."
+                f"the position is in file {start.file + 1}, {start.name}, but the stream has "
+                f"{counted(len(self._sources), 'file')}."
             )
         format_, source = self._sources[start.file]
         start.check(source.name, Identity.of_file(source.path))
         span = self._spans[start.file]
         if span is None or not format_.holds(source, span, start):
-            raise ValueError(f"{source.name}: the position is one in another shard.")
+            raise ValueError(f"{source.name}: the position is in another shard.")
 
     def _size(self, at: int) -> int | None:
         """Return the bytes on the disk of a file's span."""
@@ -194,19 +196,19 @@ class _Part:
 
     @cached_property
     def first(self) -> int | None:
-        """How many lines or rows of the file lie before, where that is known."""
+        """How many lines or rows of the file are before this part, if known."""
         return self.format.first_number(self.source, self.span) if self.start is None else self.start.row
 
     @cached_property
     def count_before(self) -> Callable[[], int]:
-        """What counts the lines or rows before, by reading them; once, if ever."""
+        """A function that counts the lines or rows before this part by reading them; the result is cached."""
         begin = self.span.begin if self.start is None else self.start.byte
         return cache(partial(self.format.count_before, self.source, begin))
 
 
 def _tasks(parts: list[_Part]) -> Iterator[Callable[[], tuple[_Part, Identity | None, Piece]]]:
     for part in parts:
-        # What can be read only once has no positions.
+        # Pipes can be read only once and have no positions.
         identity = Identity.of_file(part.source.path) if part.source.flow is None else None
         for task in part.format.tasks(part.source, part.span, part.start):
             yield partial(_done, part, identity, task)
@@ -217,6 +219,6 @@ def _done(part: _Part, identity: Identity | None, task: Task) -> tuple[_Part, Id
 
 
 def _numbered(batch: Batch, number: int) -> str:
-    """Return the place of a line or row of a piece, which need not be one of the batch's rows."""
+    """Return file and number of a line or row of a piece; it can be a skipped one."""
     before = 0 if batch.before is None else batch.before()
     return f"{batch.file}, {batch.counted_in} {batch.first_number + number + before}"

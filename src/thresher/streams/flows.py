@@ -1,4 +1,4 @@
-"""Bytes read forwards: from files, pipes and standard input, compressed or not."""
+"""Sequential reading of bytes: from files, pipes and standard input, compressed or not."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import IO, Any, Self
 
 from thresher.streams.stream import DataError
 
-# How much is decompressed at a time on the way to a position.
+# Bytes to decompress at a time when moving to a position.
 _SKIP = 1 << 20
 
 
 class Flow:
-    """The decompressed bytes of a file, read forwards."""
+    """The decompressed bytes of a file, read sequentially."""
 
     def __init__(self, raw: Any, name: str, compression: str | None) -> None:
         self._raw, self.name, self._compression = raw, name, compression
@@ -37,16 +37,16 @@ class Flow:
 
     @property
     def byte(self) -> int:
-        """How far we are in the content, decompressed."""
+        """The number of decompressed bytes read so far."""
         return self._n_read
 
     @property
     def position(self) -> int:
-        """How far we are, in bytes as they lie on the disk."""
+        """The number of bytes on disk read so far."""
         return self._raw.tell() if self._raw.seekable() else self._n_read
 
     def go_to(self, byte: int) -> None:
-        """Move forwards to a byte of the content: at once in a plain file, by decompressing what lies before else."""
+        """Move forward to a byte of the content: by a seek in a plain file, else by decompressing what is before it."""
         if self._compression is None and self._raw.seekable():
             self._raw.seek(byte)
             self._ahead, self._n_read = b"", byte
@@ -54,14 +54,14 @@ class Flow:
             pass
 
     def peek(self, size: int) -> bytes:
-        """Return the next bytes without moving on."""
+        """Return the next bytes without advancing."""
         self._ahead = self._take(size)
         return self._ahead[:size]
 
     def read(self, size: int) -> bytes:
-        """Read `size` bytes, fewer only at the end; a broken archive is an error that names the file."""
+        """Read `size` bytes, fewer only at the end; a damaged archive raises an error that names the file."""
         whole = self._take(size)
-        self._ahead = whole[size:]  # a zstd frame comes in steps of its own
+        self._ahead = whole[size:]  # zstd can return more than was asked for
         self._n_read += min(len(whole), size)
         return whole[:size]
 
@@ -74,7 +74,7 @@ class Flow:
         except Exception as error:
             if self._compression is None:
                 raise
-            # Each library has its own idea of what a broken archive raises.
+            # Each library raises other exceptions for a damaged archive.
             raise DataError(
                 f"{self.name}: the {self._compression} archive is damaged or truncated ({error})."
             ) from None
@@ -82,9 +82,9 @@ class Flow:
 
 
 class HeldFile:
-    """An open file that closes when the last task that reads it is gone: tasks outlive the turn that makes them."""
+    """An open file that is closed with the last task that uses it; tasks can outlive the generator of tasks."""
 
-    number = -1  # none, if it could not be opened
+    number = -1  # -1 if it could not be opened
 
     def __init__(self, path: str) -> None:
         self.number = os.open(path, os.O_RDONLY)
@@ -95,9 +95,9 @@ class HeldFile:
 
 
 class Pipe(io.RawIOBase):
-    """Standard input or a pipe, with the bytes that were looked at put back in front.
+    """Standard input or a pipe; bytes that were peeked at are returned again by the next read.
 
-    Read without a buffer of Python's: a thread that waits in such a buffer can't be left behind when we stop.
+    It does not use Python's buffered reader: the process can't exit cleanly while a thread waits in it.
     """
 
     def __init__(self, path: str) -> None:
@@ -110,7 +110,7 @@ class Pipe(io.RawIOBase):
         self._head = b""
 
     def peek(self, size: int) -> bytes:
-        """Return the next bytes without moving on."""
+        """Return the next bytes without advancing."""
         while len(self._head) < size and (part := self._raw.read(size - len(self._head))):
             self._head += part
         return self._head
@@ -120,7 +120,7 @@ class Pipe(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """Read what has come, at most as much as there is room for."""
+        """Read the bytes that are available, at most as many as fit into `room`."""
         part = self._head[: len(room)] or self._raw.read(len(room)) or b""
         self._head = self._head[len(part) :] if self._head else b""
         room[: len(part)] = part
@@ -147,7 +147,7 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
 
 
 class _ZstdFile:
-    """A zstd archive of one or more frames; zstandard's own reader takes a truncated one for a whole one."""
+    """A zstd archive of one or more frames; zstandard's own reader does not detect a truncated one."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         import zstandard

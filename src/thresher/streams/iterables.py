@@ -1,4 +1,4 @@
-"""Batches that a program has in memory or makes: any iterable of (X, y) or (X, y, weights) as a stream."""
+"""Streams from Python objects: any iterable of (X, y) or (X, y, weights)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thresher.labels import distinct
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream
 
-# A large matrix is handed over in batches of so many rows, so that there is a position behind each.
+# A large matrix is cut into batches of this many rows, so that there is a position after each.
 _BATCH_ROWS = 4_096
 
 
@@ -64,7 +64,7 @@ class ListRows:
         if start is not None:
             start.check(name, identity)
             if start.row is None or not self._first <= start.row <= self._end:
-                raise ValueError(f"{name}: the position is one in another shard.")
+                raise ValueError(f"{name}: the position is in another shard.")
             first = start.row
         return self._batches(name, first, identity)
 
@@ -93,7 +93,7 @@ def _numbered(name: str, items: Iterable[Any], labelled: bool) -> Iterator[Batch
 
 
 def to_batch(item: Any, number: int, labelled: bool) -> Batch:
-    """Return (X, y) or (X, y, weights) as a batch; without labels X alone will do."""
+    """Return (X, y) or (X, y, weights) as a batch; without labels, X alone is enough."""
     import scipy.sparse as sp
 
     where = f"batch {number} of the iterable"

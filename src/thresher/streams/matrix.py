@@ -1,4 +1,4 @@
-"""From a stream to a matrix: all rows in memory at once."""
+"""Reads a whole stream into one matrix."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Matrix(NamedTuple):
 
 
 def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
-    """Read all rows of a stream; `batches` can be the stream's own, watched on their way.
+    """Read all rows of a stream; `batches` are its batches, if the caller iterates them itself.
 
-    At most twice the memory of the matrix is in use: each batch is dropped as soon as it is copied.
+    This needs at most twice the memory of the matrix: each batch is deleted as soon as it is copied.
     """
     import scipy.sparse as sp
 

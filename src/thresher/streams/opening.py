@@ -1,4 +1,4 @@
-"""`open_stream`: from whatever the user names to a `Stream`."""
+"""`open_stream`: opens files, standard input or batches as a `Stream`."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def open_stream(
     Parameters
     ----------
     source : path, list of paths, glob, folder, "-", or iterable of (X, y) or (X, y, weights)
-        "-" is standard input. A folder stands for the files in it, in order of name. Files may be compressed with gzip,
-        bzip2, xz or zstd. X is a sparse or dense matrix; a single (X, y) will do too.
+        "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
+        bzip2, xz or zstd. X is a sparse or dense matrix; a single (X, y) works too.
     format : {"auto", "svmlight", "vw", "csv", "parquet", "arrow", "cache"}
-        "auto" looks at the content and the name.
+        "auto" recognises the format by content and file name.
     label : str, optional
         The label's column in a table (CSV, Parquet, Arrow); "label" by default.
     delimiter : str, optional
-        What separates the values of a CSV; by default the one of comma, semicolon and tab that the header has most of.
+        The separator of a CSV; by default comma, semicolon or tab, whichever is most frequent in the header.
     on_bad_line : {"error", "skip"}
         What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
         batch's `skipped`.
     zero_based : bool, optional
         Whether ids count from 0 or from 1. By default they count from 0 if id 0 occurs, else from 1. A model that was
-        trained before keeps its own count.
+        trained before uses its own base.
     labelled : bool, default=True
         Whether rows must have labels. With False, for prediction, a table need not have a label column, and text has no
         labels if its first row starts with a feature (`3:0.5`, or `|` in VW). Labels are then NaN.
@@ -106,7 +106,7 @@ def open_stream(
 
 
 def as_stream(data: Stream | Path_ | Iterable[Any], **options: Any) -> Stream:
-    """Return a stream as it is, and anything else that `open_stream` takes as a stream."""
+    """Return a stream unchanged; open anything else with `open_stream`."""
     return data if isinstance(data, Stream) else open_stream(data, **options)
 
 
@@ -132,7 +132,7 @@ def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
 def _formats(
     sources: list[Source], label: str | None, delimiter: str | None, skip_bad: bool, labelled: bool, no_labels: bool
 ) -> tuple[list[str] | None, list[Format]]:
-    """Return the names of the features, where there are names, and how each file is read."""
+    """Return the names of the features, if there are any, and the format object of each file."""
     kind = sources[0].format
     if kind in ("svmlight", "vw"):
         without = [no_labels or (not labelled and source.starts_with_feature) for source in sources]

@@ -21,11 +21,11 @@ def default_threads() -> int:
 
 
 def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:
-    """Yield the results of the tasks in order, while the next ones are run ahead on `n_threads` threads.
+    """Yield the results of the tasks in order, while the next tasks run on `n_threads` threads.
 
-    At most `2 × n_threads` results wait, so memory does not depend on how many tasks there are. The iterator of tasks
-    is advanced on a thread of its own: it may read or decompress. An error in any of them is raised here, after the
-    results of the tasks before it. When the consumer stops early, so do the threads.
+    At most `2 × n_threads` results wait, so memory does not depend on the number of tasks. The iterator of tasks runs
+    in its own thread, since it can read or decompress. An error in any of them is raised here, after the results of the
+    tasks before it. When the consumer stops early, the threads stop too.
     """
     waiting: queue.Queue[Future[T] | BaseException | None] = queue.Queue(maxsize=2 * n_threads)
     stop = threading.Event()
@@ -56,5 +56,5 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
                 yield item.result()
         finally:
             stop.set()
-            feeder.join(timeout=1.0)  # longer only if it waits for an idle pipe; it is left there
+            feeder.join(timeout=1.0)  # it takes longer only if it waits for an idle pipe; then it is left running
             pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Where a stream is: every batch says where it ends, and reading can go on from there, in another process too."""
+"""Positions in a stream: each batch has one at its end, and reading can continue there, also in another process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Identity:
     Attributes
     ----------
     size : int
-        Bytes on the disk; the number of rows of what is not a file.
+        Bytes on disk; for a list of batches, its number of rows.
     modified : int or None
         When the file was last modified, in nanoseconds.
     digest : str
-        A hash of the file's first 4 KiB, or of what a generator or list is made of.
+        A hash of the file's first 4 KiB, of a generator's parameters, or of the sizes of a list's batches.
     """
 
     size: int
@@ -32,7 +32,7 @@ class Identity:
 
     @classmethod
     def of_file(cls, path: str) -> Self:
-        """Look at a file."""
+        """Return the identity of a file."""
         with Path(path).open("rb") as file:
             status = os.fstat(file.fileno())
             return cls(status.st_size, status.st_mtime_ns, digest_of(file.read(_HEAD)))
@@ -45,19 +45,19 @@ class Position:
     Attributes
     ----------
     file : int
-        The file's place among the stream's files, from 0.
+        The index of the file in the stream's files, from 0.
     name : str
-        What the file is called.
+        The name of the file.
     byte : int
-        How many bytes of its uncompressed content lie before. In plain text it may lie within the last line that was
-        read: a line belongs to where its first byte lies. In formats that are read by rows it is in proportion.
+        How many bytes of its uncompressed content are before. In plain text this can be inside the last line that was
+        read, since a line belongs to the piece that has its first byte. In formats read by rows it is an estimate.
     row : int or None
-        How many lines (svmlight, VW) or rows (everything else) of the file lie before. None in a shard that starts
-        within a file of text: they are counted only if an error has to name one.
+        How many lines (svmlight, VW) or rows (all other formats) of the file are before. None in a shard that starts
+        inside a text file: there they are counted only if an error message needs the number.
     size, modified, digest
         The file's `Identity` when it was read.
     namespace : str or None
-        The only namespace of VW text, where it is known.
+        The namespace of VW text, if it is known.
     """
 
     file: int
@@ -71,11 +71,11 @@ class Position:
 
     @classmethod
     def at(cls, file: int, name: str, byte: int, row: int | None, what: Identity, namespace: str | None = None) -> Self:
-        """Make a position in the file of this identity."""
+        """Return a position in the file with this identity."""
         return cls(file, name, byte, row, what.size, what.modified, what.digest, namespace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return numbers and text under their names, as JSON can hold them."""
+        """Return the position as a dict of numbers and text, for JSON."""
         return asdict(self)
 
     @classmethod
@@ -94,15 +94,15 @@ class Position:
         return cls(**values)
 
     def check(self, name: str, found: Identity) -> None:
-        """See that this is a position in the file found here; a file that was only moved or renamed will do."""
+        """Raise ValueError unless this is a position in the file found; the file can have been moved or renamed."""
         if found == Identity(self.size, self.modified, self.digest):
             return
         if Path(name).name != Path(self.name).name:
-            raise ValueError(f"{name}: the position is one of another file, {self.name}.")
+            raise ValueError(f"{name}: the position belongs to another file, {self.name}.")
         if found.size != self.size:
             what = f"its size was {self.size:,} and is {found.size:,}"
         elif found.digest != self.digest:
-            what = "it begins differently"
+            what = "its first bytes differ"
         else:
             what = f"it was modified at {_time(self.modified)} and again at {_time(found.modified)}"
         raise ValueError(f"{name}: the file has changed since the position was taken ({what}): read it from the start.")

@@ -1,4 +1,4 @@
-"""Records of CSV: where one ends, and files cut into blocks of whole ones."""
+"""Records of CSV files: where they end, and blocks of whole records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def blocks(flow: Flow, delimiter: str) -> Iterator[tuple[int, bytes]]:
         if cut == 0:
             if len(text) > _LONGEST_RECORD:
                 raise _open_quote(flow)
-            rest, size = text, len(text)  # twice as much each time, so that all of it is looked at only twice
+            rest, size = text, len(text)  # double the size each time, so that the total work stays linear
             continue
         yield at, text[:cut]
         at, rest, size = at + cut, text[cut:], BLOCK
@@ -50,14 +50,14 @@ def _last_record_end(text: bytes, delimiter: str) -> int:
 
 
 def record_ends(text: bytes, delimiter: str) -> NDArray[np.int64]:
-    """Return the places behind each newline that is not within quotes; the text must begin with a record."""
+    """Return the offset after each newline outside quotes; the text must begin with a record."""
     content = np.frombuffer(text, np.uint8)
     ends: NDArray[np.int64] = np.flatnonzero(content == 10) + 1
     quotes = np.flatnonzero(content == 34)
     if len(quotes) == 0:
         return ends
-    # Where every other quote opens a value, or follows another quote that it doubles, a newline with an odd number
-    # before it is within quotes. Else there are quotes within values that have none around them.
+    # If every other quote opens a value, or doubles the quote before it, then a newline with an odd number of quotes
+    # before it is inside quotes. Else some unquoted values contain quotes, and a regular expression has to decide.
     opening = quotes[::2]
     before = np.where(opening > 0, content[opening - 1], 10)
     if np.isin(before, np.frombuffer(b'\n\r"' + delimiter.encode(), np.uint8)).all():

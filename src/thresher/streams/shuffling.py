@@ -1,7 +1,7 @@
 """Rows in random order: a full, seeded shuffle of a stream.
 
-The rows are read once into flat arrays, in memory up to a limit and in a temporary file beyond it; each pass then takes
-them by a new permutation.
+The rows are read once into flat arrays, in memory up to a limit and in a temporary file above it. Each pass then uses a
+new permutation.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
 
-# Bytes of values and ids that are kept in memory; while they are concatenated, twice as many are needed.
+# Bytes of values and ids that are kept in memory; twice as much is needed while they are concatenated.
 MEMORY_LIMIT = 1 << 29
 _BATCH_ROWS = 4_096
-_HEAD = 1_024  # values that tell these rows from others
+_HEAD = 1_024  # values whose hash identifies these rows
 
 
 def shuffled(
     stream: Stream, random: np.random.Generator, memory_limit: int | None = None, progress: bool = False
 ) -> ShuffledStream:
-    """Read a stream, and return one of the same rows in random order, a new order each time it is read."""
+    """Read a stream and return its rows in random order, in a new order each time it is read."""
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
     limit = MEMORY_LIMIT if memory_limit is None else memory_limit
@@ -37,7 +37,7 @@ def shuffled(
 
 
 class ShuffledStream(Stream):
-    """The rows of a stream in random order. A position counts rows of the order under way."""
+    """The rows of a stream in random order. A position counts rows in the current order."""
 
     def __init__(self, stream: Stream, rows: _Shuffled) -> None:
         super().__init__(
@@ -46,16 +46,16 @@ class ShuffledStream(Stream):
         self._rows = rows
 
     def generator_state(self) -> dict[str, Any]:
-        """Return the state that the random generator had before the order under way was drawn; JSON can hold it."""
+        """Return the state of the random generator before it drew the current order, as values for JSON."""
         return self._rows.generator_state
 
     def restore_generator(self, state: dict[str, Any]) -> None:
-        """Let the next reading, from the start or from a position, draw the order that was drawn from this state."""
+        """Make the next read, from the start or from a position, draw the same order as from this state."""
         self._rows.random.bit_generator.state = self._rows.generator_state = state
 
 
 class _Shuffled:
-    """All rows of a stream, to be taken in any order."""
+    """All rows of a stream, for access in any order."""
 
     def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
         self.random = random
@@ -77,7 +77,7 @@ class _Shuffled:
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Draw an order and read in it, or go on in the order under way."""
+        """Draw a new order and read in it, or continue in the current order."""
         first = 0
         if start is not None:
             start.check(self._stream.name, self._identity)
@@ -155,7 +155,7 @@ class _Shuffled:
 
 
 def _without_rows(batch: Batch) -> Batch:
-    """Return what is left of a batch when its rows are elsewhere: it still knows where they came from."""
+    """Return a batch without its rows, which still has their files and line numbers."""
     empty = empty_batch()
     return replace(
         batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None

@@ -1,4 +1,4 @@
-"""What the user named, as files: paths, folders, globs, standard input; and what each of them holds."""
+"""Finds the files for paths, folders, globs and standard input, and recognises their formats."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ FORMATS = ("svmlight", "vw", "csv", "parquet", "arrow", "cache")
 
 @dataclass(frozen=True)
 class Source:
-    """One file, or something that can only be read once: standard input, a pipe."""
+    """A file, or something that can be read only once: standard input or a pipe."""
 
     path: str  # "-" is standard input
     format: str
     compression: str | None
     n_bytes: int | None
-    flow: Flow | None = None  # of what can be read only once: opened when we looked at it
+    flow: Flow | None = None  # for a pipe or standard input, which is open already
     starts_with_feature: bool = False  # svmlight or VW text whose first row has no label
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """The name for messages."""
         return "standard input" if self.path == "-" else self.path
 
     @property
     def is_plain(self) -> bool:
-        """Whether any byte of its content can be read at once."""
+        """Whether it can be read from any byte, without decompressing."""
         return self.flow is None and self.compression is None
 
     def opened(self) -> Flow:
-        """Return its bytes; of what can be read only once, the flow that is open already."""
+        """Open it for reading; for a pipe or standard input, return the flow that is open already."""
         if self.flow is not None:
             return self.flow
         return Flow(Path(self.path).open("rb"), self.name, self.compression)
 
 
 def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
-    """Turn what the user named into files, in order; look into each to learn its compression and format."""
+    """Return the files for a path, list, glob or folder, in order, each with its compression and format."""
     if format not in ("auto", *FORMATS):
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
@@ -99,7 +99,7 @@ def _look(path: str, format: str) -> Source:
         if format == "auto":
             format = _format(path, flow.peek(4096), name, compression)
         if format in ("parquet", "arrow", "cache") and (compression is not None or not regular):
-            raise DataError(f"{name}: {format} files are read from the disk, uncompressed.")
+            raise DataError(f"{name}: {format} data must be an uncompressed file on disk.")
         starts_with_feature = format in ("svmlight", "vw") and _starts_with_feature(format, flow.peek(4096))
     except BaseException:
         flow.close()
@@ -121,7 +121,7 @@ def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
     line = _first_row(head)
     if b"|" in line:
         return "vw"
-    # A row of svmlight has a colon, but for one without features, which is a single word.
+    # A row of svmlight has a colon, unless it has no features; then it is a single word.
     if b":" not in line and re.search(rb"[^,;\t][,;\t]+[^,;\t]", line.strip()):
         return "csv"
     return "svmlight"

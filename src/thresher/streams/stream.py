@@ -1,4 +1,4 @@
-"""What a stream is: something that yields batches of rows, knows where it is, and can be cut into shards."""
+"""Streams: they yield batches of rows, have positions, and can be cut into shards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DataError(ValueError):
 
 @dataclass(slots=True)
 class Batch:
-    """Rows in CSR with their labels, ids as written. It has what `Model` needs of a matrix."""
+    """Rows in CSR with their labels, and ids as in the source."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -29,14 +29,14 @@ class Batch:
     largest_id: int
     zero_seen: bool
     importances: NDArray[np.float64] | None = None
-    n_bytes: int = 0  # of the source, as it lies on the disk
+    n_bytes: int = 0  # of the source, on disk
     file: str = ""
-    numbers: NDArray[Any] | None = None  # of the rows' lines, from `first_number`; None: one per row
+    numbers: NDArray[Any] | None = None  # of the rows' lines, relative to `first_number`; None: 0, 1, 2 …
     first_number: int = 1
     counted_in: str = "line"
     skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
-    before: Callable[[], int] | None = None  # counts what lies before the numbers, in a shard that starts within a file
-    end: Position | None = None  # None where the stream has no positions
+    before: Callable[[], int] | None = None  # counts the lines before the shard, if it starts inside a file
+    end: Position | None = None  # None if the stream has no positions
 
     @property
     def n_rows(self) -> int:
@@ -45,11 +45,11 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and the least number of columns that holds all ids."""
+        """The number of rows, and the smallest number of columns that includes all ids."""
         return self.n_rows, self.largest_id + 1
 
     def part(self, begin: int, end: int) -> Batch:
-        """Return some of the rows, of a batch whose rows have no numbers of their own."""
+        """Return some of the rows; `numbers` must be None."""
         if begin == 0 and end == self.n_rows:
             return self
         low, high = int(self.indptr[begin]), int(self.indptr[end])
@@ -63,19 +63,19 @@ class Batch:
         )  # fmt: skip
 
     def place(self, row: int) -> str:
-        """Return where a row of this batch came from."""
+        """Return the file and line of a row."""
         number = self.first_number + int(row if self.numbers is None else self.numbers[row])
         return f"{self.file}, {self.counted_in} {number + (self.before() if self.before is not None else 0)}"
 
 
 def empty_batch(n_bytes: int = 0) -> Batch:
-    """Return no rows."""
+    """Return a batch without rows."""
     starts, ids = np.zeros(1, np.int32), np.zeros(0, np.int32)
     return Batch(starts, ids, np.zeros(0, np.float32), np.zeros(0), -1, zero_seen=False, n_bytes=n_bytes)
 
 
 class Content(Protocol):
-    """Rows that can be read from any position, and divided: of files, of a generator, of a list of batches."""
+    """Rows that can be read from any position and cut into shards: files, a generator, a list of batches."""
 
     @property
     def n_bytes(self) -> int | None:
@@ -83,7 +83,7 @@ class Content(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """Rows, where they are known up front."""
+        """Rows, if their number is known in advance."""
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
@@ -97,29 +97,29 @@ class Stream:
 
     Iterating gives (X, y), or (X, y, weights) where rows have weights: a scipy CSR matrix with ids as they are written,
     the labels, and one weight per row. Unless the number of columns is known, a matrix is as wide as its own largest
-    id, so that `partial_fit` can't take one after the other: `train` can. `batches()` gives the same as `Batch`
+    id, so `partial_fit` can't learn them one after the other; `train` can. `batches()` gives the same rows as `Batch`
     objects, without scipy.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        The name for messages.
     content : Content or callable
-        Where rows come from. A callable returns an iterator of batches, each time from the start; such a stream has no
-        positions and no shards.
+        The source of the rows. A callable returns an iterator of all batches; such a stream has no positions and no
+        shards.
     only_once : str, optional
-        The name of what can be read only once, if there is such a part.
+        The name of the part that can be read only once, if there is one.
 
     Attributes
     ----------
     n_bytes, n_rows : int or None
-        Its size on the disk and its number of rows, where they are known up front.
+        Its size on disk and its number of rows, if they are known in advance.
     feature_names : list of str or None
-        The names of the columns, where the source has names.
+        The names of the columns, if the source has names.
     id_base : int or None
-        The id of the first column, 0 or 1, where it is known; else the data decide.
+        The id of the first column, 0 or 1. None: 0 if id 0 occurs, else 1.
     n_features : int or None
-        The number of columns, where it is known.
+        The number of columns, if it is known.
     """
 
     def __init__(
@@ -160,17 +160,17 @@ class Stream:
 
     @property
     def has_positions(self) -> bool:
-        """Whether batches say where they end, so that reading can go on from there, and shards can be made."""
+        """Whether batches have an end position, so that reading can continue there, and shards are possible."""
         return self._content is not None and self._only_once is None
 
     def batches(self, start: Position | None = None) -> Iterator[Batch]:
-        """Read from the start, or go on from where a batch ended.
+        """Read from the start, or continue from the end of a batch.
 
         Parameters
         ----------
         start : Position, optional
-            The `end` of a batch of this stream, or of an earlier one of the same files. What follows are the rest of
-            the rows, with the same numbers in messages.
+            The `end` of a batch of this stream, or of another stream of the same files. The remaining rows are read,
+            with the same line numbers in messages.
 
         Returns
         -------
@@ -188,11 +188,11 @@ class Stream:
         return whole if self._is_part else _not_all_skipped(self.name, whole)
 
     def shard(self, k: int, n: int) -> Self:
-        """Return the k-th of n parts, k from 0; the parts one after the other are the whole, row for row.
+        """Return the k-th of n parts, k from 0. The parts in order give exactly the rows of the whole stream.
 
-        Files are cut by their bytes on the disk, at the ends of rows, so that parts take about the same time to read;
-        what has no bytes is cut by rows. A compressed file is not cut: it belongs to the part in which its first byte
-        lies. Parts can be empty.
+        Files are cut by bytes on disk, at the ends of rows, so that parts take about the same time to read; generators
+        and lists are cut by rows. A compressed file is not cut: it belongs to the part that has its first byte. Parts
+        can be empty.
 
         Parameters
         ----------
@@ -213,8 +213,8 @@ class Stream:
     def to_csr(self) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Read all rows into one matrix.
 
-        Columns are ids minus `id_base`; where that is not known, it is 0 if id 0 occurs, else 1. It takes the memory of
-        the matrix, and at most as much again while it is put together.
+        Columns are ids minus `id_base`; if that is None, it is 0 if id 0 occurs, else 1. This needs at most twice the
+        memory of the matrix.
 
         Returns
         -------
@@ -246,7 +246,7 @@ class Stream:
 
 
 def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Let batches pass; if not one row came but some were skipped, that is an error which says why."""
+    """Yield the batches; raise an error at the end if all rows were skipped."""
     n_rows, first, n_skipped = 0, "", 0
     for batch in batches:
         n_rows += batch.n_rows
@@ -254,4 +254,4 @@ def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
         n_skipped += len(batch.skipped)
         yield batch
     if n_rows == 0 and n_skipped:
-        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped, the first because of: {first}")
+        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped. The first one: {first}")

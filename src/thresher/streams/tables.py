@@ -1,8 +1,8 @@
-"""Rows of tables: what the columns mean, and how a record batch becomes rows in CSR.
+"""Rows of tables: the meaning of the columns, and the conversion of record batches to CSR.
 
 A table has a label column and either a pair of columns `ids` (list of int) and `values` (list of float), or one numeric
-column per feature, whose names become the feature names. A row that can't be read (a missing label or value, a value
-that is not finite, an id out of range, lists of different lengths) is reported by its number, or skipped.
+column per feature, whose names become the feature names. A bad row (a missing label or value, a value that
+is not finite, an id out of range, lists of different lengths) is an error with its number, or is skipped.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from thresher.streams.files import Piece
 from thresher.streams.stream import Batch, DataError, empty_batch
 
 DEFAULT_LABEL = "label"
-# A table with one column per feature is made dense for a moment: so many cells at a time.
+# A table with one column per feature is converted as a dense array, this many cells at a time.
 BATCH_CELLS = 1 << 20
 _PAIR = ("ids", "values")
 
 
 def arrow() -> Any:
-    """Return pyarrow, which an extra installs."""
+    """Return pyarrow, an optional dependency."""
     try:
         for part in ("compute", "csv", "ipc", "parquet"):
             importlib.import_module(f"pyarrow.{part}")
@@ -40,14 +40,14 @@ def arrow() -> Any:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are read: the label's, if there is one, and the features'."""
+    """The columns to read: the label, if there is one, and the features."""
 
     label: str | None
     features: list[str] | None  # None: a pair of ids and values
 
     @classmethod
     def choose(cls, file: str, names: list[str], label: str | None, labelled: bool, pairs: bool = True) -> Columns:
-        """Choose by name; `labelled` says whether there must be a label."""
+        """Choose the columns by name; with `labelled` there must be a label."""
         wanted: str | None = label or DEFAULT_LABEL
         if wanted not in names:
             if labelled or label:
@@ -65,10 +65,10 @@ class Columns:
     def _of(cls, file: str, label: str | None, names: list[str], pairs: bool) -> Columns:
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:
-            raise DataError(f"{file}: there are two columns {twice!r}.")
+            raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
         rest = [name for name in names if name != label]
         if not rest:
-            raise DataError(f"{file}: there is no column but the label.")
+            raise DataError(f"{file}: there is no column except the label.")
         return cls(label, None if pairs and set(rest) == set(_PAIR) else rest)
 
     @property
@@ -77,13 +77,13 @@ class Columns:
         return [*(self.features or _PAIR), *([] if self.label is None else [self.label])]
 
     def check_names(self, file: str, names: list[str]) -> None:
-        """See that a table has the columns."""
+        """Raise DataError if a column is missing."""
         missing = next((name for name in self.all if name not in names), None)
         if missing is not None:
             raise DataError(f"{file}: there is no column {missing!r}; there are {some(names)}.")
 
     def check_types(self, file: str, schema: Any) -> None:
-        """See that a table's columns have types that can be read."""
+        """Raise DataError if a column is missing or has a type that can't be read."""
         self.check_names(file, schema.names)
         for name in self.features or ():
             if not is_numeric(schema.field(name).type):
@@ -103,7 +103,7 @@ class Columns:
 
 
 def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: int) -> Piece:
-    """Return the rows of a record batch, valid and with columns of the right types."""
+    """Return the rows of a record batch that passed the checks of structure and types."""
     checked = _Checked(table, skip_bad)
     try:
         labels = _labels(checked, columns.label)
@@ -115,7 +115,7 @@ def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: i
     return Piece(batch, table.num_rows, byte, sorted(checked.bad))
 
 
-class _BadRow(Exception):  # noqa: N818 never seen outside
+class _BadRow(Exception):  # noqa: N818 used only in this module
     """The first row that can't be read: its number from 0, and the reason."""
 
     def __init__(self, number: int, why: str) -> None:
@@ -124,17 +124,17 @@ class _BadRow(Exception):  # noqa: N818 never seen outside
 
 
 class _Checked:
-    """A table that is checked for one thing after the other; bad rows are dropped, or the first one is raised."""
+    """A table during its checks: bad rows are dropped, or the first one is raised."""
 
     def __init__(self, table: Any, skip_bad: bool) -> None:
         self.table = table
-        self.numbers: NDArray[np.int64] | None = None  # of the rows that are left; None: all are
+        self.numbers: NDArray[np.int64] | None = None  # of the remaining rows; None: no row was dropped
         self.bad: list[tuple[int, str]] = []
         self._skip_bad = skip_bad
         self._n_rows = table.num_rows
 
     def drop(self, bad: NDArray[np.bool_], why: Callable[[int], str]) -> None:
-        """Drop the rows that are marked; `why` is called with their places."""
+        """Drop the marked rows; `why` is called with their indices."""
         rows = np.flatnonzero(bad).tolist()
         if not rows:
             return
@@ -148,12 +148,12 @@ class _Checked:
 
     @property
     def left(self) -> Any:
-        """Which of all rows are left, as an index."""
+        """The remaining rows, as an index into all rows."""
         return slice(None) if self.numbers is None else self.numbers
 
 
 def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
-    """Return the label of every row that the table had; those of rows that are dropped here mean nothing."""
+    """Return the labels of all rows; those of dropped rows have no meaning."""
     if name is None:
         return np.full(checked.table.num_rows, np.nan)
     pa, column = arrow(), checked.table.column(name)
@@ -181,7 +181,7 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
         if (column := checked.table.column(name)).null_count:
             null |= column.is_null().to_numpy(zero_copy_only=False)
     table = checked.table
-    checked.drop(null, lambda row: f"column {_first_null(table, names, row)!r} is empty; fill it in")
+    checked.drop(null, lambda row: f"column {_first_null(table, names, row)!r} has no value in this row; fill it in")
     dense = np.empty((checked.table.num_rows, len(names)), dtype=np.float32)
     with np.errstate(over="ignore"):  # what is too large for float32 is found below
         for k, name in enumerate(names):
@@ -218,7 +218,7 @@ def _from_lists(checked: _Checked) -> Batch:
         flat = checked.table.column(name).flatten()
         if flat.null_count:
             null = _any(_starts(checked.table.column(name)), flat.is_null().to_numpy(zero_copy_only=False))
-            checked.drop(null, partial(_always, f"{name} has an empty entry"))
+            checked.drop(null, partial(_always, f"{name} has a missing entry"))
     lengths: list[Any] = [np.diff(_starts(checked.table.column(name))) for name in _PAIR]
     checked.drop(
         lengths[0] != lengths[1],
@@ -246,7 +246,7 @@ def _from_lists(checked: _Checked) -> Batch:
 
 
 def mean_length(table: Any) -> int:
-    """Return how long the lists of a table are on average."""
+    """Return the mean length of the lists in a table."""
     return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
@@ -263,14 +263,14 @@ def _starts(lists: Any) -> NDArray[np.int64]:
 
 
 def _any(starts: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows have a value that is marked."""
+    """Return which rows have a marked value."""
     before = np.concatenate([[0], np.cumsum(marked)])
     rows: NDArray[np.bool_] = before[starts[1:]] > before[starts[:-1]]
     return rows
 
 
 def is_numeric(kind: Any) -> bool:
-    """Return whether a column of this type holds numbers; false and true are 0 and 1."""
+    """Return whether a column of this type has numbers; booleans count as 0 and 1."""
     types = arrow().types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 

@@ -18,7 +18,7 @@ from thresher.streams.position import Position
 from thresher.streams.sources import Source
 from thresher.streams.stream import Batch
 
-# A piece of text that one thread parses at a time: long enough to hide what Python costs, short enough for the cache.
+# Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
 
 
@@ -28,7 +28,7 @@ class TextFormat:
     Parameters
     ----------
     skip_bad : bool
-        Whether to read on behind a line that can't be read.
+        Whether to continue after a bad line.
     labelled : bool
         Whether rows start with a label.
     """
@@ -47,7 +47,7 @@ class TextFormat:
         return self._of_flow(source, begin)
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position lies in a span."""
+        """Return whether a position is in a span."""
         return not source.is_plain or span.begin <= position.byte <= (position.byte if span.end is None else span.end)
 
     def first_number(self, source: Source, span: Span) -> int | None:
@@ -68,7 +68,7 @@ class TextFormat:
         return n_newlines + 1
 
     def _of_file(self, source: Source, begin: int, end: int | None) -> Iterator[Task]:
-        """Cut a file by byte offsets: each thread reads its own piece, the lines that begin in it."""
+        """Cut a file by byte offsets: each thread reads the lines that begin in its piece."""
         file = HeldFile(source.path)
         size = os.fstat(file.number).st_size
         stop = size if end is None else min(end, size)
@@ -76,7 +76,7 @@ class TextFormat:
             yield partial(self._read_range, source.format, file, low, min(low + PIECE, stop))
 
     def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
-        """Cut what can only be read forwards (an archive, standard input) behind the last newline of each block."""
+        """Cut a sequential source (an archive, standard input) after the last newline of each block."""
         rest: list[bytes] = []
         with source.opened() as flow:
             flow.go_to(begin)
@@ -112,7 +112,7 @@ class TextFormat:
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:
-    """Return the labels: numbers, or all of them as text once one is a word."""
+    """Return the labels: numbers, or all of them as text if one is text."""
     if not words:
         return numbers
     labels = [shown(number) for number in numbers.tolist()]

@@ -1,4 +1,4 @@
-"""Writing files, whole or not at all: streams as svmlight text or our binary cache, tables as CSV or Parquet."""
+"""Writes streams as svmlight text or binary cache, and tables as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Write = Callable[[bytes], Any]
 
 
 def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature_names: list[str] | None = None) -> int:
-    """Write batches to `path` ("-" is standard output) in the format of its ending; return the number of rows.
+    """Write batches to `path` ("-" is standard output); return the number of rows.
 
-    A file is there whole or not at all. `shift` is added to every id.
+    The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
     if path.endswith(".thc"):
         return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names)
@@ -47,7 +47,7 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     """Write a table of named columns to `path` ("-" is standard output, as CSV); return the number of rows.
 
     The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
-    length; all parts have the same names. A file is there whole or not at all.
+    length; all parts have the same names. A file is written completely or not at all.
     """
     kind = table_format(path)
     if kind is None:
@@ -56,7 +56,7 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
 
 
 def table_format(path: str) -> str | None:
-    """Return the kind of table that a file name asks for: "csv", "parquet", or None."""
+    """Return the format of a table by its file name: "csv", "parquet", or None."""
     endings = _endings(path)
     if path == "-" or endings[-1:] == [".csv"]:
         return "csv"
@@ -125,7 +125,7 @@ def _is_text(path: str) -> bool:
 
 
 def _endings(path: str) -> list[str]:
-    """Return the endings of a name without that of a compression."""
+    """Return the endings of a name, without a compression ending."""
     return [ending for ending in Path(path).suffixes if ending not in (".gz", ".bz2", ".xz", ".zst")]
 
 

@@ -9,21 +9,21 @@ from typing import Any, Self
 
 @dataclass
 class History:
-    """What happened in training; a list has one entry for each point in time.
+    """What happened in training. The lists have one entry for each point in time.
 
     Attributes
     ----------
     rows, seconds : list
         Rows learned so far, all passes together, and the time since training began.
     error, loss : list of float
-        Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
-        second-order methods, the hinge or perceptron loss of the others.
+        Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
+        second-order methods, the hinge or perceptron loss for the others.
     validation : list of float or None
-        Accuracy on the validation data; only at the end of a pass, and only where such data were given.
+        Accuracy on the validation data, at the end of each pass; else None.
     skipped : list of str
-        Lines that were passed over, and why; the first hundred.
+        Lines that were skipped, and why; the first hundred.
     n_skipped, n_bytes : int
-        How many lines were passed over, and how many bytes were read.
+        How many lines were skipped, and how many bytes were read.
     interrupted : bool
         Whether Ctrl-C ended it early.
     """
@@ -39,10 +39,10 @@ class History:
     interrupted: bool = False
 
     def state(self) -> dict[str, Any]:
-        """Return it as values that JSON can hold."""
+        """Return the history as values for JSON."""
         return asdict(self)
 
     @classmethod
     def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return the history that `state` was taken of."""
+        """Return a history with the values that `state` returned."""
         return cls(**copy.deepcopy(state))

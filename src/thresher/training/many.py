@@ -1,4 +1,4 @@
-"""`train_many`: several models from one reading of a stream."""
+"""`train_many`: train several models while a stream is read once."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def train_many(
     multiclass: bool = False,
     n_threads: int | None = None,
 ) -> list[History]:
-    """Train several models in one reading of a stream; each ends with the bits that `train` alone would give it.
+    """Train several models while a stream is read once; each gets exactly the same result as with `train` alone.
 
-    The models are spread over the cores: a batch is learned by all of them before the next one is taken, so it is read
-    and parsed once and stays in the cache.
+    The models are distributed over the cores. All of them learn a batch before the next one is read, so each batch is
+    read and parsed once and stays in the cache.
 
     Parameters
     ----------
     models : sequence of estimators or Models
-        All new, or all trained before on data that count their ids alike. None may ask for a shuffle of its own.
+        All new, or all trained before on data whose ids count from the same base. None can have shuffle=True.
     stream : Stream or path
-        What to learn from, in its order.
+        The training data; rows are learned in their order.
     passes : int, optional
-        How often to read it; by default the models' `n_passes`, which must then be the same.
+        The number of passes; by default the models' `n_passes`, which must then be equal.
     validate : Stream or path, optional
-        Data to measure each model's accuracy on at the end of each pass.
+        Data on which the accuracy of each model is measured at the end of each pass.
     classes, multiclass
         As in `train`.
     n_threads : int, optional
@@ -46,7 +46,7 @@ def train_many(
     Returns
     -------
     list of History
-        One per model, in their order. Their `seconds` are those of the whole run.
+        One per model, in the same order. Their `seconds` are those of the whole run.
 
     Examples
     --------
@@ -71,17 +71,19 @@ def train_many(
 
 
 def _check_together(models: Sequence[Model], passes: int | None) -> None:
-    """Raise ValueError if models can't share one reading."""
+    """Raise ValueError if models can't be trained together."""
     if len({id(model) for model in models}) < len(models):
-        raise ValueError("models holds the same model twice.")
+        raise ValueError("models contains the same model twice: pass each model once.")
     for place, model in enumerate(models):
         first = models[0]
         if model.parameters["shuffle"]:
-            raise ValueError(f"models[{place}] has shuffle=True, but all models share one reading: shuffle the stream.")
+            raise ValueError(
+                f"models[{place}] has shuffle=True, but all models read the rows in the same order: use shuffle=False."
+            )
         if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
             raise ValueError(
                 f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
-                f"{first.parameters['n_passes']}, but all models share one reading: give passes=."
+                f"{first.parameters['n_passes']}, but all models read the stream equally often: give passes=."
             )
         if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
-            raise ValueError(f"models[{place}] and models[0] don't count ids alike: train them separately.")
+            raise ValueError(f"models[{place}] and models[0] count ids from different bases: train them separately.")

@@ -1,4 +1,4 @@
-"""Training runs: models that learn from one reading of a stream, each with its history."""
+"""Training runs: models that learn from the same stream while it is read once, each with its history."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Run:
-    """A training run of one model: hands batches to its session and keeps the history."""
+    """A training run of one model: passes batches to its session and records the history."""
 
     def __init__(
         self, model: Model, stream: Stream, callback: Callable[[History], None] | None, started: float
@@ -43,19 +43,19 @@ class Run:
 
     @property
     def session(self) -> Session:
-        """The pass under way."""
+        """The current pass."""
         assert self._session is not None
         return self._session
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
-        """Open a session for the next pass; whether labels come in runs is watched over all passes."""
+        """Open a session for the next pass; runs of equal labels are counted over all passes."""
         runs = None if self._session is None else self._session.label_runs
         self._session = Session(self.model, classes)
         if runs is not None:
             self._session.label_runs = runs
 
     def learn(self, batch: Batch) -> None:
-        """Learn a batch; an error names its file and line."""
+        """Learn a batch; errors give the file and line."""
         self.history.n_skipped += len(batch.skipped)
         self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
         try:
@@ -67,11 +67,11 @@ class Run:
         self.history.n_bytes += batch.n_bytes
 
     def n_right(self, batch: Batch) -> int:
-        """How many rows of a batch the model gets right."""
+        """Count the rows of a batch that the model predicts right."""
         return n_right(self.model, batch)
 
     def note_now_and_then(self) -> None:
-        """Add to the history after 1,000 rows, and whenever they have grown by a quarter."""
+        """Add a point to the history after 1,000 rows, and then whenever the rows have grown by a quarter."""
         rows, _, _ = self.so_far()
         if rows >= self._next_note:
             self._next_note = rows + rows // 4
@@ -103,7 +103,7 @@ class Run:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return what the run knows beyond its model's state, as values that JSON can hold."""
+        """Return what the run knows in addition to its model's state, as values for JSON."""
         return {
             "session": self.session.state(),
             "history": self.history.state(),
@@ -114,7 +114,7 @@ class Run:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Continue the run that `state` was taken of; the model is in its state of that moment."""
+        """Continue from `state`; the model must have its state of the same moment."""
         self._session = Session.resumed(self.model, state["session"])
         self.history = History.resumed(state["history"])
         self.started = time.perf_counter() - state["seconds"]
@@ -123,7 +123,7 @@ class Run:
 
 
 class SharedReading:
-    """Training runs that share one reading of a stream: each batch goes to all of them, spread over threads."""
+    """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads."""
 
     def __init__(self, runs: list[Run], n_threads: int | None) -> None:
         self.runs = runs
@@ -159,7 +159,7 @@ class SharedReading:
                 run.note_now_and_then()
 
     def state(self) -> dict[str, Any]:
-        """Return where the reading is and what its runs know, beyond their models' states; JSON can hold it."""
+        """Return the position in the stream and the state of the runs, without their models, as values for JSON."""
         stream = self.runs[0].stream
         return {
             "position": None if self._position is None else self._position.to_dict(),
@@ -168,7 +168,7 @@ class SharedReading:
         }
 
     def resume(self, state: dict[str, Any]) -> Position | None:
-        """Continue from `state`, with models in their state of that moment; return where to go on reading."""
+        """Continue from `state`; models must have their state of the same moment. Return where to continue reading."""
         stream = self.runs[0].stream
         if isinstance(stream, ShuffledStream):
             stream.restore_generator(state["shuffle"])
@@ -177,21 +177,21 @@ class SharedReading:
         return None if state["position"] is None else Position.from_dict(state["position"])
 
     def end_pass(self) -> None:
-        """Settle what only the end of a stream can show."""
+        """Fix what is known only at the end of a stream."""
         stream = self.runs[0].stream
         try:
             for run in self.runs:
                 run.session.finish(stream.id_base)
         except ValueError as error:
             self.abandon()
-            if self.interrupted:  # before there was anything to keep
+            if self.interrupted:  # interrupted before both classes were seen
                 raise KeyboardInterrupt from None
             raise DataError(f"{stream.name}: {error}") from None
         for run in self.runs:
             run.note()
 
     def validate(self, held_out: Stream) -> None:
-        """Measure the accuracy of all models in one reading."""
+        """Measure the accuracy of all models while the data are read once."""
         n_rows, right = 0, [0] * len(self.runs)
         for run in self.runs[1:]:
             check_names(run.model, held_out)
@@ -213,7 +213,7 @@ class SharedReading:
         return self.runs[0].history.interrupted
 
     def abandon(self) -> None:
-        """Leave a stream that broke off."""
+        """Stop before the end of the stream."""
         for run in self.runs:
             run.session.abandon()
 
@@ -229,5 +229,5 @@ class SharedReading:
         try:
             return [job.result() for job in jobs]
         finally:
-            # On an error or Ctrl-C too, no batch is left half learned by some of them.
+            # Also after an error or Ctrl-C, all runs finish the batch.
             wait(jobs)
