@@ -261,7 +261,7 @@ class BoundHeap : public Slots {
 };
 
 // WatchedPool's upper bound, with the lowest members kept as a lazy heap: a member that moves while below `watched_` is
-// pushed again, unless the heap has an entry that is as low.
+// pushed again, so that a member below it always has an entry with its rank now, and every other entry is void.
 class PooledHeap : public Slots {
   public:
     static constexpr const char* kName = "a bound and a lazy heap of the lowest";
@@ -273,8 +273,7 @@ class PooledHeap : public Slots {
     void moved(std::int64_t id, float rank) {
         if (!fresh_) return;
         threshold_ = std::min(threshold_, rank);
-        float& pushed = at(pushed_, id);
-        if (rank < watched_ && (pushed == kNone || rank < pushed)) push({rank, id});
+        if (rank < watched_) push({rank, id});
     }
 
     template <class RankOf>
@@ -285,17 +284,13 @@ class PooledHeap : public Slots {
         threshold_ = lowest.rank;
         if (!(rank > lowest.rank)) return {false, kNobody};
         replace(lowest.id, id);
-        at(pushed_, id) = kNone;
         if (rank < watched_) push({rank, id});
         return {true, lowest.id};
     }
 
   private:
-    static constexpr float kNone = 0.0f;  // no entry; one of rank 0 is pushed more often than needed, and does no harm
-
     void push(Member member) {
         ++n_looks_;
-        at(pushed_, member.id) = member.rank;
         heap_.push_back(member);
         std::push_heap(heap_.begin(), heap_.end(), above);
     }
@@ -305,15 +300,10 @@ class PooledHeap : public Slots {
         for (;;) {
             if (heap_.empty() || heap_.size() > size() + 64) build(rank_of);
             const Member top = heap_.front();
-            const float current = rank_of(top.id);
             ++n_looks_;
-            if (current == top.rank) return top;
+            if (rank_of(top.id) == top.rank) return top;
             std::pop_heap(heap_.begin(), heap_.end(), above);
             heap_.pop_back();
-            // A member that fell further has a lower entry already; one that left, or rose far enough, is gone.
-            if (pushed_[static_cast<std::size_t>(top.id)] != top.rank) continue;
-            pushed_[static_cast<std::size_t>(top.id)] = kNone;
-            if (current > top.rank && current < watched_) push({current, top.id});
         }
     }
 
@@ -327,18 +317,14 @@ class PooledHeap : public Slots {
         if (std::min_element(all.begin(), all.end(), below)->rank == watched_)
             watched_ = std::nextafter(watched_, kInfinity);
         heap_.clear();
-        for (const Member& member : all) {
-            const bool is_low = member.rank < watched_;
-            at(pushed_, member.id) = is_low ? member.rank : kNone;
-            if (is_low) heap_.push_back(member);
-        }
+        for (const Member& member : all)
+            if (member.rank < watched_) heap_.push_back(member);
         std::make_heap(heap_.begin(), heap_.end(), above);
         threshold_ = heap_.front().rank;
         fresh_ = true;
     }
 
     std::vector<Member> heap_;
-    std::vector<float> pushed_;  // the lowest entry of each feature in the heap
     float threshold_ = -1.0f;
     float watched_ = -1.0f;
 };
