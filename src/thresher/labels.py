@@ -37,9 +37,7 @@ def distinct(name: str, labels: Labels) -> Labels:
         found: Labels = np.unique(labels)
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
-        raise ValueError(
-            f"{name} has labels of different types ({kinds}): use only text or only numbers."
-        ) from None
+        raise ValueError(f"{name} has labels of different types ({kinds}): use only text or only numbers.") from None
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise ValueError(f"{name} contains {found[~np.isfinite(found)][0]}: labels must be finite numbers or text.")
     return found
