@@ -30,7 +30,7 @@ from experiments.reporting.statistics import (
 from experiments.results import Cell, Record
 from experiments.store import CHOICES, FITS, read_csv, write_csv
 
-HOLDS, FAILS, UNCLEAR, NO_DATA = Verdict
+HOLDS, FAILS, UNDECIDED, NO_DATA = Verdict
 SHAKEN = (3.0, -2.0, -1.0)  # three permutations that are far apart
 
 
@@ -143,9 +143,9 @@ class TestStatistics:
         assert gaps == {100: Difference(1.0, pytest.approx(1.0), 2)}
 
     @pytest.mark.parametrize(("gaps", "of_all", "of_most"), [
-        ("", NO_DATA, NO_DATA), ("++", HOLDS, HOLDS), ("+=", UNCLEAR, UNCLEAR), ("++=", UNCLEAR, HOLDS),
-        ("++-", FAILS, HOLDS), ("+-", FAILS, FAILS), ("=-", FAILS, FAILS), ("==-", FAILS, UNCLEAR),
-        ("1", UNCLEAR, UNCLEAR), ("--1", FAILS, FAILS),
+        ("", NO_DATA, NO_DATA), ("++", HOLDS, HOLDS), ("+=", UNDECIDED, UNDECIDED), ("++=", UNDECIDED, HOLDS),
+        ("++-", FAILS, HOLDS), ("+-", FAILS, FAILS), ("=-", FAILS, FAILS), ("==-", FAILS, UNDECIDED),
+        ("1", UNDECIDED, UNDECIDED), ("--1", FAILS, FAILS),
     ])  # fmt: skip
     def test_verdicts_on_many_differences(self, gaps, of_all, of_most):
         """Above, level, below, and one permutation alone."""
@@ -231,8 +231,8 @@ class TestClaims:
         ((80, 82, 84, 86, 88), (70, 80, 81, 81, 82), FAILS),
         ((80, 90, 90, 90, 89.8), (70, 80, 81, 81, 82), FAILS),  # below, but not considerably
         ((80, 90, 88, 85, 85), (70, 80, 79, 78, 77), FAILS),  # the others drop too
-        ((80, 90, 88, 86, Made((85.0,))), (70, 80, 81, 81, 82), UNCLEAR),  # one permutation
-        ((80, 90, 88, 86, Made((80.0, 96.0, 79.0))), (70, 80, 81, 81, 82), UNCLEAR),
+        ((80, 90, 88, 86, Made((85.0,))), (70, 80, 81, 81, 82), UNDECIDED),  # one permutation
+        ((80, 90, 88, 86, Made((80.0, 96.0, 79.0))), (70, 80, 81, 81, 82), UNDECIDED),
     ])  # fmt: skip
     def test_l1svm_drops(self, folder, curve, other, verdict):
         write_set(folder, "ccat", table_6(l1SVM=list(curve), SOFS=list(other), PET=list(other)))
@@ -248,14 +248,14 @@ class TestClaims:
         assert row in evidence.dense_seconds(Record(folder))
 
     @pytest.mark.parametrize(("batch", "verdict"), [
-        (90.0, HOLDS), (70.0, FAILS), (Made(tuple(81 + shift for shift in SHAKEN)), UNCLEAR), (Made((90.0,)), UNCLEAR),
+        (90.0, HOLDS), (70.0, FAILS), (Made(tuple(81 + shift for shift in SHAKEN)), UNDECIDED), (Made((90.0,)), UNDECIDED),
     ])  # fmt: skip
     def test_batch_better_at_small_budgets(self, folder, batch, verdict):
         write_set(folder, "ccat", table_6(FGM=batch, PET=75.0, SOFS=80.0, ShadowSOFS=85.0))
         assert judged(folder, "batch_better_at_small_budgets") is verdict
 
     @pytest.mark.parametrize(("shadow", "verdict"), [
-        (95.0, HOLDS), (85.0, FAILS), (Made(tuple(91 + shift for shift in SHAKEN)), UNCLEAR),
+        (95.0, HOLDS), (85.0, FAILS), (Made(tuple(91 + shift for shift in SHAKEN)), UNDECIDED),
     ])  # fmt: skip
     def test_shadow_above_batch(self, folder, shadow, verdict):
         write_set(folder, "ccat", table_6(FGM=90.0, mRMR=70.0, PET=75.0, SOFS=80.0, ShadowSOFS=shadow))
@@ -273,7 +273,7 @@ def write_news(folder, name, pet, sofs, fgm, nonzeros=1):
 
 class TestOtherFindings:
     @pytest.mark.parametrize(("pet", "sofs", "fgm", "verdict"), [
-        (70, 75, 80, HOLDS), (70, 85, 80, FAILS), (76, 75, 80, FAILS), (Made((77, 72, 73)), 75, 80, UNCLEAR),
+        (70, 75, 80, HOLDS), (70, 85, 80, FAILS), (76, 75, 80, FAILS), (Made((77, 72, 73)), 75, 80, UNDECIDED),
     ])  # fmt: skip
     def test_order_on_news(self, folder, pet, sofs, fgm, verdict):
         write_news(folder, "news-last", pet, sofs, fgm)
@@ -296,13 +296,13 @@ class TestOtherFindings:
         write_set(folder, "relathe", table_6(SOFS=theirs["mRMR"], mRMR=theirs["SOFS"]))
         assert judged(folder, "better_one_is_the_papers") is FAILS
 
-    @pytest.mark.parametrize(("mrmr", "verdict"), [(60, HOLDS), (75, FAILS), (Made((60.0,)), UNCLEAR)])
+    @pytest.mark.parametrize(("mrmr", "verdict"), [(60, HOLDS), (75, FAILS), (Made((60.0,)), UNDECIDED)])
     def test_mrmr_worst_on_x1(self, folder, mrmr, verdict):
         write_set(folder, "x1", {("mRMR", 50): mrmr, ("PET", 50): 70, ("SOFS", 50): 80, ("PET perceptron", 50): 50})
         assert judged(folder, "mrmr_worst_on_x1") is verdict
 
     @pytest.mark.parametrize("name", ["x1", "x1-20k", "dense"])
-    @pytest.mark.parametrize(("small", "verdict"), [(80, HOLDS), (60, FAILS), (70, UNCLEAR)])
+    @pytest.mark.parametrize(("small", "verdict"), [(80, HOLDS), (60, FAILS), (70, UNDECIDED)])
     def test_sofs_first(self, folder, name, small, verdict):
         cells = {("SOFS", 50): small, ("SOFS", 200): 99, ("PET", 50): 65, ("PET", 200): 90, ("FOFS", 50): 70}
         write_set(folder, name, cells)
@@ -314,7 +314,7 @@ class TestOtherFindings:
         write_set(folder, "x1", cells)
         assert judged(folder, "shadow_above_sofs_on_x1") is verdict
 
-    @pytest.mark.parametrize(("sofs", "verdict"), [(0.9962, HOLDS), (0.9938, FAILS), (0.9951, UNCLEAR)])
+    @pytest.mark.parametrize(("sofs", "verdict"), [(0.9962, HOLDS), (0.9938, FAILS), (0.9951, UNDECIDED)])
     def test_selection_better_on_x2(self, folder, sofs, verdict):
         write_x2(folder, {"OGD": 0.99, "AROW": 0.995, "SOFS": sofs, "ShadowSOFS": sofs})
         assert judged(folder, "selection_better_on_x2") is verdict

@@ -114,14 +114,14 @@ class FullScan : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         n_looks_ += ids_.size();
-        Member lowest{kInfinity, kNobody};
+        Member lowest{kInfinity, kNoFeature};
         for (const std::int64_t member : ids_)
             if (const Member candidate{rank_of(member), member}; below(candidate, lowest)) lowest = candidate;
         threshold_ = lowest.rank;
         fresh_ = true;
-        if (!(rank > lowest.rank)) return {false, kNobody};
+        if (!(rank > lowest.rank)) return {false, kNoFeature};
         replace(lowest.id, id);
         return {true, lowest.id};
     }
@@ -145,10 +145,10 @@ class EagerHeap : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         if (!fresh_) build(rank_of);
         const Member lowest = heap_.front();
-        if (!(rank > lowest.rank)) return {false, kNobody};
+        if (!(rank > lowest.rank)) return {false, kNoFeature};
         replace(lowest.id, id);
         put(0, {rank, id});
         return {true, lowest.id};
@@ -201,7 +201,7 @@ class BoundHeap : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         if (!fresh_) build(rank_of);
         while (rank > heap_.front().rank) {
             const Member top = heap_.front();
@@ -218,7 +218,7 @@ class BoundHeap : public Slots {
             push({rank, id});
             return {true, top.id};
         }
-        return {false, kNobody};
+        return {false, kNoFeature};
     }
 
   private:
@@ -278,11 +278,11 @@ class PooledHeap : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         if (!fresh_) build(rank_of);
         const Member lowest = find_lowest(rank_of);
         threshold_ = lowest.rank;
-        if (!(rank > lowest.rank)) return {false, kNobody};
+        if (!(rank > lowest.rank)) return {false, kNoFeature};
         replace(lowest.id, id);
         if (rank < watched_) push({rank, id});
         return {true, lowest.id};
@@ -343,10 +343,10 @@ class PlainPool : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         const Member lowest = find_lowest(rank_of);
         threshold_ = lowest.rank;
-        if (!(rank > lowest.rank)) return {false, kNobody};
+        if (!(rank > lowest.rank)) return {false, kNoFeature};
         replace(lowest.id, id);
         if (rank < watched_) pool_.push_back(id);
         return {true, lowest.id};
@@ -356,7 +356,7 @@ class PlainPool : public Slots {
     template <class RankOf>
     Member find_lowest(RankOf rank_of) {
         if (fresh_ && pool_.size() < size() + 64) {
-            Member lowest{kInfinity, kNobody};
+            Member lowest{kInfinity, kNoFeature};
             std::size_t kept = 0;
             n_looks_ += pool_.size();
             for (const std::int64_t id : pool_) {
@@ -366,7 +366,7 @@ class PlainPool : public Slots {
                 if (below(member, lowest)) lowest = member;
             }
             pool_.resize(kept);
-            if (lowest.id != kNobody) return lowest;
+            if (lowest.id != kNoFeature) return lowest;
         }
         std::vector<Member> all = ranked(rank_of);
         const auto wanted = static_cast<std::size_t>(16.0 + 2.0 * std::sqrt(static_cast<double>(size())));
@@ -406,11 +406,11 @@ class Tournament : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         if (!fresh_) build(rank_of);
         const std::uint32_t slot = winner_[1];
         const Member lowest = members_[slot];
-        if (!(rank > lowest.rank)) return {false, kNobody};
+        if (!(rank > lowest.rank)) return {false, kNoFeature};
         replace(lowest.id, id);
         members_[slot] = {rank, id};
         play(slot);
@@ -464,7 +464,7 @@ class FlatRanks : public Slots {
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNobody};
+        if (!full()) return add(id), Admission{true, kNoFeature};
         if (!fresh_) build(rank_of);
         n_looks_ += size();
         float least = kInfinity;
@@ -477,7 +477,7 @@ class FlatRanks : public Slots {
             least = seen;
         });
         threshold_ = least;
-        if (!(rank > least)) return {false, kNobody};
+        if (!(rank > least)) return {false, kNoFeature};
         std::size_t slot = size();
         for (std::size_t k = 0; k < size(); ++k)
             if (ranks_[k] == least && (slot == size() || ids_[k] > ids_[slot])) slot = k;

@@ -43,7 +43,7 @@ TEST(lazy_heap_equals_a_full_scan) {
             if (at != members.end()) continue;
             const auto answer = set.offer(id, rank[id], ranks_now);
             if (members.size() < budget) {
-                CHECK(answer.enters && answer.leaver == kNobody);
+                CHECK(answer.enters && answer.leaver == kNoFeature);
                 members.push_back(id);
                 continue;
             }
@@ -98,7 +98,7 @@ TEST(watched_pool_equals_a_full_scan) {
                             return rank[a] < rank[b] || (rank[a] == rank[b] && a > b);
                         });
                     const bool enters = open || rank[id] > rank[*low];
-                    const std::int64_t leaver = open ? kNobody : static_cast<std::int64_t>(*low);
+                    const std::int64_t leaver = open ? kNoFeature : static_cast<std::int64_t>(*low);
                     if (rank[id] > set.threshold()) {
                         const auto answer = set.offer(static_cast<std::int64_t>(id), rank[id], ranks_now);
                         CHECK(answer.enters == enters && (!enters || answer.leaver == leaver));

@@ -119,7 +119,7 @@ def l1svm_drops(record: Record) -> Verdict:
     n_open = sum(_may_be_considerable(of.drop) for of in found)
     if 2 * standings(others)[Standing.BELOW] > len(others) or 2 * (n_drops + n_open) <= len(found):
         return Verdict.FAILS
-    return Verdict.HOLDS if others and 2 * n_drops > len(found) else Verdict.UNCLEAR
+    return Verdict.HOLDS if others and 2 * n_drops > len(found) else Verdict.UNDECIDED
 
 
 def _may_be_considerable(drop: Difference) -> bool:
@@ -174,5 +174,5 @@ def selection_better_on_x2(record: Record) -> Verdict:
     sofs, rival = record.x2["SOFS"].accuracy, max(record.x2[name].accuracy for name in ("OGD", "AROW"))
     _, error = error_bounds(sofs, rival, record.x2_size.n_test)
     if abs(sofs - rival) <= 2 * error:
-        return Verdict.UNCLEAR
+        return Verdict.UNDECIDED
     return judge(sofs > rival)

@@ -13,7 +13,7 @@ from experiments.results import Cell
 
 
 class Standing(Enum):
-    """Where a difference stands beside zero: more than two standard errors away is above or below."""
+    """How a difference compares with zero: more than two standard errors away is above or below."""
 
     ABOVE = "above"
     LEVEL = "level"
@@ -26,7 +26,7 @@ class Verdict(Enum):
 
     HOLDS = "holds"
     FAILS = "**does not hold**"
-    UNCLEAR = "can't be told"
+    UNDECIDED = "undecided"
     NO_DATA = "no data"
 
 
@@ -40,7 +40,7 @@ class Difference:
 
     @property
     def standing(self) -> Standing:
-        """Where it stands beside zero."""
+        """How it compares with zero."""
         if self.standard_error is None:
             return Standing.UNKNOWN
         if abs(self.mean) <= 2 * self.standard_error:
@@ -88,7 +88,7 @@ def all_above(gaps: Collection[Difference]) -> Verdict:
         return Verdict.NO_DATA
     if counts[Standing.BELOW]:
         return Verdict.FAILS
-    return Verdict.HOLDS if counts[Standing.ABOVE] == len(gaps) else Verdict.UNCLEAR
+    return Verdict.HOLDS if counts[Standing.ABOVE] == len(gaps) else Verdict.UNDECIDED
 
 
 def most_above(gaps: Collection[Difference]) -> Verdict:
@@ -98,7 +98,7 @@ def most_above(gaps: Collection[Difference]) -> Verdict:
         return Verdict.NO_DATA
     if 2 * counts[Standing.ABOVE] > len(gaps):
         return Verdict.HOLDS
-    return Verdict.UNCLEAR if 2 * (len(gaps) - counts[Standing.BELOW]) > len(gaps) else Verdict.FAILS
+    return Verdict.UNDECIDED if 2 * (len(gaps) - counts[Standing.BELOW]) > len(gaps) else Verdict.FAILS
 
 
 def error_of_share(percent: float, n_rows: int) -> float:

@@ -54,18 +54,18 @@ concept OffersSomePlaces = requires(S set, std::int64_t id) { set.add(id); } ||
 
 // kReports = falls
 template <class S>
-concept HearsFalls = requires(S set, const S fixed, std::int64_t id, float rank) {
+concept TakesFallReports = requires(S set, const S fixed, std::int64_t id, float rank) {
     { fixed.watched() } -> std::same_as<float>;
     { set.lower(rank) } -> std::same_as<void>;
     { set.fell(id) } -> std::same_as<void>;
 };
 template <class S>
-concept HearsSomeFalls = requires(const S fixed) { fixed.watched(); } || requires(S set) { set.lower(0.0f); } ||
-                         requires(S set, std::int64_t id) { set.fell(id); };
+concept TakesSomeFallReports = requires(const S fixed) { fixed.watched(); } || requires(S set) { set.lower(0.0f); } ||
+                               requires(S set, std::int64_t id) { set.fell(id); };
 
 // kReports = moves
 template <class S>
-concept HearsMoves = requires(S set, std::int64_t id, float rank) {
+concept TakesMoveReports = requires(S set, std::int64_t id, float rank) {
     { set.moved(id, rank) } -> std::same_as<void>;
 };
 
@@ -76,15 +76,15 @@ concept ForgetsRanks = requires(S set) {
 };
 
 template <class S>
-concept MemberSet =
-    std::constructible_from<S, std::uint64_t> &&  // from the budget
-    requires(const S fixed) {
-        { S::kBounded } -> std::same_as<const bool&>;
-        { S::kReports } -> std::same_as<const RankReports&>;
-        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
-    } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
-    (S::kReports == RankReports::falls ? HearsFalls<S> : !HearsSomeFalls<S>) &&
-    (HearsMoves<S> == (S::kReports == RankReports::moves)) && (ForgetsRanks<S> == (S::kReports != RankReports::none));
+concept MemberSet = std::constructible_from<S, std::uint64_t> &&  // from the budget
+                    requires(const S fixed) {
+                        { S::kBounded } -> std::same_as<const bool&>;
+                        { S::kReports } -> std::same_as<const RankReports&>;
+                        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
+                    } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
+                    (S::kReports == RankReports::falls ? TakesFallReports<S> : !TakesSomeFallReports<S>) &&
+                    (TakesMoveReports<S> == (S::kReports == RankReports::moves)) &&
+                    (ForgetsRanks<S> == (S::kReports != RankReports::none));
 
 // `Cell` is what is kept of a feature, an array of floats; all zeros is the start state.
 template <class M>
@@ -108,7 +108,7 @@ concept Memory = std::default_initializable<M> &&
 // Which groups of optional hooks a learner has.
 struct Hooks {
     bool folds = false;            // a scalar that all weights share is folded into them when it gets too small
-    bool follows_members = false;  // it is told which cells enter and leave
+    bool follows_members = false;  // it is called with each cell that enters or leaves
     bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
 };
 
@@ -193,7 +193,7 @@ concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, t
                   (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
                   (MarksTouched<L> == L::kHooks.marks_touched) && (!L::Members::kBounded || Competes<L>) &&
                   (L::Members::kReports != RankReports::falls || SeesFalls<L>) &&
-                  // A set that hears nothing relies on ranks that never fall.
+                  // A set without reports relies on ranks that never fall.
                   (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
 
 template <class M, class L>

@@ -27,7 +27,7 @@ class Arow : public SecondOrder {
 
     explicit Arow(Parameters parameters) : SecondOrder(parameters) {}
 
-    // Nobody is dropped. The rank orders the list of features: it is what dropping one would cost (eq. 4).
+    // No feature is dropped. The rank orders the list of features: it is what dropping one would cost (eq. 4).
     static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
 
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members&) {

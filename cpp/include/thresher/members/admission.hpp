@@ -5,11 +5,11 @@
 
 namespace thresher {
 
-inline constexpr std::int64_t kNobody = -1;
+inline constexpr std::int64_t kNoFeature = -1;
 
 struct Admission {
     bool enters;
-    std::int64_t leaver;  // kNobody if nobody had to leave
+    std::int64_t leaver;  // kNoFeature if nobody had to leave
 };
 
 }  // namespace thresher

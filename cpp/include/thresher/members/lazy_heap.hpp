@@ -61,7 +61,7 @@ class LazyHeap {
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
             add(id);
-            return {true, kNobody};
+            return {true, kNoFeature};
         }
         while (rank > threshold_) {
             if (low_.empty()) {
@@ -77,7 +77,7 @@ class LazyHeap {
             }
             replace_root(lowest.id, current);
         }
-        return {false, kNobody};
+        return {false, kNoFeature};
     }
 
     // Takes a member in without an offer: while the set is open, or to restore a saved one. The heap is built when the

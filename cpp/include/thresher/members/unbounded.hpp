@@ -1,6 +1,6 @@
 // The member set of a learner without a budget (AROW, OGD): every feature that was touched, or that has a weight.
 //
-// Nobody is offered a place and nobody leaves, so there is nothing to keep: the memory shows who is a member.
+// No feature is offered a place and none leaves, so there is nothing to keep: the memory shows who is a member.
 #pragma once
 
 #include <cstdint>

@@ -68,13 +68,13 @@ class WatchedPool {
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
         if (!full()) {
             add(id);
-            return {true, kNobody};
+            return {true, kNoFeature};
         }
         if (!fresh_) refresh(rank_of);
         const std::size_t place = find_lowest(rank_of);
         const std::int64_t lowest = pool_[place];
         threshold_ = ranks_[place];
-        if (!(rank > threshold_)) return {false, kNobody};
+        if (!(rank > threshold_)) return {false, kNoFeature};
         ++n_swaps_;
         auto slot = slot_of_.extract(lowest);
         members_[slot.mapped()] = id;
@@ -99,7 +99,7 @@ class WatchedPool {
     }
 
   private:
-    // Nobody is watched until all members have been read again; the threshold still holds.
+    // No member is watched until all members have been read again; the threshold still holds.
     void stop_watching() {
         watched_ = -1.0f;
         fresh_ = false;

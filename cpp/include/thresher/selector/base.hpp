@@ -203,7 +203,7 @@ class SelectorBase {
             memory_.store(key(id, c), entrant);
             if constexpr (L::kHooks.follows_members) learner_.entered(entrant);
         }
-        if (answer.leaver == kNobody) return;
+        if (answer.leaver == kNoFeature) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell leaver = memory_.load(key(answer.leaver, c));
             memory_.store(key(answer.leaver, c), L::as_leaver(leaver));
