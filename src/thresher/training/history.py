@@ -17,13 +17,13 @@ class History:
         Rows learned so far, all passes together, and the time since training began.
     error, loss : list of float
         Share of rows misjudged just before they were learned, and their mean loss so far: the squared hinge of
-        second-order methods, the hinge or perceptron loss of the others.
+        second-order methods, the hinge or perceptron loss of the others. Empty for batch methods, which learn once.
     validation : list of float or None
         Accuracy on the validation data; only at the end of a pass, and only where such data were given.
     skipped : list of str
-        Lines that were passed over, and why; the first hundred.
+        Lines that were skipped, and why; the first hundred.
     n_skipped, n_bytes : int
-        How many lines were passed over, and how many bytes were read.
+        How many lines were skipped, and how many bytes were read.
     interrupted : bool
         Whether Ctrl-C ended it early.
     """
