@@ -573,7 +573,7 @@ class TestMistakes:
                 "--method must be one of shadow, sofs, pet, fofs, arow, ogd, mrmr, l1svm, fgm. Got 'magic'",
             ),
             (["train", "{train}", "--classes", "a"], "--classes must name two classes"),
-            (["train", "{train}", "-o", "no/where/m.thresher"], "no/where/m.thresher: there is no folder no/where"),
+            (["train", "{train}", "-o", "no/where/m.thresher"], "no/where/m.thresher: the folder no/where does not exist"),
             (["train", "{train}", "--test", "nowhere.svm"], "nowhere.svm: there is no such file"),
             (["train", "{train}", "--on-bad-line", "maybe"], "--on-bad-line must be one of error, skip"),
             (["train", "{train}", "--format", "xml"], "--format must be one of auto"),

@@ -246,9 +246,9 @@ def _check_place(output: str) -> None:
     if Path(output).is_dir():
         raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
     if not Path(output).parent.is_dir():
-        raise FileNotFoundError(f"{output}: there is no folder {Path(output).parent}.")
+        raise FileNotFoundError(f"{output}: the folder {Path(output).parent} does not exist.")
     if not os.access(Path(output).parent, os.W_OK):
-        raise PermissionError(f"{output}: permission denied; write to another folder.")
+        raise PermissionError(f"{output}: permission denied.")
 
 
 def _classes(text: str | None) -> list[Any] | None:
