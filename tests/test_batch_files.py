@@ -12,9 +12,12 @@ from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
 from test_cli import thresher
 
-from thresher import MRMR, datasets, load, save, train
+from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
+from thresher.batch import memory
 from thresher.io.model_files import load_model
 from thresher.model import Model
+from thresher.streams import DataError, Stream, text
+from thresher.training import train_many
 
 METHODS = [estimator._method for estimator in BATCH]
 
@@ -71,19 +74,29 @@ class TestModelFiles:
         save(estimator(7).fit(X, y), tmp_path / "model.thresher")
         model = load_model(tmp_path / "model.thresher")
         for learn in (model.fit, model.partial_fit):
-            with pytest.raises(ValueError, match="needs all rows at once"):
+            with pytest.raises(ValueError, match="does not support incremental training; retrain with fit"):
                 learn(X, y)
         fresh = load(tmp_path / "model.thresher").fit(X[:100], y[:100])
         np.testing.assert_array_equal(fresh.selected_, estimator(7).fit(X[:100], y[:100]).selected_)
 
     def test_a_new_model_must_be_made_of_a_selection(self, estimator):
         X, y = random_problem(20, 5, 0.5, seed=7)
-        with pytest.raises(ValueError, match="needs all rows at once"):
+        with pytest.raises(ValueError, match="does not support incremental training; retrain with fit"):
             Model(estimator._method).fit(X, y)
 
-    def test_streams_are_for_online_methods(self, estimator):
-        with pytest.raises(TypeError, match=rf"{estimator.__name__} does not support training from a stream"):
-            train(estimator(3), datasets.make_x2(100, n_features=1_000, n_informative=20))
+    def test_loaded_and_saved_again_nothing_is_lost(self, estimator, files, tmp_path):
+        """Neither how ids count nor the names, which a model from a file has for its selected columns only."""
+        one, two, three = (tmp_path / f"{name}.thresher" for name in ("one", "two", "three"))
+        model = estimator(5)
+        train(model, files / "test.svm")
+        save(model, one)
+        save(load(one), two)
+        assert load_model(two).id_base == 1
+        assert two.read_bytes() == one.read_bytes()
+        X, y = random_problem(200, 10, 0.5, seed=5)
+        save(estimator(3).fit(pd.DataFrame(X.toarray(), columns=list("abcdefghij")), y), two)
+        save(load(two), three)
+        assert two.read_bytes() == three.read_bytes()
 
 
 def test_a_classifier_of_ones_own_is_for_pickle(tmp_path):
@@ -155,13 +168,13 @@ def test_ids_from_zero_and_many_classes(method, tmp_path):
         ("1 1:1\n-1 2:1\n", ["--passes", 2], "--passes can't be used with --method mrmr: it sees all rows at once"),
         ("1 1:1\n-1 2:1\n", ["--shuffle"], "--shuffle can't be used"),
         ("1 1:1\n-1 2:1\n", ["--full"], "--full can't be used"),
-        ("1 1:1\n-1 2:1\n", ["--norm", "l1"], "--norm must be l2 or none. Got 'l1' instead"),
+        ("1 1:1\n-1 2:1\n", ["--norm", "l1"], "--norm must be one of l2, none. Got 'l1' instead"),
         ("", [], "there are no rows"),
         ("1 1:1\n1 2:1\n", [], "There is 1 class"),
         ("1 1:1\n-1 2:x\n", [], "line 2: '2:x': the value must be a finite number"),
         ("1 1:1\n-1 2:1\n2 2:1\n", ["--classes", "1,-1"], "line 3: the label 2 is not among the classes"),
         ("1 0:1\n-1 2:1\n", ["--one-based"], "id 0 occurs"),
-        ("1 2.0 | 1:1\n-1 | 2:1\n", ["--format", "vw"], "the rows have importances, which MRMR can't use"),
+        ("1 2.0 | 1:1\n-1 | 2:1\n", ["--format", "vw"], "the rows have weights, which MRMR can't use"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(text, options, message, tmp_path):
@@ -187,15 +200,95 @@ def test_a_batch_model_does_not_go_on(files, tmp_path):
     assert thresher("train", files / "test.svm", "-k", 3, "--method", "mrmr", "-o", path).returncode == 0
     done = thresher("train", files / "train.svm", "--from", path)
     assert done.returncode == 2
-    assert "mrmr needs all rows at once" in done.stderr
+    assert "mrmr does not support incremental training; train without --from" in done.stderr
+
+
+def as_text(X, y, id_base):
+    return "".join(
+        f"{label} " + " ".join(f"{i + id_base}:{v}" for i, v in zip(row.indices, row.data, strict=True)) + "\n"
+        for row, label in zip(X, y, strict=True)
+    )
+
+
+@batch
+class TestTrain:
+    """`train` with a batch method is its `fit` on all rows of the stream."""
+
+    @pytest.mark.parametrize("id_base", [0, 1])
+    def test_equals_fit(self, estimator, id_base, tmp_path):
+        X, y = random_problem(200, 40, 0.3, seed=11)
+        (tmp_path / "rows.svm").write_text(as_text(X, y, id_base))
+        (tmp_path / "test.svm").write_text(as_text(X[:50], y[:50], id_base))
+        model = estimator(6)
+        seen = []
+        history = train(model, tmp_path / "rows.svm", validate=tmp_path / "test.svm", callback=seen.append)
+        fitted = estimator(6).fit(X, y)
+        np.testing.assert_array_equal(model.selected_, fitted.selected_)
+        np.testing.assert_array_equal(model.coef_.toarray(), fitted.coef_.toarray())
+        np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
+        assert history.rows == [200]
+        assert history.validation == [pytest.approx(fitted.score(X[:50], y[:50]))]
+        assert (history.error, history.loss, history.interrupted, seen) == ([], [], False, [history])
+        assert history.n_bytes == (tmp_path / "rows.svm").stat().st_size
+        # It predicts files as they count, and keeps that in its model file.
+        assert evaluate(model, tmp_path / "rows.svm").accuracy == pytest.approx(fitted.score(X, y))
+        save(model, tmp_path / "m.thresher")
+        assert load_model(tmp_path / "m.thresher").id_base == id_base
+        # fit forgets the files.
+        save(model.fit(X, y), tmp_path / "m.thresher")
+        assert load_model(tmp_path / "m.thresher").id_base == 0
+
+    def test_names_of_a_table_are_known(self, estimator, tmp_path):
+        X, y = random_problem(100, 5, 0.8, seed=12)
+        frame = pd.DataFrame(X.toarray(), columns=list("abcde")).assign(label=np.where(y > 0, "yes", "no"))
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        model = estimator(2)
+        train(model, tmp_path / "rows.csv")
+        assert model.feature_names_in_.tolist() == list("abcde")
+        assert model.classes_.tolist() == ["no", "yes"]
+        assert set(model.get_feature_names_out()) <= set("abcde")
+
+    def test_many_classes_are_asked_for(self, estimator, tmp_path):
+        X, y = random_problem(200, 30, 0.3, seed=8, n_classes=3)
+        path = tmp_path / "rows.svm"
+        path.write_text(as_text(X, y, 1))
+        model = estimator(5)
+        with pytest.raises(DataError, match=r"line \d+: the label \d is a third class"):
+            train(model, path)
+        assert not hasattr(model, "classes_")
+        train(model, path, multiclass=True)
+        assert model.classes_.tolist() == [0, 1, 2]
+        with pytest.raises(DataError, match="the label 0 is not among the classes 1, 2"):
+            train(model, path, classes=[1, 2])
+        np.testing.assert_array_equal(model.selected_, estimator(5).fit(X, y).selected_)  # as it was
+
+    def test_an_error_leaves_the_estimator_as_it_was(self, estimator, files, tmp_path):
+        X, y = random_problem(60, 10, 0.5, seed=1)
+        model = estimator(3).fit(X, y)
+        before = model.predict(X), model.n_features_in_
+        (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n")
+        with pytest.raises(DataError, match=r"one\.svm: There is 1 class"):
+            train(model, tmp_path / "one.svm")
+        assert np.array_equal(model.predict(X), before[0])
+        assert model.n_features_in_ == before[1]
+
+    @pytest.mark.parametrize(("given", "name"), [({"passes": 2}, "passes=2"), ({"shuffle": True}, "shuffle=True")])
+    def test_what_means_nothing_to_it_is_refused(self, estimator, given, name, files):
+        with pytest.raises(ValueError, match=f"{name} can't be used with {estimator.__name__}, which sees all rows at"):
+            train(estimator(3), files / "test.svm", **given)
+
+    def test_it_does_not_share_a_reading(self, estimator, files):
+        with pytest.raises(TypeError, match=f"{estimator.__name__} can't learn batch by batch.*train it alone"):
+            train_many([estimator(3)], files / "test.svm")
+
+
+def test_skipped_lines_are_in_the_history(tmp_path):
+    (tmp_path / "rows.svm").write_text("1 1:1\nx\n-1 2:1\n-1 2:y\n")
+    history = train(MRMR(1), open_stream(tmp_path / "rows.svm", on_bad_line="skip"), multiclass=True)
+    assert (history.rows, history.n_skipped, len(history.skipped)) == ([3], 1, 1)
 
 
 def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeypatch):
-    from thresher import open_stream
-    from thresher.batch import memory
-    from thresher.cli import batch_training
-    from thresher.streams import text
-
     monkeypatch.setattr(memory, "available_bytes", lambda: 5e7)
     monkeypatch.setattr(text, "PIECE", 1 << 16)
     stream = open_stream(files / "train.svm")
@@ -207,6 +300,8 @@ def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeyp
             n_read += rows.n_rows
             yield rows
 
+    model = MRMR()
     with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB beside .*, but 0\.05 GB are"):
-        batch_training.fit("mrmr", {}, stream, counted(), None, False)
+        train(model, Stream(stream.name, counted, n_bytes=stream.n_bytes))
     assert n_read < 100
+    assert not hasattr(model, "n_features_in_")

@@ -534,3 +534,25 @@ def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
         for thread in threads:
             thread.join()
         assert model.n_samples_seen_ == 400
+
+
+MISSING = {
+    "None among words": (["a", None, "b", None], "None"),
+    "None among numbers": ([0.0, None, 1.0, 0.0], "None"),
+    "None in a Series": (pd.Series(["a", None, "b", "a"], dtype=object), "None"),
+    "NaN among words": (np.array(["a", np.nan, "b", "a"], dtype=object), "nan"),
+    "NA of pandas": (pd.Series(["a", None, "b", "a"], dtype="string"), "<NA>"),
+}
+
+
+@every
+@pytest.mark.parametrize(("y", "value"), MISSING.values(), ids=list(MISSING))
+def test_a_missing_label_is_named_by_its_row(estimator, y, value):
+    X = sp.csr_matrix(np.eye(4, dtype=np.float32))
+    model = estimator(**applicable(estimator, 2))
+    with pytest.raises(ValueError, match=rf"y\[1\] is {value}: the label is missing\. Drop the row"):
+        model.fit(X, y)
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(ValueError, match=rf"y\[1\] is {value}: the label is missing"):
+            model.partial_fit(X, y, classes=["a", "b"])
+    assert not hasattr(model, "n_features_in_")

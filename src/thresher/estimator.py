@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from thresher import _core, methods
 from thresher.csr import as_batch, checked
-from thresher.labels import Labels
+from thresher.labels import Labels, refuse_missing
 from thresher.messages import warn
 from thresher.model import Model
 
@@ -175,6 +175,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return None if names is None else [str(name) for name in names]
 
     def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
+        if y is not None:
+            refuse_missing(np.asarray(y))
         X, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False)
         check_classification_targets(labels)
         return _as_csr(X), labels

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.labels import Labels, as_words, shown
-from thresher.messages import warn
+from thresher.messages import counted, warn
 from thresher.model import Model
-from thresher.progress import progress_bar
-from thresher.streams import Batch, DataError, Stream, open_stream
+from thresher.prediction import as_model
+from thresher.streams import Batch, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_for
+from thresher.streams.reading import Reading
 
 _Floats = NDArray[np.float64]
+
+# Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
+# or the wrong column.
+_MOST_UNKNOWN = 100
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Evaluation:
     n_rows : int
         Rows read.
     labels : list
-        The model's classes, and after them labels of the data that the model does not know.
+        The model's classes, and after them labels of the data that the model does not know, sorted.
     accuracy : float
         Share of rows whose label is predicted.
     confusion : array of shape (n_labels, n_labels)
@@ -50,6 +54,8 @@ class Evaluation:
     roc_auc, average_precision : float or None
         Areas under the ROC curve and the precision–recall curve, for two classes that both occur; the second class is
         the positive one.
+    n_skipped, skipped : int and list of str
+        Lines or rows that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
     """
 
     n_rows: int
@@ -60,11 +66,14 @@ class Evaluation:
     log_loss: float | None = None
     roc_auc: float | None = None
     average_precision: float | None = None
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold; labels as a file would write them."""
         return {
             "rows": self.n_rows,
+            "lines_skipped": self.n_skipped,
             "accuracy": self.accuracy,
             "log_loss": self.log_loss,
             "roc_auc": self.roc_auc,
@@ -75,7 +84,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.n_rows:,} rows, accuracy {self.accuracy:.4f}"]
+        lines = [f"{counted(self.n_rows, 'row')}, accuracy {self.accuracy:.4f}"]
         for name, value in (("log loss", self.log_loss), ("ROC AUC", self.roc_auc)):
             if value is not None:
                 lines[0] += f", {name} {value:.4f}"
@@ -114,20 +123,19 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     >>> e.n_rows, 0.6 < e.accuracy < e.roc_auc
     (500, True)
     """
-    trained = model if isinstance(model, Model) else model._fitted_model()
-    stream = data if isinstance(data, Stream) else open_stream(data)
-    with progress_bar("evaluating", stream, 1, progress) as bar:
-        tally = _Tally(trained)
-        for batch in batches_for(trained, stream):
-            tally.add(batch)
-            bar.advance(batch.n_bytes, batch.n_rows, None)
-    return tally.evaluation(stream)
+    trained = as_model(model)
+    stream = as_stream(data)
+    reading = Reading()
+    tally = _Tally(trained)
+    for batch in reading.watch(stream, "evaluating", batches_for(trained, stream), progress):
+        tally.add(batch)
+    return tally.evaluation(stream, reading)
 
 
-def accuracy(model: Model, stream: Stream, batches: Iterator[Batch] | None = None) -> float:
-    """Return the share of rows whose label is predicted; `batches` may be the stream's, watched on their way."""
+def accuracy(model: Model, stream: Stream) -> float:
+    """Return the share of rows whose label is predicted."""
     n_rows = right = 0
-    for batch in batches_for(model, stream) if batches is None else batches:
+    for batch in batches_for(model, stream):
         right += n_right(model, batch)
         n_rows += batch.n_rows
     return share_right(model, right, n_rows, stream)
@@ -155,7 +163,12 @@ class _Tally:
         assert model.classes is not None
         self._model = model
         self._labels: list[Any] = model.classes.tolist()
-        self._counts = np.zeros((len(self._labels), len(self._labels)), np.int64)
+        # A label has its place under its value and under what a file writes, since text can hold numbers.
+        self._places = {label: place for place, label in enumerate(self._labels)}
+        for place, label in enumerate(self._labels):
+            self._places.setdefault(shown(label), place)
+        self._n_classes = len(self._labels)
+        self._counts = np.zeros((self._n_classes, self._n_classes), np.int64)
         self._log_likelihood = 0.0
         self._margins: list[_Floats] = []
         self._is_second: list[NDArray[np.bool_]] = []
@@ -163,46 +176,84 @@ class _Tally:
     def add(self, batch: Batch) -> None:
         margins, probabilities = self._model.score_batch(batch, with_probabilities=self._model.has_probabilities)
         predicted = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        actual = self._codes(batch.labels)
+        actual = self._codes(batch)
         size = len(self._labels)
         self._counts += np.bincount(actual * size + predicted, minlength=size * size).reshape(size, size)
-        if probabilities is not None and size == probabilities.shape[1]:
+        if probabilities is not None and size == self._n_classes:
             # As scikit-learn does, no probability counts as exactly 0.
             likelihoods = np.maximum(probabilities[np.arange(len(actual)), actual], np.finfo(np.float64).eps)
             self._log_likelihood += float(np.log(likelihoods).sum())
-        if margins.ndim == 1:
+        if margins.ndim == 1 and size == self._n_classes:
             self._margins.append(margins)
             self._is_second.append(actual == 1)
 
-    def evaluation(self, stream: Stream) -> Evaluation:
+    def evaluation(self, stream: Stream, reading: Reading) -> Evaluation:
         n_rows, right = int(self._counts.sum()), int(np.trace(self._counts))
         if n_rows == 0:
             raise DataError(f"{stream.name}: there are no rows.")
-        if right == 0:
+        knows_all = len(self._labels) == self._n_classes
+        labels, counts = self._sorted()
+        if not knows_all:
+            unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
+            warn(
+                f"{stream.name}: {counted(n_unknown, 'row')} have labels ({_named(unknown)}) that are not among the "
+                f"model's classes ({_named(labels[: self._n_classes])}), so no prediction of them can be right.",
+                UserWarning,
+            )
+        elif right == 0:
             _warn_none_right(self._model, stream)
-        classes = self._model.classes
-        assert classes is not None
-        knows_all = len(self._labels) == len(classes)
         log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
         roc_auc = average_precision = None
-        if len(classes) == 2 and knows_all and self._counts.sum(axis=1).all():
+        if self._n_classes == 2 and knows_all and self._counts.sum(axis=1).all():
             roc_auc, average_precision = _areas(np.concatenate(self._margins), np.concatenate(self._is_second))
         return Evaluation(
-            n_rows, self._labels, right / n_rows, self._counts, _per_class(self._labels, self._counts),
-            log_loss, roc_auc, average_precision,
+            n_rows, labels, right / n_rows, counts, _per_class(labels, counts),
+            log_loss, roc_auc, average_precision, reading.n_skipped, reading.skipped,
         )  # fmt: skip
 
-    def _codes(self, labels: Labels) -> NDArray[np.intp]:
+    def _codes(self, batch: Batch) -> NDArray[np.intp]:
         """Return the place of each label in `_labels`, which gets those it does not have yet."""
-        known, labels = _alike(np.array(self._labels), labels)
-        codes = np.full(len(labels), -1, dtype=np.intp)
-        for code, label in enumerate(known.tolist()):
-            codes[labels == label] = code
-        for label in np.unique(labels[codes < 0]).tolist():
-            codes[labels == label] = len(self._labels)
+        if batch.labels.dtype.kind == "f" and np.isnan(batch.labels).any():
+            row = int(np.flatnonzero(np.isnan(batch.labels))[0])
+            raise DataError(f"{batch.place(row)}: the row has no label, so there is nothing to compare with.")
+        found, places = np.unique(batch.labels, return_inverse=True)
+        codes = [self._place(label, batch) for label in found.tolist()]
+        size = len(self._labels)
+        self._counts = np.pad(self._counts, (0, size - len(self._counts)))
+        return np.array(codes, dtype=np.intp)[places]
+
+    def _place(self, label: Any, batch: Batch) -> int:
+        place = self._places.get(label, self._places.get(shown(label)))
+        if place is None:
+            place = len(self._labels)
+            if place >= self._n_classes + _MOST_UNKNOWN:
+                raise DataError(
+                    f"{batch.file}: it has more than {_MOST_UNKNOWN} labels that are not among the model's classes "
+                    f"({_named(self._labels[: self._n_classes])}), such as {shown(label)}: check the file and its label column."
+                )
             self._labels.append(label)
-            self._counts = np.pad(self._counts, ((0, 1), (0, 1)))
-        return codes
+            self._places[label] = self._places[shown(label)] = place
+        return place
+
+    def _sorted(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """Return labels and counts in an order that does not depend on the batches: classes, numbers, words."""
+        are_words = isinstance(self._labels[0], str)
+        unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]
+        labels = self._labels[: self._n_classes] + unknown
+        order = sorted(range(len(unknown)), key=lambda at: (isinstance(unknown[at], str), unknown[at]))
+        places = np.array([*range(self._n_classes), *(self._n_classes + at for at in order)])
+        return [labels[place] for place in places], self._counts[np.ix_(places, places)]
+
+
+def _as_of_kind(label: Any, as_word: bool) -> Any:
+    """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
+    if as_word or not isinstance(label, str):
+        return shown(label) if as_word else label
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return number if shown(number) == label else label
 
 
 def _per_class(labels: list[Any], counts: NDArray[np.int64]) -> dict[Any, ClassScores]:
@@ -237,5 +288,10 @@ def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:
 
 def _warn_none_right(model: Model, stream: Stream) -> None:
     assert model.classes is not None
-    known = ", ".join(shown(label) for label in model.classes[:5].tolist())
+    known = _named(model.classes.tolist())
     warn(f"{stream.name}: no row was predicted right; the model's classes are {known}.", UserWarning)
+
+
+def _named(labels: list[Any]) -> str:
+    """Return the first few labels as text."""
+    return ", ".join(shown(label) for label in labels[:5]) + (", …" if len(labels) > 5 else "")

@@ -19,6 +19,7 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
+    refuse_missing(labels)
     known = distinct("y", labels) if classes is None else classes
     if len(known) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
@@ -29,6 +30,15 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
         row = int(np.flatnonzero(strange)[0])
         raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={known.tolist()}.")
     return codes, known
+
+
+def refuse_missing(labels: Labels) -> None:
+    """Raise ValueError for the first label that is None, NaN or pandas' NA among Python's own objects."""
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return
+    for row, label in enumerate(labels.tolist()):
+        if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
+            raise ValueError(f"y[{row}] is {label!r}: the label is missing. Drop the row, or give it a label.")
 
 
 def distinct(name: str, labels: Labels) -> Labels:

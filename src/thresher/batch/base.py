@@ -19,6 +19,9 @@ from thresher.estimator import FeatureSelector, as_coef
 from thresher.labels import Labels, encode
 from thresher.model import Model
 
+# What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
+_BYTES_TO_COLLECT = 24
+
 Columns = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -54,6 +57,7 @@ class BatchSelector(FeatureSelector):
     norm: str | None
     progress: bool
     _learned_with: dict[str, Any]  # the parameters of the last fit
+    _id_base: int  # of the files it was trained on: the id of column 0
     _names: dict[int, str]  # of selected columns, from a model file
     _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
 
@@ -81,13 +85,18 @@ class BatchSelector(FeatureSelector):
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
-            codes, classes = encode(labels, None)
-            budget = parameters.budget(self.get_params(deep=False), rows.shape[1])
-            n_outputs = 1 if len(classes) == 2 else len(classes)
-            a_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
-            n_bytes = self._bytes_per_value * rows.nnz + n_outputs * a_output
-            demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
-            found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
+            self._learn(rows, labels, id_base=0)
+        return self
+
+    def _learn(self, rows: Any, labels: Labels, id_base: int) -> None:
+        """Learn all rows; only when that is done does anything of the estimator change."""
+        codes, classes = encode(labels, None)
+        budget = parameters.budget(self.get_params(deep=False), rows.shape[1])
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        bytes_per_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
+        n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output
+        demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
+        found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
         self.classes_ = classes
         # As precise as a model file is, so that nothing changes when it is saved and loaded.
         weights, intercept = (each.astype(np.float32).astype(np.float64) for each in (found.weights, found.intercept))
@@ -95,8 +104,28 @@ class BatchSelector(FeatureSelector):
         # Predictions and files go by what was learned, whatever is set later.
         self._learned_with = {**self.get_params(deep=False), "progress": False}
         self._n_rows = len(codes)
+        self._id_base = id_base
         self._names = {}
-        return self
+
+    # What `thresher.train` needs of a method that holds all rows at once.
+
+    def _check_room(self, n_values: float, n_read: int, what: str) -> None:
+        """Raise ValueError if so many values, of which some are in memory by now, will not fit while they are learned.
+
+        Better now than in the middle of the work.
+        """
+        needed = (_BYTES_TO_COLLECT + self._bytes_per_value) * n_values - _BYTES_TO_COLLECT // 2 * n_read
+        demand(type(self).__name__, needed, what)
+
+    def _fit_stream(self, X: Any, y: Labels, id_base: int, feature_names: list[str] | None) -> None:
+        """Learn all rows of a stream, whose column 0 has the id `id_base`."""
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error(BaseException):
+            self._learn(X, y, id_base)
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if feature_names is not None:
+                self.feature_names_in_ = np.array(feature_names, dtype=object)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin of each row; above 0 means `classes_[1]`. With more classes, a margin for each of them.
@@ -148,15 +177,15 @@ class BatchSelector(FeatureSelector):
     def _known_names(self) -> dict[int, str]:
         return self._names
 
-    def _fitted_model(self, id_base: int = 0) -> Model:
-        """Return what was selected as a model, whose ids count from `id_base`."""
+    def _fitted_model(self) -> Model:
+        """Return what was selected as a model, which can be saved and scores streams."""
         check_is_fitted(self)
         found = self._selection
         model = Model.of_selection(
             self._method, self._learned_with, self.classes_, self.n_features_in_,
-            found.columns, found.weights, found.intercept, id_base=id_base, n_rows=self._n_rows,
+            found.columns, found.weights, found.intercept, id_base=self._id_base, n_rows=self._n_rows,
         )  # fmt: skip
-        model.feature_names = self._names_in()
+        model.feature_names = self._names_in() or self._names or None
         return model
 
     def _take_back(self, model: Model) -> None:
@@ -165,6 +194,7 @@ class BatchSelector(FeatureSelector):
         self._selection = Selection(columns, weights.T.astype(np.float64), model.intercept.astype(np.float64))
         self._learned_with = model.parameters
         self._n_rows = model.counters["n_samples"]
+        self._id_base = model.id_base
         self._names = model.feature_names if isinstance(model.feature_names, dict) else {}
         self._note_model(model)
 

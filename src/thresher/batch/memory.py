@@ -12,7 +12,7 @@ def demand(method: str, n_bytes: float, what: str) -> None:
     if n_bytes > available:
         raise ValueError(
             f"{method} needs about {n_bytes / 1e9:.2g} GB beside {what}, but {available / 1e9:.2g} GB are available: "
-            "take fewer rows, or an online method such as ShadowSOFS."
+            "use fewer rows, or an online method such as ShadowSOFS."
         )
 
 

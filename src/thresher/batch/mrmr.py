@@ -14,15 +14,15 @@ from thresher.batch.base import BatchSelector, Columns, Problem, Selection
 from thresher.batch.interruptible import interruptible
 from thresher.progress import steps_bar
 
-# Entries of the matrix that are counted between two looks at the user: some 20 ms.
+# Entries of the matrix that are counted between two checks for Ctrl-C: some 20 ms.
 _PIECE = 5_000_000
 
 
 class MRMR(BatchSelector):
     """Greedy selection by mutual information: much relevance, little redundancy.
 
-    Takes the feature that tells most about the labels; then, again and again, the one that tells most about the labels
-    and least about the features taken before it. A linear classifier is trained on the features taken.
+    Takes the feature with the most information about the labels; then, again and again, the one with the most about the
+    labels and the least about the features taken before it. A linear classifier is trained on the features taken.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class MRMR(BatchSelector):
         if not hasattr(classifier, "coef_"):
             raise ValueError(
                 f"classifier must be linear: {type(classifier).__name__} has no coef_. "
-                'Take classifier="perceptron", or train it on what transform returns.'
+                'Use classifier="perceptron", or train it on what transform returns.'
             )
         weights = np.atleast_2d(np.asarray(classifier.coef_, dtype=np.float64))
         intercept = np.asarray(classifier.intercept_, dtype=np.float64)
@@ -150,9 +150,9 @@ def discretized(X: Any, how: str) -> tuple[NDArray[np.int64], NDArray[np.int32],
     levels = _side(values, low[ids], high[ids]) - _side(0.0, low, high)[ids]
     levels %= 3
     levels[by_presence[ids]] = 1
-    told = levels != 0
-    starts = np.concatenate([[0], np.cumsum(told)])[starts]
-    return starts, ids[told], levels[told].astype(np.uint8)
+    differs = levels != 0
+    starts = np.concatenate([[0], np.cumsum(differs)])[starts]
+    return starts, ids[differs], levels[differs].astype(np.uint8)
 
 
 def _side(values: Any, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -9,16 +9,17 @@ from typing import Any, NoReturn
 
 
 def main() -> None:
-    """Run the command line; whatever the user can mend is one line on stderr and exit code 2."""
+    """Run the command line; whatever the user can fix is one line on stderr and exit code 2."""
     try:
-        # A file half written must not be left behind when someone ends us.
+        # A file that is half written must not be left behind when the process is ended from outside.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         _run()
     except (ValueError, OSError) as error:
         _fail(str(error))
     except MemoryError:
-        _fail("there is not enough memory for this.")
+        _fail("not enough memory.")
     except KeyboardInterrupt:
+        print("thresher: stopped by Ctrl-C.", file=sys.stderr)
         sys.exit(130)
 
 
@@ -35,7 +36,7 @@ def _run() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except BrokenPipeError:
-        # Whoever read our output has left; that is no mistake of theirs or ours.
+        # Whoever read our output has left; that is nobody's mistake.
         sys.stdout = None
         sys.exit(0)
     except usage_error as error:

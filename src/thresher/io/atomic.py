@@ -1,11 +1,12 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and never over a file that is being read."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -53,3 +54,18 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise ValueError if a file to be written is one of those to be read, under whatever name; "-" is stdin."""
+    try:
+        target = Path(output).stat()
+    except OSError:
+        return  # there is no such file yet
+    if not stat.S_ISREG(target.st_mode):
+        return  # a terminal or a device may be both
+    for path in inputs:
+        with suppress(OSError):
+            if os.path.samestat(target, os.fstat(0) if path == "-" else Path(path).stat()):
+                name = "standard input" if path == "-" else path
+                raise ValueError(f"{output}: this file is also an input ({name}); write to another file.")

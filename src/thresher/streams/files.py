@@ -87,6 +87,11 @@ class FileRows:
         self._spans: list[Span | None] = [Span(0, None)] * len(sources)
 
     @property
+    def paths(self) -> list[str]:
+        """Return where the files lie; "-" is standard input."""
+        return [source.path for _, source in self._sources]
+
+    @property
     def n_bytes(self) -> int | None:
         """Bytes on the disk."""
         sizes = [self._size(at) for at in range(len(self._sources))]

@@ -154,6 +154,11 @@ class Stream:
         self.n_bytes, self.n_rows = content.n_bytes, content.n_rows
 
     @property
+    def files(self) -> list[str]:
+        """The paths of the files that it reads, if any; "-" is standard input."""
+        return list(getattr(self._content, "paths", []))
+
+    @property
     def can_be_read_again(self) -> bool:
         """Whether a second pass is possible."""
         return self._only_once is None

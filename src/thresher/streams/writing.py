@@ -35,7 +35,7 @@ def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."
         )
     n_rows = 0
-    with _opened(path) as write:
+    with open_output(path) as write:
         for batch in batches:
             labels = _writable_labels(batch)
             write(_core.write_svmlight(trusted_batch(batch), shift, labels))
@@ -65,7 +65,7 @@ def table_format(path: str) -> str | None:
 
 def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     n_rows, names = 0, None
-    with _opened(path) as write:
+    with open_output(path) as write:
         for part in parts:
             text = io.StringIO(newline="")
             writer = csv.writer(text, lineterminator="\n")
@@ -130,7 +130,8 @@ def _endings(path: str) -> list[str]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Write]:
+def open_output(path: str) -> Iterator[Write]:
+    """Open a file that appears, whole, when the block ends without an error; "-" is standard output."""
     if path == "-":
         yield sys.stdout.buffer.write
         sys.stdout.buffer.flush()

@@ -17,7 +17,7 @@ class History:
         Rows learned so far, all passes together, and the time since training began.
     error, loss : list of float
         Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
-        second-order methods, the hinge or perceptron loss for the others.
+        second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
     validation : list of float or None
         Accuracy on the validation data, at the end of each pass; else None.
     skipped : list of str

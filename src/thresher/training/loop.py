@@ -15,8 +15,9 @@ from thresher import parameters
 from thresher.labels import Labels, together
 from thresher.model import Model
 from thresher.progress import progress_bar
-from thresher.streams import DataError, Stream, open_stream
+from thresher.streams import DataError, Stream, as_stream
 from thresher.streams.shuffling import shuffled
+from thresher.training.at_once import LearnsAtOnce, fit_at_once
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading
 
@@ -30,7 +31,7 @@ class Streamable(Protocol):
 
 
 def train(
-    model: Model | Streamable,
+    model: Model | Streamable | LearnsAtOnce,
     stream: Stream | str | os.PathLike[str],
     passes: int | None = None,
     validate: Stream | str | os.PathLike[str] | None = None,
@@ -46,11 +47,12 @@ def train(
     Parameters
     ----------
     model : estimator or Model
-        One that was trained before goes on learning.
+        An online one that was trained before goes on learning. The estimator of a batch method (MRMR, L1SVM, FGM) holds
+        all rows in memory: it is fitted once, after a check that they will fit.
     stream : Stream or path
         What to learn from. A path is opened with `open_stream`.
     passes : int, optional
-        How often to read it; by default the model's `n_passes`.
+        How often to read it; by default the model's `n_passes`. Batch methods have one pass.
     validate : Stream or path, optional
         Data to measure accuracy on at the end of each pass.
     shuffle : bool, optional
@@ -68,6 +70,8 @@ def train(
     Returns
     -------
     History
+        Where Ctrl-C ends the training of an online method early, the model has learned the rows up to there, and the
+        history says so. A batch method has learned nothing by then: KeyboardInterrupt is raised.
 
     Examples
     --------
@@ -77,6 +81,17 @@ def train(
     >>> history.rows[-1], len(model.selected_)
     (2000, 200)
     """
+    if isinstance(model, LearnsAtOnce):
+        _refuse_for_batch(model, passes, shuffle)
+        return fit_at_once(
+            model,
+            as_stream(stream),
+            None if validate is None else as_stream(validate),
+            classes=classes,
+            multiclass=multiclass,
+            progress=progress,
+            callback=callback,
+        )
     with lent([model]) as models:
         return run(
             models,
@@ -106,8 +121,18 @@ def lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
 def _lend(estimator: Streamable) -> Model:
     if not hasattr(estimator, "_lend_model"):
         name = type(estimator).__name__
-        raise TypeError(f"{name} does not support training from a stream; use its fit.")
+        hint = "train it alone, with train" if isinstance(estimator, LearnsAtOnce) else "use thresher's estimators"
+        raise TypeError(f"{name} can't learn batch by batch from a stream: {hint}.")
     return estimator._lend_model()
+
+
+def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | None) -> None:
+    """Refuse what means nothing to a method that sees all rows at once."""
+    name = type(estimator).__name__
+    if passes not in (None, 1):
+        raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
+    if shuffle:
+        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: use shuffle=None.")
 
 
 def run(
@@ -128,8 +153,10 @@ def run(
         return []
     started = time.perf_counter()
     model = models[0]
-    stream = data if isinstance(data, Stream) else open_stream(data)
-    held_out = validate if validate is None or isinstance(validate, Stream) else open_stream(validate)
+    for learner in models:
+        learner.check_can_learn("a stream")
+    stream = as_stream(data)
+    held_out = None if validate is None else as_stream(validate)
     n_passes = model.parameters["n_passes"] if passes is None else passes
     parameters.check("passes", n_passes, parameters.Whole(1))
     parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))

@@ -1,0 +1,73 @@
+"""`thresher predict`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from thresher.cli.options import (
+    Data,
+    Delimiter,
+    Format,
+    Label,
+    ModelFile,
+    NoLabels,
+    OnBadLine,
+    Threads,
+    ZeroBased,
+    open_data,
+)
+
+EXAMPLES = (
+    "thresher predict model.thresher test.svm > labels.txt",
+    "thresher predict model.thresher test.svm --probabilities -o labels.csv",
+)
+
+
+def predict(
+    model: ModelFile,
+    data: Data,
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where to write: a .csv or .parquet table, else text with one row per line; - is standard output.",
+        ),
+    ] = "-",
+    margins: Annotated[
+        bool, typer.Option("--margins", help="Also write the margin; of more than two classes, the score of each.")
+    ] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Also write the probability of each class.")
+    ] = False,
+    label: Label = None,
+    no_labels: NoLabels = False,
+    delimiter: Delimiter = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = None,
+    on_bad_line: OnBadLine = "error",
+    threads: Threads = None,
+) -> None:
+    """Predict the label of each row.
+
+    Rows need no labels; where they have some, thresher evaluate says how many are predicted right.
+    """
+    from thresher.cli.console import report_skipped, report_written
+    from thresher.io.atomic import refuse_inputs
+    from thresher.io.model_files import load_model
+    from thresher.prediction import write_predictions
+
+    refuse_inputs(output, [model])
+    trained = load_model(model)
+    if probabilities and not trained.has_probabilities:
+        raise ValueError(f"--probabilities: {trained.method} has no probabilities; use --margins instead.")
+    stream = open_data(
+        data, format=format, label=label, delimiter=delimiter, on_bad_line=on_bad_line, zero_based=zero_based,
+        labelled=False, no_labels=no_labels, threads=threads,
+    )  # fmt: skip
+    done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
+    report_skipped(done.skipped, done.n_skipped)
+    if output != "-":
+        report_written(done.n_rows, output)

@@ -1,0 +1,206 @@
+"""What a trained model makes of a stream: labels, margins and probabilities, or the selected columns.
+
+One reading, in memory that does not grow with the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+from thresher.csr import trusted_batch
+from thresher.io.atomic import refuse_inputs
+from thresher.labels import Labels, shown
+from thresher.model import Model
+from thresher.streams import Batch, as_stream
+from thresher.streams.alignment import batches_for
+from thresher.streams.reading import Reading
+from thresher.streams.writing import open_output, table_format, write_stream, write_table
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model says of some rows.
+
+    Attributes
+    ----------
+    labels : array of shape (n_rows,)
+        The predicted labels.
+    margins : array of shape (n_rows,) or (n_rows, n_classes)
+        Above 0 means the second class; with more than two classes, the score of each.
+    probabilities : array of shape (n_rows, n_classes), or None
+        Of each class, where they were asked for.
+    """
+
+    labels: Labels
+    margins: _Floats
+    probabilities: _Floats | None
+
+
+def as_model(model: Any) -> Model:
+    """Return the trained model of an estimator, or the model itself."""
+    trained: Model = model if isinstance(model, Model) else model._fitted_model()
+    if trained.classes is None:
+        raise ValueError("the model is not trained yet: call fit, partial_fit or train first.")
+    return trained
+
+
+def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predictions:
+    """Return what a model says of the rows of a batch; ids that it has never learned are ignored."""
+    trained = as_model(model)
+    margins, each = trained.score_batch(batch, with_probabilities=probabilities)
+    return Predictions(trained.labels_of(margins), margins, each)
+
+
+def write_predictions(
+    model: Any,
+    data: Any,
+    path: str,
+    *,
+    margins: bool = False,
+    probabilities: bool = False,
+    progress: bool = False,
+) -> Reading:
+    """Predict the label of each row and write them to a file, in the order of the rows.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    data : Stream or path
+        Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
+    path : str
+        The file to write, whole or not at all. A name that ends in .csv or .parquet is a table with the columns
+        `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …; any other
+        is text, one row per line, with tabs between the values. Text and CSV are compressed if .gz, .bz2, .xz or .zst
+        follows. "-" is standard output, as text.
+    margins : bool, default=False
+        Also write the margin; of more than two classes, the score of each.
+    probabilities : bool, default=False
+        Also write the probability of each class. Only second-order methods have probabilities.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import ShadowSOFS, datasets
+    >>> from thresher.prediction import write_predictions
+    >>> model = ShadowSOFS(50).fit(*datasets.make_x1(2_000))
+    >>> new = datasets.make_x2(3, n_features=20_000, n_informative=200, n_noise=400, start=2_000)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> write_predictions(model, new, str(path), probabilities=True).n_rows
+    3
+    >>> path.read_text().splitlines()[0]
+    'label,probability_-1,probability_1'
+    """
+    trained = as_model(model)
+    if probabilities and not trained.has_probabilities:
+        raise ValueError(f"{trained.method} has no probabilities; use margins (--margins) instead.")
+    stream = as_stream(data, labelled=False)
+    refuse_inputs(path, stream.files)
+    reading = Reading()
+    batches = reading.watch(stream, "predicting", batches_for(trained, stream), progress)
+    columns = _columns(trained, batches, margins, probabilities)
+    if path != "-" and table_format(path) is not None:
+        write_table(columns, path)
+    else:
+        _write_lines(columns, path)
+    return reading
+
+
+def write_selected(model: Any, data: Any, path: str, *, keep_ids: bool = False, progress: bool = False) -> Reading:
+    """Write data with only the selected features left, as `transform` does for matrices.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    data : Stream or path
+        Rows, with labels or without; those without get the label 0. A path is opened with
+        `open_stream(path, labelled=False)`.
+    path : str
+        The file to write, whole or not at all: .thc, a binary cache, or .svm, svmlight text. "-" is standard output.
+    keep_ids : bool, default=False
+        Keep the ids as they are; else the selected features get the ids 1 … B, in column order.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+    """
+    trained = as_model(model)
+    stream = as_stream(data, labelled=False)
+    refuse_inputs(path, stream.files)
+    reading = Reading()
+    batches = reading.watch(stream, "transforming", batches_for(trained, stream), progress)
+    write_stream(_selected(trained, batches, keep_ids), path)
+    return reading
+
+
+def _selected(model: Model, batches: Iterator[Batch], keep_ids: bool) -> Iterator[Batch]:
+    ids = np.sort(model.members()[0]) + model.id_base
+    for batch in batches:
+        starts, picked, places = _core.pick_columns(trusted_batch(batch), ids)
+        kept = batch.indices[places] if keep_ids else picked + 1
+        batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
+        batch.largest_id = int(kept.max(initial=-1))
+        batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
+        if batch.labels.dtype.kind == "f":
+            # A row of text without label and features would be an empty line, which readers skip.
+            batch.labels = np.nan_to_num(batch.labels, nan=0.0)
+        yield batch
+
+
+def _columns(
+    model: Model, batches: Iterator[Batch], margins: bool, probabilities: bool
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then."""
+    assert model.classes is not None
+    n_classes = len(model.classes)
+    names = [shown(label) for label in model.classes.tolist()]
+    kind = _plain(model.classes).dtype
+    margin_names = ["margin"] if n_classes == 2 else [f"margin_{name}" for name in names]
+
+    def columns(found: Predictions) -> dict[str, NDArray[Any]]:
+        named: dict[str, NDArray[Any]] = {"label": found.labels.astype(kind)}
+        if margins:
+            named |= zip(margin_names, found.margins.reshape(-1, len(margin_names)).T, strict=True)
+        if found.probabilities is not None:
+            named |= zip([f"probability_{name}" for name in names], found.probabilities.T, strict=True)
+        return named
+
+    none = np.zeros((0, n_classes))
+    yield columns(Predictions(model.classes[:0], none[:, : len(margin_names)], none if probabilities else None))
+    for batch in batches:
+        yield columns(predict(model, batch, probabilities=probabilities))
+
+
+def _plain(labels: Labels) -> Labels:
+    """Return classes as a table holds them: whole numbers without a point."""
+    is_whole = labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all() and (abs(labels) < 1e15).all())
+    return labels.astype(np.int64) if is_whole else labels
+
+
+def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:
+    """Write text: a row per line, tabs between its values."""
+    with open_output(path) as write:
+        for part in parts:
+            labels, *numbers = part.values()
+            words = [shown(label) for label in labels.tolist()]
+            cells = [[f"{value:.9g}" for value in column.tolist()] for column in numbers]
+            write("".join("\t".join(row) + "\n" for row in zip(words, *cells, strict=True)).encode())

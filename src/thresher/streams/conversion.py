@@ -1,0 +1,37 @@
+"""`convert`: a stream, written in another format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.io.atomic import refuse_inputs
+from thresher.streams.opening import as_stream
+from thresher.streams.reading import Reading
+from thresher.streams.writing import write_stream
+
+
+def convert(data: Any, path: str, *, progress: bool = False) -> Reading:
+    """Write data in the format of the ending of `path`: .thc, a binary cache, or .svm, svmlight text.
+
+    Parameters
+    ----------
+    data : Stream or path
+        A path is opened with `open_stream`.
+    path : str
+        The file to write, whole or not at all; "-" is standard output, as text. .gz, .bz2, .xz or .zst can follow .svm.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+    """
+    stream = as_stream(data)
+    refuse_inputs(path, stream.files)
+    # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
+    shift = 1 if stream.id_base == 0 and not path.endswith(".thc") else 0
+    reading = Reading()
+    batches = reading.watch(stream, "converting", stream.batches(), progress)
+    write_stream(batches, path, shift=shift, feature_names=stream.feature_names)
+    return reading

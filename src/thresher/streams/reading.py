@@ -1,0 +1,44 @@
+"""What came of reading a stream: rows, and lines that were skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from thresher.progress import progress_bar
+from thresher.streams.stream import Batch, Stream
+
+_MOST_REASONS = 100
+
+
+@dataclass
+class Reading:
+    """How much was read.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows read.
+    n_skipped : int
+        Lines or rows that were skipped, with `on_bad_line="skip"`.
+    skipped : list of str
+        Why; the first hundred.
+    """
+
+    n_rows: int = 0
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+    def count(self, batch: Batch) -> None:
+        """Add what a batch holds."""
+        self.n_rows += batch.n_rows
+        self.n_skipped += len(batch.skipped)
+        self.skipped += batch.skipped[: _MOST_REASONS - len(self.skipped)]
+
+    def watch(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
+        """Let a stream's batches pass and count them, with a bar on stderr if `progress` and that is a terminal."""
+        with progress_bar(what, stream, 1, progress) as bar:
+            for batch in batches:
+                self.count(batch)
+                bar.advance(batch.n_bytes, batch.n_rows, None)
+                yield batch

@@ -1,0 +1,89 @@
+"""Training of batch methods: all rows of a stream into memory, then one fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thresher.evaluation import accuracy
+from thresher.labels import ClassesOfAStream, Labels, StrangeLabelError, distinct
+from thresher.model import Model
+from thresher.streams import Batch, DataError, Stream
+from thresher.streams.matrix import collect
+from thresher.streams.reading import Reading
+from thresher.training.history import History
+
+
+@runtime_checkable
+class LearnsAtOnce(Protocol):
+    """An estimator of a batch method."""
+
+    def _check_room(self, n_values: float, n_read: int, what: str) -> None: ...
+
+    def _fit_stream(self, X: Any, y: Labels, id_base: int, feature_names: list[str] | None) -> None: ...
+
+    def _fitted_model(self) -> Model: ...
+
+
+def fit_at_once(
+    estimator: LearnsAtOnce,
+    stream: Stream,
+    held_out: Stream | None,
+    *,
+    classes: ArrayLike | None,
+    multiclass: bool,
+    progress: bool,
+    callback: Callable[[History], None] | None,
+) -> History:
+    """Fit a batch method on a stream; on an error or Ctrl-C the estimator stays as it was."""
+    started = time.perf_counter()
+    known = None if classes is None else distinct("classes", np.asarray(classes))
+    reading, history = Reading(), History()
+    batches = _bounded(estimator, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
+    if known is not None or not multiclass:
+        batches = _of_classes(ClassesOfAStream(known), batches)
+    X, labels, _, id_base = collect(stream, batches)
+    if len(labels) == 0:
+        raise DataError(f"{stream.name}: there are no rows.")
+    try:
+        estimator._fit_stream(X, labels, id_base, stream.feature_names)
+    except ValueError as error:
+        raise DataError(f"{stream.name}: {error}") from None
+    history.rows.append(len(labels))
+    history.seconds.append(time.perf_counter() - started)
+    history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
+    history.validation.append(None if held_out is None else accuracy(estimator._fitted_model(), held_out))
+    if callback is not None:
+        callback(history)
+    return history
+
+
+def _bounded(estimator: LearnsAtOnce, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
+    """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
+    n_values = 0
+    for batch in batches:
+        if batch.importances is not None:
+            raise DataError(
+                f"{batch.file}: the rows have weights, which {type(estimator).__name__} can't use: "
+                "remove them, or use an online method."
+            )
+        history.n_bytes += batch.n_bytes
+        n_values += len(batch.data)
+        share = min(1.0, history.n_bytes / stream.n_bytes) if stream.n_bytes else 1.0
+        expected = n_values / share if share > 0 else n_values
+        estimator._check_room(expected, n_values, f"the part of {stream.name} that has been read")
+        yield batch
+
+
+def _of_classes(classes: ClassesOfAStream, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Let batches pass while their labels are among the classes, or the first two that turn up."""
+    for batch in batches:
+        try:
+            classes.encode(batch.labels)
+        except StrangeLabelError as error:
+            raise DataError(f"{batch.place(error.row)}: {error}") from None
+        yield batch
