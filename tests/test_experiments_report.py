@@ -248,7 +248,8 @@ class TestClaims:
         assert row in evidence.dense_seconds(Record(folder))
 
     @pytest.mark.parametrize(("batch", "verdict"), [
-        (90.0, HOLDS), (70.0, FAILS), (Made(tuple(81 + shift for shift in SHAKEN)), UNDECIDED), (Made((90.0,)), UNDECIDED),
+        (90.0, HOLDS), (70.0, FAILS),
+        (Made(tuple(81 + shift for shift in SHAKEN)), UNDECIDED), (Made((90.0,)), UNDECIDED),
     ])  # fmt: skip
     def test_batch_better_at_small_budgets(self, folder, batch, verdict):
         write_set(folder, "ccat", table_6(FGM=batch, PET=75.0, SOFS=80.0, ShadowSOFS=85.0))

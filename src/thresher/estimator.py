@@ -7,7 +7,6 @@ size (a boolean mask, a dense `inverse_transform`).
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -45,10 +44,37 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
+
+        With norm="l2" the row is scaled to unit length first.
+        """
+        model = self._fitted_model()
+        return model.decision_function(self._validated_rows(X))
+
+    def predict(self, X: Any) -> Labels:
+        """Return the label of each row."""
+        model = self._fitted_model()
+        return model.predict(self._validated_rows(X))
+
     @property
-    @abstractmethod
     def selected_(self) -> NDArray[np.int64]:
         """Columns of the selected features, best first."""
+        return self._fitted_model().members()[0]
+
+    @property
+    def coef_(self) -> Any:
+        """Weights as a CSR matrix with one row; with more than two classes, one row per class."""
+        columns, weights = self._fitted_model().members()
+        return as_coef(columns, weights.T, self.n_features_in_)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept, an array of length 1, or one per class; 0 without `fit_intercept`."""
+        return self._fitted_model().intercept.astype(np.float64)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
@@ -119,13 +145,21 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return names[columns]
 
     def _known_names(self) -> dict[int, str]:
-        """Names of selected columns, for models that have no names for the other columns."""
-        return {}
+        known = self._fitted_model().feature_names
+        return known if isinstance(known, dict) else {}
 
     @property
     def _norm_of_rows(self) -> str:
-        """How rows are scaled; the largest allowed value depends on it."""
-        return "l2"
+        return self._fitted_model().norm
+
+    def _fitted_model(self) -> Model:
+        check_is_fitted(self)
+        return self._model
+
+    def _take_back(self, model: Model) -> None:
+        """Use a model that `train` has trained."""
+        self._model = model
+        self._note_model(model)
 
     def _check_parameters(self) -> None:
         """Raise ValueError for the first parameter that is not allowed."""

@@ -10,12 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
-from thresher import _core, parameters
+from thresher import parameters
 from thresher.batch.memory import demand
 from thresher.csr import checked
-from thresher.estimator import FeatureSelector, as_coef
+from thresher.estimator import FeatureSelector
 from thresher.labels import Labels, encode
 from thresher.model import Model
 
@@ -39,7 +38,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was learned: all that a fitted batch estimator consists of, beside its classes."""
+    """What was learned: the selected columns and a linear classifier on them."""
 
     columns: Columns  # best first
     weights: Floats  # (1 or n_classes, n_columns)
@@ -56,17 +55,11 @@ class BatchSelector(FeatureSelector):
     n_features_to_select: int | float
     norm: str | None
     progress: bool
-    _learned_with: dict[str, Any]  # the parameters of the last fit
-    _id_base: int  # of the files it was trained on: the id of column 0
-    _names: dict[int, str]  # of selected columns, from a model file
     _bytes_per_value: ClassVar[int]  # what `_select` takes at its peak for each nonzero of X
 
     @abstractmethod
     def _select(self, problem: Problem) -> Selection:
         """Select columns of the problem, and learn weights for them."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_selection")
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select columns of X and learn a linear classifier on them.
@@ -86,6 +79,7 @@ class BatchSelector(FeatureSelector):
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
             self._learn(rows, labels, id_base=0)
+            self._model.feature_names = self._names_in()
         return self
 
     def _learn(self, rows: Any, labels: Labels, id_base: int) -> None:
@@ -97,15 +91,13 @@ class BatchSelector(FeatureSelector):
         n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output
         demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
         found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
-        self.classes_ = classes
-        # As precise as a model file is, so that nothing changes when it is saved and loaded.
-        weights, intercept = (each.astype(np.float32).astype(np.float64) for each in (found.weights, found.intercept))
-        self._selection = Selection(found.columns, weights, intercept)
         # Predictions and files go by what was learned, whatever is set later.
-        self._learned_with = {**self.get_params(deep=False), "progress": False}
-        self._n_rows = len(codes)
-        self._id_base = id_base
-        self._names = {}
+        learned_with = {**self.get_params(deep=False), "progress": False}
+        self._model = Model.of_selection(
+            self._method, learned_with, classes, rows.shape[1],
+            found.columns, found.weights, found.intercept, id_base=id_base, n_rows=len(codes),
+        )  # fmt: skip
+        self.classes_ = classes
 
     # What `thresher.train` needs of a method that holds all rows at once.
 
@@ -122,81 +114,8 @@ class BatchSelector(FeatureSelector):
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):
             self._learn(X, y, id_base)
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if feature_names is not None:
-                self.feature_names_in_ = np.array(feature_names, dtype=object)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the margin of each row; above 0 means `classes_[1]`. With more classes, a margin for each of them.
-
-        With norm="l2" it is the margin of the row scaled to unit length.
-        """
-        check_is_fitted(self)
-        X, batch = checked(self._validated_rows(X), self._norm_of_rows, 0)
-        order = np.argsort(self._selection.columns)
-        starts, picked, places = _core.pick_columns(batch, self._selection.columns[order])
-        Z = sp.csr_matrix((X.data[places].astype(np.float64), picked, starts), shape=(X.shape[0], len(order)))
-        margins = Z @ self._selection.weights[:, order].T
-        if self._norm_of_rows == "l2":
-            margins /= _lengths(X.astype(np.float64, copy=False))[:, np.newaxis]
-        margins += self._selection.intercept
-        answer: Floats = margins[:, 0] if len(self._selection.weights) == 1 else margins
-        return answer
-
-    def predict(self, X: Any) -> Labels:
-        """Return the label of each row."""
-        margins = self.decision_function(X)
-        codes = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        labels: Labels = self.classes_[codes]
-        return labels
-
-    @property
-    def selected_(self) -> Columns:
-        """Columns of the selected features, best first."""
-        check_is_fitted(self)
-        return self._selection.columns
-
-    @property
-    def coef_(self) -> Any:
-        """Weights as a CSR matrix: one row or, with more than two classes, a row for each."""
-        check_is_fitted(self)
-        return as_coef(self._selection.columns, self._selection.weights, self.n_features_in_)
-
-    @property
-    def intercept_(self) -> Floats:
-        """The intercept, an array of one or of one for each class; 0 without `fit_intercept`."""
-        check_is_fitted(self)
-        return self._selection.intercept
-
-    @property
-    def _norm_of_rows(self) -> str:
-        check_is_fitted(self)
-        return self._learned_with["norm"] or "none"
-
-    def _known_names(self) -> dict[int, str]:
-        return self._names
-
-    def _fitted_model(self) -> Model:
-        """Return what was selected as a model, which can be saved and scores streams."""
-        check_is_fitted(self)
-        found = self._selection
-        model = Model.of_selection(
-            self._method, self._learned_with, self.classes_, self.n_features_in_,
-            found.columns, found.weights, found.intercept, id_base=self._id_base, n_rows=self._n_rows,
-        )  # fmt: skip
-        model.feature_names = self._names_in() or self._names or None
-        return model
-
-    def _take_back(self, model: Model) -> None:
-        """Become what a model says, as if just fitted."""
-        columns, weights = model.members()
-        self._selection = Selection(columns, weights.T.astype(np.float64), model.intercept.astype(np.float64))
-        self._learned_with = model.parameters
-        self._n_rows = model.counters["n_samples"]
-        self._id_base = model.id_base
-        self._names = model.feature_names if isinstance(model.feature_names, dict) else {}
-        self._note_model(model)
+            self._model.feature_names = feature_names
+            self._note_model(self._model)
 
 
 def signs(problem: Problem) -> Floats:

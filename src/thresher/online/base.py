@@ -6,10 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimator import FeatureSelector, as_coef
-from thresher.labels import Labels
+from thresher.estimator import FeatureSelector
 from thresher.model import Model
 
 
@@ -35,9 +33,6 @@ class OnlineSelector(FeatureSelector):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.random_state = random_state
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Start again and learn the rows of X, in their order unless `shuffle` is set.
@@ -102,35 +97,6 @@ class OnlineSelector(FeatureSelector):
             self._keep(model)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
-
-        With norm="l2" the row is scaled to unit length first.
-        """
-        model = self._fitted_model()
-        return model.decision_function(self._validated_rows(X))
-
-    def predict(self, X: Any) -> Labels:
-        """Return the label of each row."""
-        model = self._fitted_model()
-        return model.predict(self._validated_rows(X))
-
-    @property
-    def selected_(self) -> NDArray[np.int64]:
-        """Columns of the selected features, best first."""
-        return self._fitted_model().members()[0]
-
-    @property
-    def coef_(self) -> Any:
-        """Weights as a CSR matrix with one row; with more than two classes, one row per class."""
-        columns, weights = self._fitted_model().members()
-        return as_coef(columns, weights.T, self.n_features_in_)
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The intercept, an array of length 1, or one per class; 0 without `fit_intercept`."""
-        return self._fitted_model().intercept.astype(np.float64)
-
     @property
     def n_samples_seen_(self) -> int:
         """Rows seen, with or without a loss; counted in each pass, without rows of weight 0."""
@@ -159,25 +125,8 @@ class OnlineSelector(FeatureSelector):
         self._model.adopt_parameters(self.get_params(deep=False))
         return self._model
 
-    def _take_back(self, model: Model) -> None:
-        """Use a model that `train` has trained."""
-        self._model = model
-        self._note_model(model)
-
-    def _known_names(self) -> dict[int, str]:
-        known = self._fitted_model().feature_names
-        return known if isinstance(known, dict) else {}
-
-    @property
-    def _norm_of_rows(self) -> str:
-        return self._fitted_model().norm
-
     def _new_model(self) -> Model:
         return Model(self._method, **self.get_params(deep=False))
-
-    def _fitted_model(self) -> Model:
-        check_is_fitted(self)
-        return self._model
 
 
 class SecondOrderSelector(OnlineSelector):
