@@ -227,9 +227,10 @@ class _Tally:
         if place is None:
             place = len(self._labels)
             if place >= self._n_classes + _MOST_UNKNOWN:
+                known = _named(self._labels[: self._n_classes])
                 raise DataError(
                     f"{batch.file}: it has more than {_MOST_UNKNOWN} labels that are not among the model's classes "
-                    f"({_named(self._labels[: self._n_classes])}), such as {shown(label)}: check the file and its label column."
+                    f"({known}), such as {shown(label)}: check the file and its label column."
                 )
             self._labels.append(label)
             self._places[label] = self._places[shown(label)] = place

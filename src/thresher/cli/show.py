@@ -37,12 +37,11 @@ def show(
 
 def _about(model: Model) -> dict[str, Any]:
     """Return all that is known of a model but its features."""
-    from thresher import methods
     from thresher.labels import shown
 
     assert model.classes is not None
     counters = model.counters
-    learned = {"rows_with_a_loss": counters["n_updates"], "mistakes_while_learning": counters["n_mistakes"]}
+    learned = {"rows_with_a_loss": "n_updates", "mistakes_while_learning": "n_mistakes"}
     return {
         "method": model.method,
         **{name: value for name, value in model.parameters.items() if value is not None and name != "progress"},
@@ -52,7 +51,8 @@ def _about(model: Model) -> dict[str, Any]:
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
         "rows_seen": counters["n_samples"],
-        **({} if methods.find(model.method).is_batch else learned),
+        # A batch method has none of these.
+        **{name: counters[key] for name, key in learned.items() if key in counters},
         "can_continue_learning": not model.compact,
     }
 

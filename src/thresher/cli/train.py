@@ -201,7 +201,7 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     from thresher.io.model_files import load_model
 
     model = load_model(path)
-    if METHODS[model.method].is_batch:
+    if model.is_batch:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
     model.parameters |= {"n_passes": 1, "shuffle": False, **of_this_run}
     return model
