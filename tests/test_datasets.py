@@ -105,13 +105,14 @@ class TestX2:
         assert same(first[2][0][:60], later[0][0])
         assert same(first[2][0][60:], later[1][0])
 
-    def test_holds_one_batch_at_a_time(self):
+    def test_holds_a_few_batches_at_a_time(self):
+        """One is in use, two wait, and one is made."""
         tracemalloc.start()
         for X, _ in datasets.make_x2(20_000, batch_size=500):
             del X
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 4 * 500 * 1_000 * 8
+        assert peak < 4.5 * 500 * 1_000 * 8
 
 
 @pytest.mark.parametrize("make", [datasets.make_x1, datasets.make_x2])

@@ -14,6 +14,7 @@ import itertools
 import json
 import lzma
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thresher import datasets, open_stream
+from thresher import SOFS, datasets, open_stream, train
 from thresher.labels import shown
 from thresher.streams import Batch, DataError, Position, Stream, columnar, iterables, records, text
 from thresher.streams.writing import write_stream
@@ -314,6 +315,13 @@ def test_an_error_in_a_shard_names_the_line(case, n, at):
     assert f"0.svm, line {line}: 'oops' is not id:value" in messages[0]
 
 
+@pytest.mark.parametrize("format_", [each for each in FORMATS if each != "list"])
+def test_a_shard_can_be_sent_to_another_process(format_):
+    with opened(format_, HARD) as stream:
+        part = stream.shard(1, 2)
+        assert flat(pickle.loads(pickle.dumps(part)).batches()) == flat(part.batches())
+
+
 class TestRefused:
     @pytest.fixture
     def path(self, tmp_path, monkeypatch):
@@ -369,7 +377,7 @@ class TestRefused:
     def test_another_generator_or_list(self, middle):
         shape = {"n_features": 30, "n_informative": 3, "n_noise": 3}
         end = next(iter(datasets.make_x2(10, **shape).batches())).end
-        with pytest.raises(ValueError, match=r"generated rows: the file has changed|first bytes differ"):
+        with pytest.raises(ValueError, match=r"generated rows: the position belongs to other rows: .*seed differs"):
             datasets.make_x2(10, random_state=1, **shape).batches(start=end)
         with pytest.raises(ValueError, match=r"generated rows: the position belongs to another file, .*a.svm"):
             datasets.make_x2(10, **shape).batches(start=middle)
@@ -446,6 +454,17 @@ class TestIterables:
         assert X.toarray().tolist() == self.X.toarray().tolist()
         assert y.tolist() == [1, 0, 1]
         assert weights is None
+
+    def test_training_on_batches_is_fitting_the_matrix(self):
+        X, y = datasets.make_x1(300, n_features=100, n_informative=5, n_noise=20)
+        fitted = SOFS(10, shuffle=False, n_passes=2).fit(X, y)
+        parts = [(X[:100], y[:100]), (X[100:110].toarray(), y[100:110].tolist()), (X[110:], y[110:])]
+        trained = SOFS(10)
+        history = train(trained, parts, passes=2, validate=(X, y))
+        assert history.validation[-1] == fitted.score(X, y)
+        np.testing.assert_array_equal(trained.coef_.toarray(), fitted.coef_.toarray())
+        with pytest.raises(DataError, match="the iterator of batches can be read only once, but passes=2"):
+            train(SOFS(10), iter(parts), passes=2)
 
     def test_unsorted_and_repeated_ids_are_put_in_order(self):
         X = sp.csr_matrix(([1.0, 2.0, 4.0], [2, 0, 2], [0, 3]), shape=(1, 3))

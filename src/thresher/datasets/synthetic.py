@@ -38,13 +38,21 @@ class SyntheticStream(Stream):
 
 @dataclass(frozen=True)
 class GeneratedRows:
-    """Rows `first` to `end` of a generator; `digest` identifies its parameters."""
+    """Rows `first` to `end` of a generator."""
 
     synth: _core.Synth
-    digest: str
+    parameters: tuple[int, ...]  # that the generator was made with
     first: int
     end: int
     batch_size: int
+
+    def __reduce__(self) -> Any:
+        return _made_again, (self.parameters, self.first, self.end, self.batch_size)
+
+    @property
+    def identity(self) -> Identity:
+        """What distinguishes it from other generators."""
+        return Identity(0, None, digest_of(repr(self.parameters).encode()))
 
     @property
     def n_bytes(self) -> None:
@@ -64,7 +72,7 @@ class GeneratedRows:
         """Generate from the start, or from a position."""
         name, first = "generated rows", self.first
         if start is not None:
-            start.check(name, Identity(0, None, self.digest))
+            start.check(name, self.identity)
             if start.row is None or not self.first <= start.row <= self.end:
                 raise ValueError(f"{name}: the position is in another shard (row {start.row}).")
             first = start.row
@@ -76,7 +84,7 @@ class GeneratedRows:
         starts, ids, values, labels = _arrays(self.synth, first, n)
         return Batch(
             starts, ids, values, labels, int(ids.max()), zero_seen=True, file="generated rows", first_number=first,
-            counted_in="row", end=Position.at(0, "generated rows", 0, first + n, Identity(0, None, self.digest)),
+            counted_in="row", end=Position.at(0, "generated rows", 0, first + n, self.identity),
         )  # fmt: skip
 
 
@@ -172,8 +180,8 @@ def make_x2(
     synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, seed)
     _check_rows(n_samples, start)
     check("batch_size", batch_size, Whole(1))
-    what = [int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, seed)]
-    rows = GeneratedRows(synth, digest_of(repr(what).encode()), int(start), int(start + n_samples), int(batch_size))
+    parameters = tuple(int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, seed))
+    rows = GeneratedRows(synth, parameters, int(start), int(start + n_samples), int(batch_size))
     stream = SyntheticStream(rows, n_features)
     return (stream, stream.informative) if return_informative else stream
 
@@ -199,6 +207,12 @@ def _synth(
     if random_state >= 2**64:
         raise ValueError(f"random_state must be below 2^64. Got {random_state} instead.")
     return _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), int(random_state))
+
+
+def _made_again(parameters: tuple[int, ...], first: int, end: int, batch_size: int) -> GeneratedRows:
+    n_features, n_informative, n_noise, dense_noise, permute, seed = parameters
+    synth = _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), seed)
+    return GeneratedRows(synth, parameters, first, end, batch_size)
 
 
 def _new_seed() -> int:

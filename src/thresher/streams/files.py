@@ -167,6 +167,7 @@ class FileRows:
                 row = number if part.first is not None else None
                 batch.end = Position.at(part.index, name, piece.byte, row, identity, namespace)
             yield batch
+            del batch, piece  # not kept while the next ones are made
 
     def _check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these files and in this shard."""

@@ -53,7 +53,9 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
             while (item := waiting.get()) is not None:
                 if isinstance(item, BaseException):
                     raise item
-                yield item.result()
+                result = item.result()
+                yield result
+                del item, result  # not kept while the next one is waited for
         finally:
             stop.set()
             feeder.join(timeout=1.0)  # it takes longer only if it waits for an idle pipe; then it is left running

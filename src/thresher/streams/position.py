@@ -99,6 +99,8 @@ class Position:
             return
         if Path(name).name != Path(self.name).name:
             raise ValueError(f"{name}: the position belongs to another file, {self.name}.")
+        if found.modified is None:
+            raise ValueError(f"{name}: the position belongs to other rows: their number, shape or seed differs.")
         if found.size != self.size:
             what = f"its size was {self.size:,} and is {found.size:,}"
         elif found.digest != self.digest:

@@ -239,6 +239,7 @@ class Stream:
             shape = (batch.n_rows, batch.largest_id + 1 if self.n_features is None else self.n_features)
             X = sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape)
             yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
+            del X, batch  # not kept while the next one is made
 
     def _divisible(self, what: str) -> Content:
         if self._only_once is not None:
@@ -258,5 +259,6 @@ def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
         first = first or next(iter(batch.skipped), "")
         n_skipped += len(batch.skipped)
         yield batch
+        del batch  # not kept while the next one is made
     if n_rows == 0 and n_skipped:
         raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped. The first one: {first}")
