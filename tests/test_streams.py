@@ -225,7 +225,7 @@ class TestBroken:
             train(Model("sofs"), path)
 
     def test_places(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"nowhere\.svm: there is no such file"):
+        with pytest.raises(FileNotFoundError, match=r"nowhere\.svm: no such file"):
             open_stream(tmp_path / "nowhere.svm")
         with pytest.raises(DataError, match="the folder has no files in it"):
             open_stream(tmp_path)

@@ -13,7 +13,7 @@ from thresher.messages import counted, warn
 from thresher.model import Model
 from thresher.prediction import as_model
 from thresher.streams import Batch, DataError, Stream, as_stream
-from thresher.streams.alignment import batches_for
+from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 
 _Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     ----------
     model : estimator or Model
         A trained one.
-    data : Stream or path
+    data : Stream, path, or anything else that `open_stream` takes
         A path is opened with `open_stream`. Ids are counted as the model counts them.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
@@ -127,7 +127,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     stream = as_stream(data)
     reading = Reading()
     tally = _Tally(trained)
-    for batch in reading.watch(stream, "evaluating", batches_for(trained, stream), progress):
+    for batch in reading.watch(stream, "evaluating", batches_to_predict(trained, stream), progress):
         tally.add(batch)
     return tally.evaluation(stream, reading)
 
@@ -135,7 +135,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
 def accuracy(model: Model, stream: Stream) -> float:
     """Return the share of rows whose label is predicted."""
     n_rows = right = 0
-    for batch in batches_for(model, stream):
+    for batch in batches_to_predict(model, stream):
         right += n_right(model, batch)
         n_rows += batch.n_rows
     return share_right(model, right, n_rows, stream)
@@ -196,7 +196,7 @@ class _Tally:
         if not knows_all:
             unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
             warn(
-                f"{stream.name}: {counted(n_unknown, 'row')} have labels ({_named(unknown)}) that are not among the "
+                f"{stream.name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_named(unknown)}) not among the "
                 f"model's classes ({_named(labels[: self._n_classes])}), so no prediction of them can be right.",
                 UserWarning,
             )

@@ -141,7 +141,7 @@ class LabelRuns:
             )
 
 
-class StrangeLabelError(ValueError):
+class UnknownLabelError(ValueError):
     """A label that is not one of the classes; `row` is its row in the batch."""
 
     def __init__(self, row: int, message: str) -> None:
@@ -149,7 +149,7 @@ class StrangeLabelError(ValueError):
         self.row = row
 
 
-class ClassesOfAStream:
+class StreamClasses:
     """The classes of a stream: those given, or the two that occur.
 
     The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
@@ -226,13 +226,13 @@ class ClassesOfAStream:
     def _refuse(self, row: int, label: Any) -> None:
         known = [shown(known) for known in self._known]
         if self._given:
-            raise StrangeLabelError(
+            raise UnknownLabelError(
                 row,
                 f"the label {shown(label)} is not among the classes {', '.join(known)}: remove such rows, or train a "
                 "model that has this class.",
             )
         all_of_them = ",".join([*known, shown(label)])
-        raise StrangeLabelError(
+        raise UnknownLabelError(
             row,
             f"the label {shown(label)} is a third class, after {' and '.join(known)}: list all classes (--classes "
             f"{all_of_them},…; classes= in Python), or let them be found in an extra pass (--multiclass; "

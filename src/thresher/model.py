@@ -22,7 +22,7 @@ from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
 
 
-class NoRoomError(ValueError):
+class NotEnoughMemoryError(ValueError):
     """There is not enough memory for such large ids."""
 
 
@@ -381,7 +381,7 @@ def reserve(learner: _core.Selector, n_ids: int) -> None:
     try:
         learner.reserve(n_ids)
     except MemoryError:
-        raise NoRoomError(
+        raise NotEnoughMemoryError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
             "two): hash the ids to a smaller range."
         ) from None

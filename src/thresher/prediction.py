@@ -18,7 +18,7 @@ from thresher.io.atomic import refuse_inputs
 from thresher.labels import Labels, shown
 from thresher.model import Model
 from thresher.streams import Batch, as_stream
-from thresher.streams.alignment import batches_for
+from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -46,6 +46,8 @@ class Predictions:
 
 def as_model(model: Any) -> Model:
     """Return the trained model of an estimator, or the model itself."""
+    if not isinstance(model, Model) and not hasattr(model, "_fitted_model"):
+        raise TypeError(f"model must be a thresher estimator. Got {model!r} instead; a model file is read by load.")
     trained: Model = model if isinstance(model, Model) else model._fitted_model()
     if trained.classes is None:
         raise ValueError("the model is not trained yet: call fit, partial_fit or train first.")
@@ -74,7 +76,7 @@ def write_predictions(
     ----------
     model : estimator or Model
         A trained one.
-    data : Stream or path
+    data : Stream, path, or anything else that `open_stream` takes
         Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
     path : str
         The file to write, whole or not at all. A name that ends in .csv or .parquet is a table with the columns
@@ -112,7 +114,7 @@ def write_predictions(
     stream = as_stream(data, labelled=False)
     refuse_inputs(path, stream.files)
     reading = Reading()
-    batches = reading.watch(stream, "predicting", batches_for(trained, stream), progress)
+    batches = reading.watch(stream, "predicting", batches_to_predict(trained, stream), progress)
     columns = _columns(trained, batches, margins, probabilities)
     if path != "-" and table_format(path) is not None:
         write_table(columns, path)
@@ -128,7 +130,7 @@ def write_selected(model: Any, data: Any, path: str, *, keep_ids: bool = False, 
     ----------
     model : estimator or Model
         A trained one.
-    data : Stream or path
+    data : Stream, path, or anything else that `open_stream` takes
         Rows, with labels or without; those without get the label 0. A path is opened with
         `open_stream(path, labelled=False)`.
     path : str
@@ -147,7 +149,7 @@ def write_selected(model: Any, data: Any, path: str, *, keep_ids: bool = False, 
     stream = as_stream(data, labelled=False)
     refuse_inputs(path, stream.files)
     reading = Reading()
-    batches = reading.watch(stream, "transforming", batches_for(trained, stream), progress)
+    batches = reading.watch(stream, "transforming", batches_to_predict(trained, stream), progress)
     write_stream(_selected(trained, batches, keep_ids), path)
     return reading
 

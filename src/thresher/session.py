@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from thresher import parameters
 from thresher.csr import blocks, trusted_batch
-from thresher.labels import ClassesOfAStream, Codes, LabelRuns, class_weights, encode
+from thresher.labels import Codes, LabelRuns, StreamClasses, class_weights, encode
 from thresher.model import Model, reserve
 
 
@@ -38,7 +38,7 @@ class Session:
             encode(known, known)  # at least two of them
         self.model = model
         self._learner = model.learner_for(2 if known is None else len(known))
-        self._classes = ClassesOfAStream(known)
+        self._classes = StreamClasses(known)
         self._given = known
         self._largest_id = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self._zero_seen = False
@@ -101,7 +101,7 @@ class Session:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
         given = None if state["given"] is None else np.array(state["given"])
         session = cls(model, given)
-        session._classes = ClassesOfAStream.resumed(state["classes"])
+        session._classes = StreamClasses.resumed(state["classes"])
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session.label_runs = LabelRuns.resumed(state["label_runs"])

@@ -1,8 +1,7 @@
 // A linear model that only predicts: what a batch method has selected, and the weights that it gave.
 //
-//   score    s_c = Σ w_cj·x_j over the row's features that were selected, plus the intercept of c; one score (the
-//   margin)
-//            for two classes, one per class for more
+//   score    s_c = Σ w_cj·x_j over the row's features that were selected, plus the intercept of c. Two classes have one
+//            score, the margin; more have one each
 //   cost     one look-up per nonzero, and O(m·C) for a row of m nonzeros
 //
 // The arithmetic is that of the online selectors: rows are scaled by the norm, weights and products are float32, and

@@ -47,9 +47,7 @@ DEFAULT = next(iter(METHODS.values()))
 
 def train(
     data: Data,
-    features: Annotated[
-        int | None, method_option("n_features_to_select", "-k", "--features", min=1, panel=METHOD)
-    ] = None,
+    features: Annotated[int | None, method_option("n_features_to_select", "-k", "--features", panel=METHOD)] = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +74,10 @@ def train(
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Write all state, so that learning can continue; else the selected features only."),
+        typer.Option(
+            "--full",
+            help="Write all state, so that learning can continue, as with --from; else the selected features only.",
+        ),
     ] = False,
     from_: Annotated[
         str | None,
@@ -84,11 +85,9 @@ def train(
             "--from", metavar="MODEL", help="Continue with this model, written with --full.", show_default=False
         ),
     ] = None,
-    passes: Annotated[int | None, method_option("n_passes", min=1, panel=PASSES)] = None,
+    passes: Annotated[int | None, method_option("n_passes", panel=PASSES)] = None,
     shuffle: Annotated[bool, method_option("shuffle", "--shuffle", panel=PASSES, show_default=False)] = False,
-    seed: Annotated[
-        int | None, method_option("random_state", min=0, max=2**32 - 1, panel=PASSES, show_default="0")
-    ] = None,
+    seed: Annotated[int | None, method_option("random_state", panel=PASSES, show_default="0")] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -136,6 +135,7 @@ def train(
 
         # A model that learning continues from may be replaced by what it becomes.
         refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
+    full = full or from_ is not None  # a model that could continue learning can do so again
 
     from thresher.training import train as run
 
@@ -143,12 +143,12 @@ def train(
         learner, stream, passes, shuffle=shuffle or None, classes=named, multiclass=multiclass, progress=not json
     )
     report_skipped(history.skipped, history.n_skipped)
-    _finish(learner, history, stream, held_out, output, full, passes or 1, json)
+    _finish(learner, history, stream, held_out, output, full, json)
 
 
 def _finish(
     learner: Any, history: History, stream: Stream, held_out: Stream | None, output: str | None, full: bool,
-    passes: int, as_json: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Save, test and report. A run that Ctrl-C ended leaves an older model alone."""
     from thresher.evaluation import evaluate
@@ -166,7 +166,7 @@ def _finish(
         found = evaluate(model, held_out, progress=not as_json)
         report_skipped(found.skipped, found.n_skipped)
         tested = found.accuracy
-    report = _report(model, history, passes, tested, output)
+    report = _report(model, history, tested, output)
     print(json_.dumps(report) if as_json else _in_words(report, stream.name, held_out.name if held_out else None))
     if output is None:
         say("the model was not saved: use -o FILE to save it.")
@@ -227,16 +227,12 @@ def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
         elif method.is_batch and name in ("n_passes", "shuffle"):
             reason = ": it sees all rows at once"
         else:
-            others = [
-                flag(other) for other in method.own if flag(other) in _OPTIONS and other != "n_features_to_select"
-            ]
+            # A parameter without help, such as C of fgm, has no option.
+            others = [flag(own) for own, each in method.own.items() if each.help and own != "n_features_to_select"]
             reason = f": it has {', '.join(others)}" if others else ""
         raise ValueError(f"{flag(name)} can't be used with --method {method.cli}{reason}.")
     method.complete(values)
     return values
-
-
-_OPTIONS = ("--gamma", "--eta", "--lam", "--loss", "--seed")
 
 
 def _check_place(output: str) -> None:
@@ -264,7 +260,7 @@ def _classes(text: str | None) -> list[Any] | None:
     return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names
 
 
-def _report(model: Model, history: History, passes: int, tested: float | None, output: str | None) -> dict[str, Any]:
+def _report(model: Model, history: History, tested: float | None, output: str | None) -> dict[str, Any]:
     from thresher.labels import shown
 
     columns, weights = model.members()
@@ -272,7 +268,7 @@ def _report(model: Model, history: History, passes: int, tested: float | None, o
     assert model.classes is not None
     return {
         "rows": history.rows[-1],
-        "passes": passes,
+        "passes": history.n_passes,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
         # A batch method makes no mistakes on its way.

@@ -12,6 +12,23 @@ from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 
 
+def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
+    """Yield batches as `batches_for` does; warn if most of the data lie beyond the columns of the model."""
+    n_values = n_beyond = 0
+    limit = (model.n_features or 0) + model.id_base
+    for batch in batches_for(model, stream):
+        n_values += len(batch.indices)
+        if batch.largest_id >= limit:
+            n_beyond += int(np.count_nonzero(batch.indices >= limit))
+        yield batch
+    if 2 * n_beyond > n_values:
+        warn(
+            f"{stream.name}: {n_beyond / n_values:.0%} of the values have ids beyond the model's "
+            f"{model.n_features:,} columns and were ignored: check that the model was trained on such data.",
+            UserWarning,
+        )
+
+
 def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
     """Yield batches with ids in the model's base; named columns must be those of the model."""
     check_names(model, stream)
@@ -32,7 +49,10 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             batch.zero_seen = bool((batch.indices == 0).any())
         n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
         yield batch
-    if model.classes is not None and model.id_base == 0 and stream.id_base is None and not zero_seen and n_rows >= 100:
+    # Few rows may lack id 0 by chance. But the model of a table often meets converted text, whose ids count from 1.
+    enough = 1 if model.feature_names else 100
+    is_unsure = model.classes is not None and model.id_base == 0 and stream.id_base is None
+    if is_unsure and not zero_seen and n_rows >= enough:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
             "If the ids of these rows count from 1, set zero_based=False (--one-based).",

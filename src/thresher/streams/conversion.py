@@ -15,7 +15,7 @@ def convert(data: Any, path: str, *, progress: bool = False) -> Reading:
 
     Parameters
     ----------
-    data : Stream or path
+    data : Stream, path, or anything else that `open_stream` takes
         A path is opened with `open_stream`.
     path : str
         The file to write, whole or not at all; "-" is standard output, as text. .gz, .bz2, .xz or .zst can follow .svm.

@@ -38,7 +38,8 @@ class ListRows:
     def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
         self._items = items
         self._labelled = labelled
-        self._starts = np.concatenate([[0], np.cumsum([len_of(item) for item in items])]).astype(np.int64)
+        sizes = [_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._first, self._end = 0, int(self._starts[-1])
 
     @property
@@ -97,11 +98,10 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
     import scipy.sparse as sp
 
     where = f"batch {number} of the iterable"
+    matrix = _matrix_of(item, number, labelled)
     parts = item if isinstance(item, tuple | list) else (item,)
-    if not 1 <= len(parts) <= 3 or (len(parts) == 1 and labelled) or not _is_matrix(parts[0]):
-        raise DataError(f"{where}: it must be (X, y) or (X, y, weights). Got {_described(item)} instead.")
     try:
-        X = parts[0] if sp.issparse(parts[0]) else np.asarray(parts[0])
+        X = matrix if sp.issparse(matrix) else np.asarray(matrix)
         X, _ = checked(sp.csr_matrix(X), "l2", 0)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: {error}") from None
@@ -118,10 +118,18 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
     )  # fmt: skip
 
 
-def len_of(item: Any) -> int:
-    """Return the number of rows of (X, y)."""
-    X = item[0] if isinstance(item, tuple | list) and item else item
-    return int(X.shape[0]) if _is_matrix(X) else 0
+def _matrix_of(item: Any, number: int, labelled: bool) -> Any:
+    """Return X of (X, y) or (X, y, weights), or of X alone where there are no labels."""
+    parts = item if isinstance(item, tuple | list) else (item,)
+    if not 1 <= len(parts) <= 3 or (len(parts) == 1 and labelled):
+        raise DataError(
+            f"batch {number} of the iterable: it must be (X, y) or (X, y, weights). Got {_described(item)} instead."
+        )
+    if not _is_matrix(parts[0]):
+        raise DataError(
+            f"batch {number} of the iterable: X must be a matrix with two dimensions. Got {_described(parts[0])} instead."
+        )
+    return parts[0]
 
 
 def _width(items: list[Any] | tuple[Any, ...]) -> int | None:
@@ -162,4 +170,8 @@ def _weights(given: Any, n_rows: int, where: str) -> NDArray[np.float64]:
 
 
 def _described(item: Any) -> str:
-    return f"a {type(item).__name__}" + (f" of length {len(item)}" if isinstance(item, tuple | list) else "")
+    shape = getattr(item, "shape", None)
+    size = (
+        f" of length {len(item)}" if isinstance(item, tuple | list) else "" if shape is None else f" of shape {shape}"
+    )
+    return f"a {type(item).__name__}{size}"

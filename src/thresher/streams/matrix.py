@@ -13,7 +13,7 @@ from thresher.streams.stream import Batch, DataError, Stream
 
 
 class Matrix(NamedTuple):
-    """All rows of a stream: a canonical CSR matrix, labels, weights if any is not 1, and the id of its first column."""
+    """All rows of a stream: a canonical CSR matrix, labels, weights if any row has one, and the id of its first column."""
 
     X: Any
     y: Labels
@@ -28,6 +28,7 @@ def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     """
     import scipy.sparse as sp
 
+    stream.check_base()
     parts = list(stream.batches() if batches is None else batches)
     zero = next((part.file for part in parts if part.zero_seen), None)
     if zero is not None and stream.id_base == 1:

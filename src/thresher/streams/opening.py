@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams import cache
@@ -20,6 +20,8 @@ from thresher.streams.tables import Columns
 from thresher.streams.text import TextFormat
 
 ON_BAD_LINE = ("error", "skip")
+
+Data: TypeAlias = Stream | Path_ | Iterable[Any]  # what `train`, `evaluate` and the like take
 
 
 def open_stream(
@@ -94,7 +96,10 @@ def open_stream(
         raise DataError(
             f"the files have different formats ({', '.join(sorted(kinds))}): open them one format at a time."
         )
+    _refuse_table_options(sources[0], label=label, delimiter=delimiter)
     names, formats = _formats(sources, label, delimiter, on_bad_line == "skip", labelled, no_labels)
+    if names and id_base == 1:
+        raise ValueError(f"{sources[0].name}: zero_based can't be False for a table: its columns have names.")
     n_threads = threads or (1 if kinds == {"cache"} else default_threads())
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
@@ -105,7 +110,15 @@ def open_stream(
     )
 
 
-def as_stream(data: Stream | Path_ | Iterable[Any], **options: Any) -> Stream:
+def _refuse_table_options(source: Source, **options: str | None) -> None:
+    """Refuse options that have no meaning for a file's format."""
+    for name, value in options.items():
+        tables = ("csv",) if name == "delimiter" else ("csv", "parquet", "arrow")
+        if value is not None and source.format not in tables:
+            raise ValueError(f"{source.name}: {name}={value!r} has no meaning for {source.format} data: leave it out.")
+
+
+def as_stream(data: Data, **options: Any) -> Stream:
     """Return a stream unchanged; open anything else with `open_stream`."""
     return data if isinstance(data, Stream) else open_stream(data, **options)
 

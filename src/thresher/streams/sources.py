@@ -81,7 +81,7 @@ def _expand(name: str) -> list[str]:
         if matches:
             return matches
         raise DataError(f"{name}: no file matches.")
-    raise FileNotFoundError(f"{name}: there is no such file.")
+    raise FileNotFoundError(f"{name}: no such file.")
 
 
 def _look(path: str, format: str) -> Source:

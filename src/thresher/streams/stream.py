@@ -120,6 +120,8 @@ class Stream:
         The id of the first column, 0 or 1. None: 0 if id 0 occurs, else 1.
     n_features : int or None
         The number of columns, if it is known.
+    is_part : bool
+        Whether it is a shard of another stream.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Stream:
         self.n_features = n_features
         self._content: Content | None = None
         self._read: Callable[[], Iterator[Batch]] | None = None
-        self._is_part = False
+        self.is_part = False
         self._only_once = only_once
         self._was_read = False
         if callable(content):
@@ -190,7 +192,7 @@ class Stream:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")
             self._was_read = True
         whole = self._content.batches(None) if self._content is not None else self._read() if self._read else iter(())
-        return whole if self._is_part else _not_all_skipped(self.name, whole)
+        return whole if self.is_part else _not_all_skipped(self.name, whole)
 
     def shard(self, k: int, n: int) -> Self:
         """Return the k-th of n parts, k from 0. The parts in order give exactly the rows of the whole stream.
@@ -207,12 +209,12 @@ class Stream:
         -------
         Stream
         """
-        check("n", n, Whole(1))
-        check("k", k, Whole(0, n - 1))
+        check(f"n of shard({k}, {n}) of {self.name}", n, Whole(1))
+        check(f"k of shard({k}, {n}) of {self.name}", k, Whole(0, n - 1))
         part = copy.copy(self)
         part._take(self._divisible("shards").shard(int(k), int(n)))
         part.name = f"shard {k} of {n} of {self.name}"
-        part._is_part = True
+        part.is_part = True
         return part
 
     def to_csr(self) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
@@ -225,7 +227,7 @@ class Stream:
         -------
         X : csr_matrix of float32, canonical
         y : array
-        weights : array of float64, or None if all are 1
+        weights : array of float64, or None if no row has a weight
         """
         from thresher.streams.matrix import collect
 
@@ -240,6 +242,19 @@ class Stream:
             X = sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape)
             yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
             del X, batch  # not kept while the next one is made
+
+    def check_base(self) -> None:
+        """Raise DataError for a part whose rows alone would decide whether ids count from 0 or from 1.
+
+        Id 0 may occur in one part and not in another, and the same feature would have two columns.
+        """
+        if self.is_part and self.id_base is None:
+            raise DataError(f"{self.name}: a shard needs to know whether ids count from 0 or 1: set zero_based=.")
+
+    def __repr__(self) -> str:
+        sizes = [f"{self.n_rows:,} rows"] if self.n_rows is not None else []
+        sizes += [f"{self.n_bytes:,} bytes"] if self.n_bytes is not None else []
+        return f"<{type(self).__name__} {self.name}{': ' if sizes else ''}{', '.join(sizes)}>"
 
     def _divisible(self, what: str) -> Content:
         if self._only_once is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.evaluation import accuracy
-from thresher.labels import ClassesOfAStream, Labels, StrangeLabelError, distinct
+from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
 from thresher.model import Model
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import collect
@@ -21,6 +21,8 @@ from thresher.training.history import History
 @runtime_checkable
 class LearnsAtOnce(Protocol):
     """An estimator of a batch method."""
+
+    def _check_parameters(self) -> None: ...
 
     def _check_room(self, n_values: float, n_read: int, what: str) -> None: ...
 
@@ -41,11 +43,13 @@ def fit_at_once(
 ) -> History:
     """Fit a batch method on a stream; on an error or Ctrl-C the estimator stays as it was."""
     started = time.perf_counter()
+    estimator._check_parameters()
+    stream.check_base()
     known = None if classes is None else distinct("classes", np.asarray(classes))
     reading, history = Reading(), History()
     batches = _bounded(estimator, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
     if known is not None or not multiclass:
-        batches = _of_classes(ClassesOfAStream(known), batches)
+        batches = _of_classes(StreamClasses(known), batches)
     X, labels, _, id_base = collect(stream, batches)
     if len(labels) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
@@ -53,6 +57,7 @@ def fit_at_once(
         estimator._fit_stream(X, labels, id_base, stream.feature_names)
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
+    history.n_passes = 1
     history.rows.append(len(labels))
     history.seconds.append(time.perf_counter() - started)
     history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
@@ -79,11 +84,11 @@ def _bounded(estimator: LearnsAtOnce, stream: Stream, batches: Iterator[Batch], 
         yield batch
 
 
-def _of_classes(classes: ClassesOfAStream, batches: Iterator[Batch]) -> Iterator[Batch]:
+def _of_classes(classes: StreamClasses, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Let batches pass while their labels are among the classes, or the first two that turn up."""
     for batch in batches:
         try:
             classes.encode(batch.labels)
-        except StrangeLabelError as error:
+        except UnknownLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
         yield batch

@@ -22,8 +22,8 @@ class History:
         Accuracy on the validation data, at the end of each pass; else None.
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
-    n_skipped, n_bytes : int
-        How many lines were skipped, and how many bytes were read.
+    n_skipped, n_bytes, n_passes : int
+        How many lines were skipped, how many bytes were read, and how many passes were begun.
     interrupted : bool
         Whether Ctrl-C ended it early.
     """
@@ -35,6 +35,7 @@ class History:
     validation: list[float | None] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     n_skipped: int = 0
+    n_passes: int = 0
     n_bytes: int = 0
     interrupted: bool = False
 

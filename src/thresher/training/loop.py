@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from thresher import parameters
 from thresher.labels import Labels, together
 from thresher.model import Model
 from thresher.progress import progress_bar
-from thresher.streams import DataError, Stream, as_stream
+from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.streams.shuffling import shuffled
 from thresher.training.at_once import LearnsAtOnce, fit_at_once
 from thresher.training.history import History
@@ -32,9 +31,9 @@ class Streamable(Protocol):
 
 def train(
     model: Model | Streamable | LearnsAtOnce,
-    stream: Stream | str | os.PathLike[str],
+    stream: Data,
     passes: int | None = None,
-    validate: Stream | str | os.PathLike[str] | None = None,
+    validate: Data | None = None,
     *,
     shuffle: bool | None = None,
     classes: ArrayLike | None = None,
@@ -49,7 +48,7 @@ def train(
     model : estimator or Model
         An online one that was trained before goes on learning. The estimator of a batch method (MRMR, L1SVM, FGM) holds
         all rows in memory: it is fitted once, after a check that they will fit.
-    stream : Stream or path
+    stream : Stream, path, or anything else that `open_stream` takes
         What to learn from. A path is opened with `open_stream`.
     passes : int, optional
         How often to read it; by default the model's `n_passes`. Batch methods have one pass.
@@ -162,6 +161,8 @@ def run(
     parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
+    if model.classes is None:
+        stream.check_base()
     if multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
     if model.parameters["shuffle"] if shuffle is None else shuffle:

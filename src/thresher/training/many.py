@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
 from thresher.model import Model
-from thresher.streams import Stream
+from thresher.streams import Data
 from thresher.training.history import History
 from thresher.training.loop import Streamable, lent, run
 
 
 def train_many(
     models: Sequence[Model | Streamable],
-    stream: Stream | str | os.PathLike[str],
+    stream: Data,
     passes: int | None = None,
-    validate: Stream | str | os.PathLike[str] | None = None,
+    validate: Data | None = None,
     *,
     classes: ArrayLike | None = None,
     multiclass: bool = False,
@@ -32,7 +31,7 @@ def train_many(
     ----------
     models : sequence of estimators or Models
         All new, or all trained before on data whose ids count from the same base. None can have shuffle=True.
-    stream : Stream or path
+    stream : Stream, path, or anything else that `open_stream` takes
         The training data; rows are learned in their order.
     passes : int, optional
         The number of passes; by default the models' `n_passes`, which must then be equal.

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from thresher.evaluation import n_right, share_right
-from thresher.labels import StrangeLabelError
-from thresher.model import Model, NoRoomError
+from thresher.labels import UnknownLabelError
+from thresher.messages import counted
+from thresher.model import Model, NotEnoughMemoryError
 from thresher.progress import Bar
 from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.alignment import batches_for, check_names
+from thresher.streams.alignment import batches_for, batches_to_predict, check_names
 from thresher.streams.pipeline import default_threads
 from thresher.streams.position import Position
 from thresher.streams.shuffling import ShuffledStream
@@ -49,10 +50,11 @@ class Run:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open a session for the next pass; runs of equal labels are counted over all passes."""
-        runs = None if self._session is None else self._session.label_runs
+        earlier = self._session
         self._session = Session(self.model, classes)
-        if runs is not None:
-            self._session.label_runs = runs
+        if earlier is not None:
+            self._session.label_runs = earlier.label_runs
+        self.history.n_passes += 1
 
     def learn(self, batch: Batch) -> None:
         """Learn a batch; errors give the file and line."""
@@ -60,9 +62,9 @@ class Run:
         self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
         try:
             self.session.learn(batch)
-        except StrangeLabelError as error:
+        except UnknownLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
-        except NoRoomError as error:
+        except NotEnoughMemoryError as error:
             raise DataError(f"{batch.file}: {error}") from None
         self.history.n_bytes += batch.n_bytes
 
@@ -70,7 +72,7 @@ class Run:
         """Count the rows of a batch that the model predicts right."""
         return n_right(self.model, batch)
 
-    def note_now_and_then(self) -> None:
+    def note_at_intervals(self) -> None:
         """Add a point to the history after 1,000 rows, and then whenever the rows have grown by a quarter."""
         rows, _, _ = self.so_far()
         if rows >= self._next_note:
@@ -156,7 +158,7 @@ class SharedReading:
             rows, mistakes, _ = first.so_far()
             bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
             for run in self.runs:
-                run.note_now_and_then()
+                run.note_at_intervals()
 
     def state(self) -> dict[str, Any]:
         """Return the position in the stream and the state of the runs, without their models, as values for JSON."""
@@ -186,7 +188,7 @@ class SharedReading:
             self.abandon()
             if self.interrupted:  # interrupted before both classes were seen
                 raise KeyboardInterrupt from None
-            raise DataError(f"{stream.name}: {error}") from None
+            raise DataError(f"{stream.name}: {error}{self._skipped()}") from None
         for run in self.runs:
             run.note()
 
@@ -195,7 +197,7 @@ class SharedReading:
         n_rows, right = 0, [0] * len(self.runs)
         for run in self.runs[1:]:
             check_names(run.model, held_out)
-        for batch in batches_for(self.runs[0].model, held_out):
+        for batch in batches_to_predict(self.runs[0].model, held_out):
             found = self._each(methodcaller("n_right", batch))
             right = [before + more for before, more in zip(right, found, strict=True)]
             n_rows += batch.n_rows
@@ -221,6 +223,13 @@ class SharedReading:
         """Call the user's function with each history."""
         for run in self.runs:
             run.call_back()
+
+    def _skipped(self) -> str:
+        """Return a sentence on skipped lines, which may be why there is too little left."""
+        history = self.runs[0].history
+        if not history.n_skipped:
+            return ""
+        return f" Skipped: {counted(history.n_skipped, 'line')}, the first because of: {history.skipped[0]}"
 
     def _each(self, work: Callable[[Run], _Answer]) -> list[_Answer]:
         if self._pool is None:
