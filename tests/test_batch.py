@@ -242,7 +242,9 @@ class TestBadInput:
     def test_too_large_for_the_memory(self, estimator, problem, monkeypatch):
         monkeypatch.setattr(memory, "available_bytes", lambda: 1e5)
         monkeypatch.setattr(base, "_problem", lambda *_: pytest.fail("the work has begun"))
-        message = r"\w+ needs about \S+ GB beside the 3,000 values of X, but 0.0001 GB are available: take fewer rows"
+        message = (
+            r"\w+ needs about \S+ GB in addition to the 3,000 values of X, but 0.0001 GB are available: use fewer rows"
+        )
         with pytest.raises(ValueError, match=message):
             estimator(7).fit(*problem)
 

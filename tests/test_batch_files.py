@@ -301,7 +301,7 @@ def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeyp
             yield rows
 
     model = MRMR()
-    with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB beside .*, but 0\.05 GB are"):
+    with pytest.raises(ValueError, match=r"MRMR needs about 0\.0[89]\d? GB in addition to .*, but 0\.05 GB are"):
         train(model, Stream(stream.name, counted, n_bytes=stream.n_bytes))
     assert n_read < 100
     assert not hasattr(model, "n_features_in_")

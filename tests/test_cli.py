@@ -565,7 +565,7 @@ class TestMistakes:
         [
             (["train", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train"], "Missing argument"),
-            (["train", "{train}", "-k", "0"], "Invalid value for '-k'"),
+            (["train", "{train}", "-k", "0"], "-k of --method shadow must be a whole number"),
             (["train", "{train}", "--gamma", "0"], "--gamma of --method shadow must be a number above 0. Got 0.0"),
             (["train", "{train}", "--norm", "l3"], "--norm must be one of l2, none. Got 'l3' instead"),
             (
@@ -583,7 +583,7 @@ class TestMistakes:
             (["train", "-", "--passes", "2"], "standard input can be read only once, but passes=2"),
             (["train", "-", "--shuffle"], "standard input can't be shuffled"),
             (["train", "{train}", "-o", "-"], "-o -: a model can't be written to standard output; name a file"),
-            (["train", "{train}", "--method", "mrmr", "--seed", "5000000000"], "Invalid value for '--seed'"),
+            (["train", "{train}", "--method", "mrmr", "--seed", "5000000000"], "--seed of --method mrmr must be"),
             (["predict", "{train}", "{train}"], "{train}: this is not a thresher model"),
             (["show", "nowhere.thresher"], "nowhere.thresher: no such file"),
             (["train", "{train}", "--delimiter", "::"], "--delimiter must be a single character, or tab. Got '::'"),
@@ -703,3 +703,12 @@ class TestMethods:
     )
     def test_parameters_that_do_not_fit(self, x1, given, message):
         assert message in run("train", x1 / "train.svm", *given, status=2).stderr
+
+
+def test_a_model_that_continues_can_continue_again(tmp_path, x1):
+    """--from MODEL -o MODEL does not turn a model that can learn into one that can't."""
+    model = tmp_path / "m.thresher"
+    assert thresher("train", x1 / "train.svm", "-k", "20", "--full", "-o", model).returncode == 0
+    for _ in range(2):
+        done = thresher("train", x1 / "test.svm", "--from", model, "-o", model)
+        assert done.returncode == 0, done.stderr

@@ -102,7 +102,7 @@ def test_the_budget_is_used(name, n_train, budgets):
 
 @pytest.mark.parametrize("budget", [50, 200])
 def test_the_budget_is_used_on_x1(budget):
-    X, y = datasets.make_x1(20_000)
+    X, y = datasets.make_x1(5_000)
     model = L1SVM(budget).fit(X, y)
     print(f"X1 B={budget}: {len(model.selected_)} features at C={model.C_:.4g}")
     assert 0.8 * budget <= len(model.selected_) <= budget

@@ -388,12 +388,12 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("k", "n", "message"),
         [
-            (-1, 2, "k must be a whole number from 0 to 1. Got -1"),
-            (2, 2, "k must be a whole number from 0 to 1. Got 2"),
-            (0, 0, "n must be a whole number of at least 1"),
-            (0, -1, "n must be"),
-            (0.5, 2, "k must be"),
-            (0, "2", "n must be"),
+            (-1, 2, "k of shard.* must be a whole number from 0 to 1. Got -1"),
+            (2, 2, "k of shard.* must be a whole number from 0 to 1. Got 2"),
+            (0, 0, "n of shard.* must be a whole number of at least 1"),
+            (0, -1, "n of shard.* must be"),
+            (0.5, 2, "k of shard.* must be"),
+            (0, "2", "n of shard.* must be"),
         ],
     )
     def test_a_shard_out_of_range(self, path, k, n, message):

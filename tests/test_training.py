@@ -317,9 +317,9 @@ def test_ctrl_c_as_a_user_types_it(tmp_path, rows):
         os.killpg(feeder.pid, signal.SIGKILL)
         feeder.wait()
     assert command.returncode == 130, err
-    assert "stopped by Ctrl-C after" in err
+    assert "stopped by Ctrl-C: the model has learned" in err
     assert "kept 50 features" in out
-    assert load_model(tmp_path / "m.thresher").counters["n_samples"] > 0
+    assert load_model(tmp_path / "m.thresher.interrupted").counters["n_samples"] > 0
 
 
 class TestTrainMany:
@@ -383,7 +383,7 @@ class TestTrainMany:
             ([SOFS(5), SOFS(5, shuffle=True)], r"models\[1\] has shuffle=True"),
             ([SOFS(5), SOFS(5, n_passes=2)], r"models\[1\] has n_passes=2"),
             ([Model("sofs")] * 2, "same model twice"),
-            ([SOFS(5), MRMR(5)], "MRMR does not support training from a stream"),
+            ([SOFS(5), MRMR(5)], "MRMR can't learn batch by batch from a stream"),
         ],
     )
     def test_what_one_read_cannot_give_is_refused(self, models, message):

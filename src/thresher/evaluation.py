@@ -196,8 +196,8 @@ class _Tally:
         if not knows_all:
             unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
             warn(
-                f"{stream.name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_named(unknown)}) not among the "
-                f"model's classes ({_named(labels[: self._n_classes])}), so no prediction of them can be right.",
+                f"{stream.name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_named(unknown)}) not among "
+                f"the model's classes ({_named(labels[: self._n_classes])}), so no prediction of them can be right.",
                 UserWarning,
             )
         elif right == 0:

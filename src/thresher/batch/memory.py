@@ -1,4 +1,4 @@
-"""How much memory a batch method may take: it is asked before the work begins, not found out in the middle of it."""
+"""How much memory a batch method may take, checked before the work begins."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def demand(method: str, n_bytes: float, what: str) -> None:
     available = available_bytes()
     if n_bytes > available:
         raise ValueError(
-            f"{method} needs about {n_bytes / 1e9:.2g} GB beside {what}, but {available / 1e9:.2g} GB are available: "
-            "use fewer rows, or an online method such as ShadowSOFS."
+            f"{method} needs about {n_bytes / 1e9:.2g} GB in addition to {what}, "
+            f"but {available / 1e9:.2g} GB are available: use fewer rows, or an online method such as ShadowSOFS."
         )
 
 

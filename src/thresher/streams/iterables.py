@@ -127,7 +127,7 @@ def _matrix_of(item: Any, number: int, labelled: bool) -> Any:
         )
     if not _is_matrix(parts[0]):
         raise DataError(
-            f"batch {number} of the iterable: X must be a matrix with two dimensions. Got {_described(parts[0])} instead."
+            f"batch {number} of the iterable: X must have two dimensions. Got {_described(parts[0])} instead."
         )
     return parts[0]
 

@@ -13,7 +13,7 @@ from thresher.streams.stream import Batch, DataError, Stream
 
 
 class Matrix(NamedTuple):
-    """All rows of a stream: a canonical CSR matrix, labels, weights if any row has one, and the id of its first column."""
+    """All rows of a stream: canonical CSR, labels, weights if any row has one, and the id of the first column."""
 
     X: Any
     y: Labels

@@ -1,0 +1,112 @@
+"""What a stream and a model must agree on: id bases, widths, and options that mean something for the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from thresher import MRMR, SOFS, evaluate, open_stream, train
+from thresher.streams import DataError
+
+
+@pytest.fixture
+def zero_first(tmp_path):
+    """Ids count from 0, which shows in the first rows only."""
+    path = tmp_path / "zero.svm"
+    rows = ["1 0:1 2:1\n-1 1:1 2:1\n"] * 2 + ["1 1:0.5 3:1\n-1 2:1 3:0.5\n"] * 30
+    path.write_text("".join(rows))
+    return path
+
+
+class TestShards:
+    def test_a_shard_does_not_guess_the_base(self, zero_first):
+        part = open_stream(zero_first).shard(2, 3)
+        for use in (part.to_csr, lambda: train(SOFS(2), part), lambda: train(MRMR(2), part)):
+            with pytest.raises(DataError, match=r"shard 2 of 3 of .*zero\.svm: .* set zero_based="):
+                use()
+
+    def test_shards_of_a_known_base_stack_to_the_whole(self, zero_first):
+        stream = open_stream(zero_first, zero_based=True)
+        whole, y, _ = stream.to_csr()
+        parts = [stream.shard(k, 3).to_csr() for k in range(3)]
+        width = whole.shape[1]
+        stacked = sp.vstack([sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], width)) for X, _, _ in parts])
+        assert (stacked != whole).nnz == 0
+        np.testing.assert_array_equal(np.concatenate([labels for _, labels, _ in parts]), y)
+
+    def test_a_trained_model_knows_the_base(self, zero_first):
+        model = SOFS(2)
+        train(model, zero_first)
+        train(model, open_stream(zero_first).shard(2, 3))
+        assert model.n_features_in_ == 4
+
+    @pytest.mark.parametrize(("k", "n"), [(3, 3), (-1, 3), (0, 0)])
+    def test_a_number_out_of_range_names_the_stream(self, zero_first, k, n):
+        with pytest.raises(ValueError, match=rf"of shard\({k}, {n}\) of .*zero\.svm must be"):
+            open_stream(zero_first).shard(k, n)
+
+
+class TestLists:
+    X, y = sp.random(4, 5, 0.5, "csr", random_state=0), [0, 1, 0, 1]
+
+    @pytest.mark.parametrize(
+        ("item", "message"),
+        [
+            ("oops", r"\(X, y\) or \(X, y, weights\). Got a str"),
+            (([[1.0, 0.0]], [0]), r"X must have two dimensions. Got a list of length 1"),
+            ((np.ones(3), [0]), r"X must have two dimensions. Got a ndarray of shape \(3,\)"),
+        ],
+    )
+    @pytest.mark.parametrize("kind", [list, iter])
+    def test_an_item_that_is_no_batch_is_an_error(self, item, message, kind):
+        with pytest.raises(DataError, match=f"batch 1 of the iterable: .*{message}"):
+            open_stream(kind([(self.X, self.y), item])).to_csr()
+
+
+class TestOptions:
+    def test_options_of_tables_are_refused_for_text(self, zero_first):
+        with pytest.raises(ValueError, match=r"zero\.svm: label='y' has no meaning for svmlight data"):
+            open_stream(zero_first, label="y")
+        with pytest.raises(ValueError, match=r"zero\.svm: delimiter=';' has no meaning for svmlight data"):
+            open_stream(zero_first, delimiter=";")
+
+    def test_columns_with_names_do_not_count_from_one(self, tmp_path):
+        (tmp_path / "t.csv").write_text("label,a\n1,2\n0,3\n")
+        with pytest.raises(ValueError, match=r"t\.csv: zero_based can't be False for a table"):
+            open_stream(tmp_path / "t.csv", zero_based=False)
+
+    def test_bad_parameters_are_found_before_the_file_is_read(self, tmp_path):
+        (tmp_path / "bad.svm").write_text("this is no row\n")
+        with pytest.raises(ValueError, match=r"^scheme of MRMR must be"):
+            train(MRMR(scheme="x"), tmp_path / "bad.svm")
+
+
+class TestOtherData:
+    def test_data_beyond_the_columns_of_a_model(self, tmp_path, zero_first):
+        model = SOFS(2)
+        train(model, zero_first)
+        (tmp_path / "wide.svm").write_text("1 0:1 700:1 800:1\n-1 1:1 900:1 1000:1\n")
+        with pytest.warns(UserWarning, match=r"wide\.svm: 67% of the values have ids beyond the model's 4 columns"):
+            evaluate(model, tmp_path / "wide.svm")
+
+    def test_a_table_that_became_text_counts_from_one(self, tmp_path):
+        (tmp_path / "t.csv").write_text("label,a,b\n" + "1,2,0\n0,0,3\n" * 20)
+        model = SOFS(2)
+        train(model, tmp_path / "t.csv")
+        (tmp_path / "t.svm").write_text("1 1:2\n0 2:3\n")
+        with pytest.warns(UserWarning, match="id 0 does not occur"):
+            evaluate(model, tmp_path / "t.svm")
+        assert evaluate(model, open_stream(tmp_path / "t.svm", zero_based=False)).accuracy == 1.0
+
+    def test_a_model_must_be_one(self, zero_first):
+        with pytest.raises(
+            TypeError, match=r"thresher estimator. Got 'm\.thresher' instead; a model file is read by load"
+        ):
+            evaluate("m.thresher", zero_first)
+
+
+def test_skipped_lines_are_named_when_too_little_is_left(tmp_path):
+    (tmp_path / "s.svm").write_text("1 1:1\n-1 1:oops\n1 2:1\n")
+    with pytest.raises(DataError, match=r"two classes are needed.*1 line, the first because of: .*line 2"):
+        train(SOFS(1), open_stream(tmp_path / "s.svm", on_bad_line="skip"))
