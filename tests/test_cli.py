@@ -663,7 +663,7 @@ class TestManyClasses:
         other = tmp_path / "other.svm"
         other.write_text("fir 1:1\nyew 2:1\n")
         done = run("train", data, "-k", "3", "--multiclass", "--test", other)
-        assert "2 rows have labels (fir, yew) that are not among the model's classes (ash, elm, oak)" in done.stderr
+        assert "2 of 2 rows have labels (fir, yew) not among the model's classes (ash, elm, oak)" in done.stderr
 
     def test_a_pipe_must_name_them(self, data):
         done = run("train", "-", "-k", "3", "--multiclass", stdin=data.read_text(), status=2)

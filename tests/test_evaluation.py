@@ -146,7 +146,7 @@ def test_no_row_right_is_a_warning():
 def test_labels_that_the_model_does_not_know_are_a_warning():
     X, y = random_problem(100, 10, 0.5, seed=3)
     model = SOFS(5).fit(X, np.where(y > 0, "good", "bad"))
-    message = r"memory: 100 rows have labels \(-1, 1\) that are not among the model's classes \(bad, good\), so no"
+    message = r"memory: 100 of 100 rows have labels \(-1, 1\) not among the model's classes \(bad, good\), so no"
     with pytest.warns(UserWarning, match=message):
         found = evaluate(model, stream_of(X, y))
     assert found.accuracy == 0.0
