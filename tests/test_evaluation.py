@@ -10,7 +10,7 @@ import pytest
 import real_data
 import scipy.sparse as sp
 from every import BATCH, applicable, every
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 from strategies import random_problem
@@ -83,6 +83,7 @@ NAMES = {
 }
 
 
+@settings(max_examples=25)  # each asks scikit-learn for seven metrics
 @given(data=st.data())
 @pytest.mark.filterwarnings("ignore:.*no row was predicted right", "ignore:.*not among the model's classes")
 @pytest.mark.parametrize("names", NAMES.values(), ids=list(NAMES))
