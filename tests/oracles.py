@@ -13,10 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 
 INTERCEPT = -1
+INTERCEPT_VALUE = 0.3  # its x in every row
 
 
 class Oracle(ABC):
     """What all methods share: scores, the loss, and the offer rule. State is in `dtype`."""
+
+    enters_first = False  # while places are open, a row's outsiders enter before the step
 
     def __init__(self, n_classes=2, n_features_to_select=None, norm="l2", fit_intercept=False, dtype=np.float32):
         self.vectors = range(1 if n_classes == 2 else n_classes)
@@ -25,6 +28,7 @@ class Oracle(ABC):
         self.members: set[int] = set()
         self.n_updates = self.n_mistakes = 0
         self.weight = [defaultdict(dtype) for _ in self.vectors]
+        self.margin_scale, self.information = 4.0, 0.0
 
     def fit(self, X: sp.csr_matrix, codes: np.ndarray, importances: np.ndarray | None = None) -> Oracle:
         for r in range(X.shape[0]):
@@ -40,7 +44,7 @@ class Oracle(ABC):
         if self.norm == "l2" and length > 0:
             x = x * (1.0 / length)
         if self.fit_intercept:
-            x = np.append(x, 1.0)
+            x = np.append(x, INTERCEPT_VALUE)
         return x.astype(self.dtype)
 
     def step(self, ids: list[int], values: np.ndarray, code: int, importance: float) -> None:
@@ -48,6 +52,7 @@ class Oracle(ABC):
         if self.fit_intercept:
             ids = [*ids, INTERCEPT]
         scores = [self.score(v, ids, x) for v in self.vectors]
+        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, importance)
         if len(scores) == 1:
             y = 1.0 if code == 1 else -1.0
             margin, pulls = y * scores[0], [(0, y)]
@@ -59,10 +64,13 @@ class Oracle(ABC):
         if not self.has_loss(margin):
             return
         self.n_updates += 1
+        touched = [j for j, value in zip(ids, x, strict=True) if value != 0 and j != INTERCEPT]
+        if self.enters_first:
+            outsiders = [j for j in touched if j not in self.members]
+            self.members.update(outsiders[: None if self.budget is None else self.budget - len(self.members)])
         # First every touched feature takes the step …
         self.learn(ids, x, pulls, margin, importance)
         # … then the outsiders of this row are offered, in ascending order of id.
-        touched = [j for j, value in zip(ids, x, strict=True) if value != 0 and j != INTERCEPT]
         for j in [j for j in touched if j not in self.members]:
             if self.budget is not None and len(self.members) >= self.budget:
                 lowest = min(self.members, key=lambda j: (self.rank(j), -j))
@@ -77,6 +85,17 @@ class Oracle(ABC):
         weight = np.array([self.weight[v][j] for j in ids], dtype=self.dtype)
         predicts = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
         return total(np.where(predicts, weight, self.dtype(0)) * x)
+
+    def learn_scale(self, scores: list[float], code: int, importance: float) -> None:
+        """One Newton step on t, the scale in softmax(t·scores), with the curvature of all rows so far."""
+        chances = np.exp(self.margin_scale * (np.array(scores) - max(scores)))
+        chances /= chances.sum()
+        mean = chances @ scores
+        spread = max(scores) - min(scores)
+        self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
+        if self.information > 0:
+            t = self.margin_scale
+            self.margin_scale = min(max(t - importance * (mean - scores[code]) / self.information, t / 2), t * 2)
 
     @abstractmethod
     def has_loss(self, margin: float) -> bool: ...
@@ -106,7 +125,7 @@ class Oracle(ABC):
 
     @property
     def intercept(self) -> list[float]:
-        return [self.weight[v][INTERCEPT] for v in self.vectors]
+        return [self.dtype(INTERCEPT_VALUE) * self.weight[v][INTERCEPT] for v in self.vectors]
 
 
 def total(terms: np.ndarray) -> float:
@@ -148,16 +167,52 @@ class SofsOracle(SecondOrderOracle):
         return self.excess[v][j]
 
 
-class ShadowSofsOracle(SecondOrderOracle):
+class ArowOracle(SecondOrderOracle):
+    """Without a budget no feature is ever dropped."""
+
     def rank_in(self, v, j):
         return self.weight[v][j] * self.weight[v][j] * (self.dtype(1) + self.excess[v][j])
 
+
+class ShadowSofsOracle(ArowOracle):
+    """Members learn as if they were alone; each outsider learns what it would be worth beside them."""
+
+    def learn_scale(self, scores: list[float], code: int, importance: float) -> None:
+        """One Newton step on t, the scale in softmax(t·scores), with the curvature of all rows so far."""
+        chances = np.exp(self.margin_scale * (np.array(scores) - max(scores)))
+        chances /= chances.sum()
+        mean = chances @ scores
+        spread = max(scores) - min(scores)
+        self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
+        if self.information > 0:
+            t = self.margin_scale
+            self.margin_scale = min(max(t - importance * (mean - scores[code]) / self.information, t / 2), t * 2)
+
+    enters_first = True
+
+    def learn(self, ids, x, pulls, margin, importance):
+        one, zero = self.dtype(1), self.dtype(0)
+        gamma = max(self.gamma / importance, 1e-10)
+        is_member = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
+        gains = {v: x / np.array([one + self.excess[v][j] for j in ids], dtype=self.dtype) for v, _ in pulls}
+        variance = sum(total(np.where(is_member, x * gain, zero)) for gain in gains.values())
+        loss = 1.0 - margin
+        alpha = self.dtype(loss / (variance + gamma))
+        for i, (j, value) in enumerate(zip(ids, x, strict=True)):
+            if value == 0:
+                continue
+            if is_member[i]:
+                rate = alpha
+            else:
+                own = sum((self.dtype(pull) * self.weight[v][j] for v, pull in pulls), zero) * value
+                own_variance = sum((value * gains[v][i] for v, _ in pulls), zero)
+                rate = max(self.dtype(loss) - own, zero) / (self.dtype(variance + gamma) + own_variance)
+            for v, pull in pulls:
+                self.weight[v][j] = self.weight[v][j] + self.dtype(pull) * rate * gains[v][i]
+                self.excess[v][j] = self.excess[v][j] + value * value * self.dtype(1.0 / gamma)
+
     def drop(self, j):
         """Keep the weight as a shadow."""
-
-
-class ArowOracle(ShadowSofsOracle):
-    """Without a budget no feature is ever dropped."""
 
 
 class FirstOrderOracle(Oracle):
@@ -169,7 +224,7 @@ class FirstOrderOracle(Oracle):
 
     def score(self, v, ids, x):
         n = len(ids) - self.fit_intercept
-        return super().score(v, ids[:n], x[:n]) + float(self.weight[v][INTERCEPT])
+        return super().score(v, ids[:n], x[:n]) + float(self.intercept[v])
 
     def has_loss(self, margin):
         return margin < 1.0 if self.loss == "hinge" else margin <= 0.0
@@ -219,7 +274,7 @@ class FofsOracle(FirstOrderOracle):
         return self.dtype is np.float32
 
     def score(self, v, ids, x):
-        intercept = float(self.weight[v][INTERCEPT])
+        intercept = float(self.intercept[v])
         n = len(ids) - self.fit_intercept
         return self.scale * Oracle.score(self, v, ids[:n], x[:n]) + intercept
 

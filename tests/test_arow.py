@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import class_counts, norms, problems
 
 from thresher import AROW, SOFS, ShadowSOFS, datasets
 
 
 @pytest.mark.filterwarnings("ignore:The precision of every feature")
-@given(problems(n_classes=class_counts), norms)
-def test_is_what_the_others_are_with_room_for_all(problem, norm):
+@given(problems(n_classes=class_counts), norms, st.booleans())
+def test_is_what_the_others_are_with_room_for_all(problem, norm, fit_intercept):
     X, y = problem
-    arow = AROW(norm=norm).fit(X, y)
+    arow = AROW(norm=norm, fit_intercept=fit_intercept).fit(X, y)
     for budgeted in (SOFS, ShadowSOFS):
-        other = budgeted(10**9, norm=norm).fit(X, y)
+        other = budgeted(10**9, gamma=1.0, norm=norm, fit_intercept=fit_intercept).fit(X, y)
         assert set(arow.selected_) == set(other.selected_)
         np.testing.assert_array_equal(arow.coef_.toarray(), other.coef_.toarray())
         np.testing.assert_array_equal(arow.decision_function(X), other.decision_function(X))

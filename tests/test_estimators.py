@@ -31,9 +31,6 @@ EXPECTED_FAILURES = {
         "a row of weight 2 takes one larger step; two equal rows take two steps, the second from where the first led"
     ),
     "check_sample_weight_equivalence_on_sparse_data": "as for dense data",
-    "check_decision_proba_consistency": (
-        "the probability Φ(m/√v) knows how sure the weights of a row are, so it need not rank rows as the margin m does"
-    ),
     "check_class_weight_classifiers": (
         "without an intercept, the paper's default, x and −x get different labels, so no weight can bring all rows to "
         "one class; with fit_intercept=True the check is run below and passes"
@@ -43,11 +40,7 @@ EXPECTED_FAILURES = {
 
 @parametrize_with_checks(
     [estimator() for estimator in ONLINE],
-    expected_failed_checks=lambda estimator: {
-        check: why
-        for check, why in EXPECTED_FAILURES.items()
-        if "proba" not in check or type(estimator) in SECOND_ORDER
-    },
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore:The precision of every feature")  # class weights of 1000 and 0.0001
 def test_scikit_learn_checks(estimator, check):
@@ -430,8 +423,7 @@ class TestBadInput:
     def test_unfitted(self, estimator, problem):
         X, _ = problem
         model = made(estimator, 7)
-        calls = [model.predict, model.decision_function, model.transform, model.inverse_transform]
-        calls += [model.predict_proba] if estimator in SECOND_ORDER else []
+        calls = [model.predict, model.decision_function, model.predict_proba, model.transform, model.inverse_transform]
         for call in calls:
             with pytest.raises(NotFittedError, match="not fitted"):
                 call(X)

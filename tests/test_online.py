@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import ORACLES
 from real_data import split
+from scipy.special import softmax
 from states import assert_same_state
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
@@ -52,6 +53,7 @@ def assert_equals_oracle(model, oracle) -> None:
         # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ.
         np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
+        np.testing.assert_allclose(model._model.counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
         return
     assert sorted(columns.tolist()) == sorted(oracle.selected)
     by_column = dict(zip(oracle.selected, oracle.weights, strict=True))
@@ -284,7 +286,7 @@ class TestExtremes:
             assert np.isfinite(model.decision_function(X)).all()
 
 
-@second_order
+@online
 class TestProbabilities:
     @given(problems(n_classes=class_counts), st.booleans())
     def test_sum_to_one_and_agree_with_predict(self, estimator, problem, fit_intercept):
@@ -293,16 +295,28 @@ class TestProbabilities:
         chances = model.predict_proba(X)
         assert chances.shape == (X.shape[0], len(model.classes_))
         np.testing.assert_allclose(chances.sum(axis=1), 1)
-        second, first = np.sort(chances, axis=1)[:, -2:].T
-        sure = first - second > 1e-9  # scores that differ by 1e-38 have the same chance
-        np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)][sure], model.predict(X)[sure])
+        np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
 
-    def test_the_same_on_every_path(self, estimator, simd):
-        X, y = datasets.make_x1(1_000, n_features=3_000)
-        model = made(estimator, 150).fit(X, y)
-        chances = model.predict_proba(X)
-        _core.use_simd("scalar")
-        np.testing.assert_array_equal(chances, model.predict_proba(X))
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_the_scale_is_that_of_the_margins_before_learning(self, estimator, n_classes):
+        """Its log loss on them is nearly the least that any scale has."""
+        X, y = random_problem(2_000, 300, 0.1, n_classes=n_classes, seed=1)
+        model = made(estimator, 30, shuffle=False)
+        margins = []
+        for r in range(X.shape[0]):
+            if r > 0:
+                margins.append(np.atleast_2d(model.decision_function(X[r]))[0])
+            model.partial_fit(X[r], y[r : r + 1], classes=np.unique(y))
+        scores = np.array(margins)
+        if n_classes == 2:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        truth = np.searchsorted(model.classes_, y[1:])
+
+        def log_loss(scale: float) -> float:
+            return -np.log(softmax(scale * scores, axis=1)[np.arange(len(truth)), truth]).mean()
+
+        best = min(log_loss(2.0**power) for power in np.arange(-8, 8, 0.1))
+        assert log_loss(model._model.counters["margin_scale"]) < 1.02 * best
 
 
 @online

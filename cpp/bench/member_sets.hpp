@@ -39,6 +39,7 @@ class Slots {
     explicit Slots(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return ids_.size(); }
+    std::size_t n_open() const { return static_cast<std::size_t>(budget_) - ids_.size(); }
     std::uint64_t n_looks() const { return n_looks_; }
     void forget_ranks() { fresh_ = false; }
 

@@ -1,7 +1,6 @@
 // Generated data, picked columns, and the normal distribution.
 #include "arrays.hpp"
 #include "thresher/columns.hpp"
-#include "thresher/normal.hpp"
 #include "thresher/synth.hpp"
 
 namespace thresher::python {
@@ -21,14 +20,6 @@ void bind_data(nb::module_& m) {
                                   new_array(std::move(places)));
         },
         "batch"_a, "ids"_a);
-    m.def(
-        "normal_cdf",
-        [](Array<const double> z) {
-            std::vector<double> out(z.data(), z.data() + z.size());
-            for (double& value : out) value = normal::cdf(value);
-            return new_array(std::move(out));
-        },
-        "z"_a);
     nb::class_<Synth>(m, "Synth")
         .def(
             "__init__",

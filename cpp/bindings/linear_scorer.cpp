@@ -38,20 +38,17 @@ void bind_linear_scorer(nb::module_& m) {
             "n_vectors"_a, "norm"_a, "ids"_a, "weights"_a, "intercept"_a)
         .def(
             "score",
-            [](const LinearScorer& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
-               bool with_variance) {
+            [](const LinearScorer& self, const BatchArrays& batch, std::size_t begin, std::size_t end) {
                 batch.check_rows(begin, end);
                 batch.demand_trust();
-                const std::size_t n = (end - begin) * self.n_vectors();
-                // As first-order learners, it knows no variance.
-                std::vector<double> margins(n), variances(with_variance ? n : 0);
+                std::vector<double> margins((end - begin) * self.n_vectors());
                 {
                     nb::gil_scoped_release release;
                     batch.visit([&](const auto& csr) { self.score(csr, begin, end, margins.data()); });
                 }
-                return nb::make_tuple(new_array(std::move(margins)), new_array(std::move(variances)));
+                return new_array(std::move(margins));
             },
-            "batch"_a, "begin"_a, "end"_a, "with_variance"_a = false)
+            "batch"_a, "begin"_a, "end"_a)
         .def("members",
              [](const LinearScorer& self) {
                  Ranking members = self.members();

@@ -32,6 +32,7 @@ inline nb::dict as_dict(const Counters& counters) {
     nb::dict out;
     for (const auto& [name, member] : kCounts) out[name] = counters.*member;
     for (const auto& [name, member] : kSums) out[name] = counters.*member;
+    for (const auto& [name, member] : kScales) out[name] = counters.margins.*member;
     return out;
 }
 
@@ -73,6 +74,7 @@ inline Counters counters_from(const nb::dict& given) {
     Counters counters;
     for (const auto& [name, member] : kCounts) counters.*member = saved.take<std::uint64_t>(name);
     for (const auto& [name, member] : kSums) counters.*member = saved.take<double>(name);
+    for (const auto& [name, member] : kScales) counters.margins.*member = saved.take<double>(name);
     saved.demand_no_more();
     return counters;
 }
@@ -136,20 +138,17 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a)
         .def(
             "score",
-            [](S& self, const BatchArrays& batch, std::size_t begin, std::size_t end, bool with_variance) {
+            [](S& self, const BatchArrays& batch, std::size_t begin, std::size_t end) {
                 batch.check_rows(begin, end);
                 batch.demand_trust();
-                const std::size_t n = (end - begin) * self.n_vectors();
-                std::vector<double> margins(n), variances(with_variance ? n : 0);
+                std::vector<double> margins((end - begin) * self.n_vectors());
                 {
                     nb::gil_scoped_release release;
-                    batch.visit([&](const auto& csr) {
-                        self.score(csr, begin, end, margins.data(), with_variance ? variances.data() : nullptr);
-                    });
+                    batch.visit([&](const auto& csr) { self.score(csr, begin, end, margins.data()); });
                 }
-                return nb::make_tuple(new_array(std::move(margins)), new_array(std::move(variances)));
+                return new_array(std::move(margins));
             },
-            "batch"_a, "begin"_a, "end"_a, "with_variance"_a)
+            "batch"_a, "begin"_a, "end"_a)
         .def("members",
              [](const S& self) {
                  Ranking members;

@@ -53,7 +53,6 @@ struct PlainHooks {
     Step step(const Row&, std::size_t, double, double, const Members&);
     PairStep pull_apart(const Row&, const Row&, std::size_t, double, double);
     double margin(const Row&, std::size_t) const;
-    Score score(const Row&, std::size_t) const;
     float weight(const Cell&) const;
     static float rank(const Cell&);
     static float rank(const Row&, std::size_t);

@@ -75,7 +75,7 @@ class Method:
     help: str  # what it keeps, in a few words
     own: Mapping[str, Parameter]  # parameters that are not in all methods
     kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
-    is_second_order: bool = False  # has a precision for each weight, and so has predict_proba
+    is_second_order: bool = False  # has a precision for each weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property

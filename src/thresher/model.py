@@ -143,26 +143,27 @@ class Model:
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins: above 0 means the second class. With more than two classes, the score of each class."""
-        return self._score(X, with_variance=False)[0]
+        learner = self._trained()
+        self._check_width(X)
+        return self._shaped(learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0]))
 
     def predict(self, X: Csr) -> Labels:
         """Labels."""
         return self.labels_of(self.decision_function(X))
 
     def predict_proba(self, X: Csr) -> NDArray[np.float64]:
-        """Probability of each class: Φ(m/√v), since the weights are N(μ, Σ).
+        """Probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s) of the scores s.
 
-        With more than two classes: the probability that a class scores above the best other class, scaled to sum to 1.
+        The scale t was learned from the margins that rows had just before they were learned.
         """
-        return self._probabilities(*self._score(X, with_variance=True))
+        return self._probabilities(self.decision_function(X))
 
     def score_batch(
         self, batch: Any, *, with_probabilities: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Margins of a batch of a stream, and probabilities on request; ids that were never learned are ignored."""
-        scores = self._trained().score(trusted_batch(batch), 0, batch.n_rows, with_probabilities)
-        margins, variances = (self._shaped(each) for each in scores)
-        return margins, self._probabilities(margins, variances) if with_probabilities else None
+        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, batch.n_rows))
+        return margins, self._probabilities(margins) if with_probabilities else None
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
         """Return the predicted labels for these margins."""
@@ -178,7 +179,7 @@ class Model:
     @property
     def has_probabilities(self) -> bool:
         """Whether the method has `predict_proba`."""
-        return self._method.is_second_order
+        return not self._method.is_batch
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and their weights: one, or one per class."""
@@ -331,8 +332,9 @@ class Model:
     def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
-    def _probabilities(self, margins: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return of_two(margins, variances) if self.n_vectors == 1 else of_many(margins, variances)
+    def _probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        scaled = self.counters["margin_scale"] * margins
+        return of_two(scaled) if self.n_vectors == 1 else of_many(scaled)
 
     def _new_learner(self, n_features: int | None, n_classes: int) -> _core.Selector:
         assert self._method.kernels is not None
@@ -360,12 +362,6 @@ class Model:
                 if fault is not None:
                     raise_fault(fault, X)
             batch.trust()
-
-    def _score(self, X: Csr, with_variance: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        learner = self._trained()
-        self._check_width(X)
-        margins, variances = learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0], with_variance)
-        return self._shaped(margins), self._shaped(variances)
 
     def _check_width(self, X: Csr) -> None:
         if self.n_features is not None and X.shape[1] != self.n_features:

@@ -42,11 +42,12 @@ template <class S>
 concept OffersPlaces = requires(S set, const S fixed, std::int64_t id, float rank, std::size_t n,
                                 RankOfArchetype rank_of, void (*visit)(std::int64_t)) {
     { fixed.size() } -> std::same_as<std::size_t>;
-    { fixed.threshold() } -> std::same_as<float>;  // no outsider at or below it can enter; -1 while places are open
+    { fixed.n_open() } -> std::same_as<std::size_t>;  // how many places are free
+    { fixed.threshold() } -> std::same_as<float>;     // no outsider at or below it can enter; -1 while places are open
     { set.offer(id, rank, rank_of) } -> std::same_as<Admission>;
     { fixed.expect(n, rank_of) } -> std::same_as<void>;  // n offers are about to come: prefetch what they will need
     { fixed.for_each(visit) } -> std::same_as<void>;     // in any order
-    { set.add(id) } -> std::same_as<void>;               // restores a member, without an offer
+    { set.add(id) } -> std::same_as<void>;               // a member without an offer; there must be a free place
 };
 template <class S>
 concept OffersSomePlaces = requires(S set, std::int64_t id) { set.add(id); } ||
@@ -109,6 +110,7 @@ concept Memory = std::default_initializable<M> &&
 struct Hooks {
     bool folds = false;            // a scalar that all weights share is folded into them when it gets too small
     bool follows_members = false;  // it is called with each cell that enters or leaves
+    bool enters_first = false;     // while places are open, the outsiders of a row with a loss enter before its step
     bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
 };
 
@@ -141,6 +143,13 @@ template <class L>
 concept FollowsSomeMembers = requires(L learner, typename L::Cell cell) { learner.entered(cell); } ||
                              requires(L learner, typename L::Cell cell) { learner.left(cell); };
 
+// kHooks.enters_first: position i of a row becomes a member's, in its start state. A weight of 0 does not change the
+// margin, so this may be done before it is known whether the row has a loss.
+template <class L>
+concept EntersFirst = requires(Row row, std::size_t i) {
+    { L::enter(row, i) } -> std::same_as<void>;
+};
+
 // kHooks.marks_touched
 template <class L>
 concept MarksTouched = requires(Row row) {
@@ -163,38 +172,36 @@ concept SeesFalls = requires(Row row, std::size_t i, float watched) {
 };
 
 template <class L>
-concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
-                  requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
-                           const typename L::Members members) {
-                      { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
-                      { L::kHooks } -> std::same_as<const Hooks&>;
-                      { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
-                      { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
-                      {
-                          L::planes(row)
-                      } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
+concept Learner =
+    MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
+    requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
+             const typename L::Members members) {
+        { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
+        { L::kHooks } -> std::same_as<const Hooks&>;
+        { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
+        { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
+        { L::planes(row) } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
 
-                      // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
-                      // sample weight.
-                      { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
-                      // More: the true class's row and the best wrong one's, the difference of their scores, and the
-                      // importance.
-                      { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
-                      { fixed.margin(row, n) } -> std::same_as<double>;  // before a step of many classes
-                      { fixed.score(row, n) } -> std::same_as<Score>;    // for predictions
+        // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
+        // sample weight.
+        { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
+        // More: the true class's row and the best wrong one's, the difference of their scores, and the
+        // importance.
+        { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
+        { fixed.margin(row, n) } -> std::same_as<double>;  // over members only
 
-                      { fixed.weight(cell) } -> std::same_as<float>;
-                      { L::rank(cell) } -> std::same_as<float>;
-                      { L::is_member(cell) } -> std::same_as<bool>;
-                      { L::as_member(cell) } -> std::same_as<typename L::Cell>;
-                      { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
-                  } &&
-                  (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
-                  (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
-                  (MarksTouched<L> == L::kHooks.marks_touched) && (!L::Members::kBounded || Competes<L>) &&
-                  (L::Members::kReports != RankReports::falls || SeesFalls<L>) &&
-                  // A set without reports relies on ranks that never fall.
-                  (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
+        { fixed.weight(cell) } -> std::same_as<float>;
+        { L::rank(cell) } -> std::same_as<float>;
+        { L::is_member(cell) } -> std::same_as<bool>;
+        { L::as_member(cell) } -> std::same_as<typename L::Cell>;
+        { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
+    } &&
+    (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
+    (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
+    (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
+    (!L::Members::kBounded || Competes<L>) && (L::Members::kReports != RankReports::falls || SeesFalls<L>) &&
+    // A set without reports relies on ranks that never fall.
+    (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
 
 template <class M, class L>
 concept MemoryFor = Memory<M> && std::same_as<typename M::Cell, typename L::Cell>;

@@ -1,4 +1,4 @@
-// The standard normal distribution: Φ, and its inverse by Wichura's algorithm AS 241 (PPND16).
+// Quantiles of the standard normal distribution, by Wichura's algorithm AS 241 (PPND16).
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 #include "thresher/simd.hpp"
 
 namespace thresher::normal {
-
-inline double cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752440); }
 
 // Coefficients of AS 241, lowest power first: numerator and denominator near the middle, in the tail, far out.
 inline constexpr double kA[] = {3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3,

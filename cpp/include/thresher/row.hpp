@@ -13,6 +13,9 @@
 
 namespace thresher {
 
+// The intercept's x in every row. Beside rows of unit length, 1 would learn too loudly.
+inline constexpr float kInterceptValue = 0.3f;
+
 // What happens to a row before a learner sees it.
 struct RowOptions {
     Norm norm;
@@ -76,7 +79,7 @@ class RowBuffer {
 };
 
 // Writes a row's values to plane x, scaled to unit length if the norm is l2 (an all-zero row stays as it is), followed
-// by the intercept's 1 if there is one. After it buffer.size() is n, or n + 1 with the intercept.
+// by the intercept's value if there is one. After it buffer.size() is n, or n + 1 with the intercept.
 THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::size_t n, Norm norm, bool intercept,
                                  RowBuffer& buffer) {
     buffer.resize(n + (intercept ? 1 : 0));
@@ -102,7 +105,7 @@ THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::s
             for (std::size_t i = 0; i < blocks; ++i) x[i] = static_cast<float>(static_cast<double>(x[i]) * scale);
         }
     }
-    if (intercept) x[n] = 1.0f;
+    if (intercept) x[n] = kInterceptValue;
 }
 
 // Loads rows begin … end - 1 and calls score(ids, n, row - begin) for each.

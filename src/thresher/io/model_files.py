@@ -29,7 +29,7 @@ from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.model import Model
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 Tensors = dict[str, NDArray[Any]]
 
 _ONLINE_TENSORS: dict[str, Any] = {"keys": np.int64, "cells": np.float32, "intercept": np.float32}
@@ -160,7 +160,7 @@ def _verified(file: IO[bytes], size: int) -> tuple[Tensors, dict[str, Any]]:
     if version != FORMAT_VERSION:
         raise ValueError(
             f"model format {version} can't be read; this version of thresher reads format {FORMAT_VERSION} only "
-            "(format 1 was never released): train the model again."
+            "(older ones were never released): train the model again."
         )
     shapes = _shapes(header, size - 8 - length)
     digest = hashlib.sha256(length_bytes)

@@ -97,6 +97,14 @@ class OnlineSelector(FeatureSelector):
             self._keep(model)
         return self
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).
+
+        The scale t is learned in the same pass, from the margin that each row had just before it was learned.
+        """
+        model = self._fitted_model()
+        return model.predict_proba(self._validated_rows(X))
+
     @property
     def n_samples_seen_(self) -> int:
         """Rows seen, with or without a loss; counted in each pass, without rows of weight 0."""
@@ -127,15 +135,3 @@ class OnlineSelector(FeatureSelector):
 
     def _new_model(self) -> Model:
         return Model(self._method, **self.get_params(deep=False))
-
-
-class SecondOrderSelector(OnlineSelector):
-    """The base of methods that keep a precision for each weight."""
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: Φ(m/√v) over the selected features, since the weights are N(μ, Σ).
-
-        With more than two classes: the probability that a class scores above the best other class, scaled to sum to 1.
-        """
-        model = self._fitted_model()
-        return model.predict_proba(self._validated_rows(X))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.online.base import SecondOrderSelector
+from thresher.online.base import OnlineSelector
 
 
-class ShadowSOFS(SecondOrderSelector):
+class ShadowSOFS(OnlineSelector):
     """Second-order online feature selection by the cost of dropping a feature.
 
     Like `SOFS` it keeps `n_features_to_select` features in one pass, with a linear classifier on just those. But it

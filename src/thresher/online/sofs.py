@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.online.base import SecondOrderSelector
+from thresher.online.base import OnlineSelector
 
 
-class SOFS(SecondOrderSelector):
+class SOFS(OnlineSelector):
     """Second-order online feature selection.
 
     Keeps the `n_features_to_select` features whose weights are most certain (highest precision), in one pass over the

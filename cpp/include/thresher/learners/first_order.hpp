@@ -4,8 +4,8 @@
 //   many   with more than two classes, each has weights of its own; the true class y takes the step with δ, the best
 //          wrong class r with −δ, and m = s_y − s_r
 //
-// The intercept stands behind the row's features, with x = 1, and takes its step on its own: neither the budget, nor
-// the decay, nor the norm applies to it. Weights are float32 and stay within ±1e20, so no product with a value
+// The intercept stands behind the row's features, with a fixed x, and takes its step on its own: neither the budget,
+// nor the decay, nor the norm applies to it. Weights are float32 and stay within ±1e20, so no product with a value
 // overflows.
 #pragma once
 
@@ -28,7 +28,6 @@ enum class Loss { perceptron, hinge };
 class FirstOrder {
   public:
     THRESHER_INLINE static double margin(const Row& row, std::size_t n) { return products(row, n) + intercept(row, n); }
-    THRESHER_INLINE static Score score(const Row& row, std::size_t n) { return {margin(row, n), 0.0}; }
 
   protected:
     enum Plane : std::size_t { kWeight = 1, kMark = 2, kMoved = 3, kRank = 4 };
@@ -57,11 +56,12 @@ class FirstOrder {
     }
 
     static double intercept(const Row& row, std::size_t n) {
-        return n < row.size() ? static_cast<double>(row.plane(kWeight)[n]) : 0.0;
+        return n < row.size() ? static_cast<double>(kInterceptValue * row.plane(kWeight)[n]) : 0.0;
     }
 
     static void move_intercept(const Row& row, std::size_t n, double delta) {
-        if (n < row.size()) row.plane(kWeight)[n] = bounded(row.plane(kWeight)[n] + size_of_step(delta));
+        if (n < row.size())
+            row.plane(kWeight)[n] = bounded(row.plane(kWeight)[n] + size_of_step(delta) * kInterceptValue);
     }
 };
 

@@ -44,7 +44,6 @@ class Fofs : public Truncated {
     THRESHER_INLINE double margin(const Row& row, std::size_t n) const {
         return scale_ * products(row, n) + intercept(row, n);
     }
-    THRESHER_INLINE Score score(const Row& row, std::size_t n) const { return {margin(row, n), 0.0}; }
 
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         Step done{margin(row, n)};

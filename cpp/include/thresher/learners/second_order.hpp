@@ -47,24 +47,7 @@ class SecondOrder {
         return is_touched > is_member;  // and no branch
     }
 
-    // The margin and its variance under w ~ N(μ, Σ), over members only: what `predict_proba` needs.
-    THRESHER_INLINE Score score(const Row& row, std::size_t) const {
-        const float* __restrict mean = row.plane(kMean);
-        const float* __restrict excess = row.plane(kExcess);
-        const float* __restrict x = row.x();
-        LaneSum margin, variance;
-        const std::size_t blocks = row.blocks();
-        for (std::size_t i = 0; i < blocks; i += kLanes)
-#pragma omp simd
-            for (std::size_t k = 0; k < kLanes; ++k) {
-                const float seen = if_member(x[i + k], excess[i + k]);
-                margin.lane[k] += static_cast<double>(mean[i + k] * seen);
-                variance.lane[k] += static_cast<double>(seen * (seen / (1.0f + std::fabs(excess[i + k]))));
-            }
-        return {margin.total(), variance.total()};
-    }
-
-    // The margin alone, for learning: one of many classes.
+    // The margin over members only: for predictions, and before a step of many classes.
     THRESHER_INLINE double margin(const Row& row, std::size_t) const {
         const float* __restrict mean = row.plane(kMean);
         const float* __restrict excess = row.plane(kExcess);
@@ -85,6 +68,12 @@ class SecondOrder {
 
     explicit SecondOrder(Parameters parameters) : gamma_(parameters.gamma) {}
 
+    // Of a row: m, and its variance v under w ~ N(μ, Σ).
+    struct Score {
+        double margin;
+        double variance;
+    };
+
     // All ones for a member, all zeros for an outsider.
     THRESHER_INLINE static std::int32_t member_mask(float excess) { return std::bit_cast<std::int32_t>(excess) >> 31; }
 
@@ -104,8 +93,7 @@ class SecondOrder {
         return sum < kLargest ? sum : kLargest;
     }
 
-    // m and v over the whole row, an outsider's μ counted as 0 where `members_only`; leaves x/P, the direction of the
-    // step, in the gain plane.
+    // m and v over the whole row, or over its members only; leaves x/P, the direction of the step, in the gain plane.
     template <bool members_only>
     THRESHER_INLINE static Score margin_and_variance(const Row& row) {
         const float* __restrict x = row.x();
@@ -119,16 +107,15 @@ class SecondOrder {
             for (std::size_t k = 0; k < kLanes; ++k) {
                 const float direction = x[i + k] / (1.0f + std::fabs(excess[i + k]));
                 gain[i + k] = direction;
-                const float known = members_only ? if_member(mean[i + k], excess[i + k]) : mean[i + k];
-                margin.lane[k] += static_cast<double>(known * x[i + k]);
-                variance.lane[k] += static_cast<double>(x[i + k] * direction);
+                const float seen = members_only ? if_member(x[i + k], excess[i + k]) : x[i + k];
+                margin.lane[k] += static_cast<double>(mean[i + k] * seen);
+                variance.lane[k] += static_cast<double>(seen * direction);
             }
         return {margin.total(), variance.total()};
     }
 
-    // What becomes of an outsider's μ: SOFS drops it unless the feature enters, ShadowSOFS learns it, and for AROW
-    // there are no outsiders.
-    enum class Outsiders { dropped, learned, none };
+    // What becomes of an outsider's μ: SOFS drops it unless the feature enters, and for AROW there are no outsiders.
+    enum class Outsiders { dropped, none };
 
     // μ += α·x/P and P += x²/γ over the row, x/P being in the gain plane; leaves α·x/P there, which is what an outsider
     // whose μ is dropped would enter with. Returns how many precisions grew.

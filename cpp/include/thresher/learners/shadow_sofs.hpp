@@ -1,11 +1,24 @@
 // ShadowSOFS: SOFS that selects by what a feature's weight is worth.
 //
-//   keeps    the precision P and the mean μ of every feature; only members predict
-//   members  the B features of highest μ²P: dropping a feature costs μ²/Σ = μ²P in the paper's own objective (eq. 4)
-//   on loss  the AROW step, with m = Σ μx over the members of the row and v = Σ x²/P over the whole row
-//   cost     O(m) for a row of m nonzeros, and what the member set takes for each change of membership
+//   keeps     the precision P and the mean μ of every feature; only members predict
+//   members   the B features of highest μ²P: dropping a feature costs μ²/Σ = μ²P in the paper's own objective (eq. 4)
+//   on loss   while places are open, the row's outsiders take them before the step
+//             members: the AROW step, m = Σ μx and v = Σ x²/P summed over the members of the row
+//             an outsider: the same step as if it alone had joined them; its own shadow counts in its residual and in v
+//   cost      O(m) for a row of m nonzeros, and what the member set takes for each change of membership
 //
-// An outsider's mean is its shadow: it is updated but not used to predict, so that a feature can earn its way in.
+// An outsider's mean is its shadow: it is learned but not used to predict. Since it corrects itself, it settles at what
+// the feature would be worth beside the members, and μ²P is the gain of adding it, as a member's is the loss of
+// dropping it. With B ≥ d there are no outsiders, and the bits are AROW's.
+//
+// In float32, with g = x/P and c = v + γ (rounded once), an outsider moves by
+//
+//   μ += rate·g,   rate = y·max(0, (1 − y·m) − y·(μ·x)) / (c + x·g)
+//
+// and with many classes, up for the true class y and down for the best wrong one r, by
+//
+//   rate = max(0, (1 − m) − (μ_y − μ_r)·x) / (c + (x·g_y + x·g_r))
+//
 // μ²P falls as well as rises, so the member set must hear of it.
 #pragma once
 
@@ -24,7 +37,7 @@ template <MemberSet Members_>
 class ShadowSofs : public SecondOrder {
   public:
     using Members = Members_;
-    static constexpr Hooks kHooks{};
+    static constexpr Hooks kHooks{.enters_first = true};
     static constexpr bool kRanksFall = true;
     static constexpr std::array<KeptNumber<ShadowSofs>, 0> kept() { return {}; }
 
@@ -32,6 +45,9 @@ class ShadowSofs : public SecondOrder {
 
     static float rank(const Cell& cell) { return worth(cell[0], cell[1]); }
     static Cell as_leaver(const Cell& cell) { return {cell[0], std::fabs(cell[1])}; }
+
+    // Position i of a row becomes a member's before the step.
+    static void enter(const Row& row, std::size_t i) { row.plane(kExcess)[i] = -std::fabs(row.plane(kExcess)[i]); }
 
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<true>(row);
@@ -42,7 +58,8 @@ class ShadowSofs : public SecondOrder {
         done.updated = true;
         const double gamma = gamma_for(importance);
         const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
-        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+        const float residual = static_cast<float>(loss), common = static_cast<float>(score.variance + gamma);
+        const float sign = static_cast<float>(y), inverse_gamma = static_cast<float>(1.0 / gamma);
 
         constexpr bool kReportsFalls = Members::kReports == RankReports::falls;
         float watched = 0.0f;
@@ -59,14 +76,17 @@ class ShadowSofs : public SecondOrder {
 #pragma omp simd reduction(| : fallen) reduction(+ : n_grown) reduction(min : lowest_member) \
     reduction(max : highest_outsider)
         for (std::size_t i = 0; i < blocks; ++i) {
-            const float before = excess[i], old_rank = worth(mean[i], before);
+            const float before = excess[i], old_mean = mean[i];
             const float after = grown(before, x[i], inverse_gamma);
-            const float moved = mean[i] + alpha * gain[i];
-            const float new_rank = worth(moved, after);
             const bool member = member_mask(before) != 0, touched = x[i] != 0.0f;
+            const float own = residual - sign * (old_mean * x[i]);
+            const float own_rate = sign * (own > 0.0f ? own : 0.0f) / (common + x[i] * gain[i]);
+            const float moved = old_mean + (member ? alpha : own_rate) * gain[i];
+            const float new_rank = worth(moved, after);
             mean[i] = moved;
             excess[i] = marked(after, before);
             if constexpr (kReportsFalls) {
+                const float old_rank = worth(old_mean, before);
                 rank_before[i] = old_rank;
                 fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
             }
@@ -86,7 +106,19 @@ class ShadowSofs : public SecondOrder {
 
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
-        return SecondOrder::pull_apart<Outsiders::learned>(up, down, n, margin, importance);
+        const double loss = 1.0 - margin;
+        if (!(loss > 0.0)) return {};
+        const double gamma = gamma_for(importance);
+        const double variance = margin_and_variance<true>(up).variance + margin_and_variance<true>(down).variance;
+        const float alpha = static_cast<float>(loss / (variance + gamma));
+        const float residual = static_cast<float>(loss), common = static_cast<float>(variance + gamma);
+        set_rates(up, down, alpha, residual, common);
+        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+        const float up_before = intercept_excess(up, n), down_before = intercept_excess(down, n);
+        const std::int32_t up_grown = move_by_rates(up, up.plane(kRank), 1.0f, inverse_gamma);
+        const std::int32_t down_grown = move_by_rates(down, up.plane(kRank), -1.0f, inverse_gamma);
+        return {loss * loss, true,
+                is_saturated(up, n, up_grown, up_before) && is_saturated(down, n, down_grown, down_before)};
     }
 
     static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
@@ -97,6 +129,45 @@ class ShadowSofs : public SecondOrder {
     // Position i of the row: is it a member whose rank fell below `watched` in this step?
     static bool fell(const Row& row, std::size_t i, float watched) {
         return std::signbit(row.plane(kExcess)[i]) && row.plane(kRank)[i] >= watched && rank(row, i) < watched;
+    }
+
+  private:
+    // How far each feature of the row goes, in the rank plane of `up`: with many classes the selector notes the ranks.
+    THRESHER_INLINE static void set_rates(const Row& up, const Row& down, float alpha, float residual, float common) {
+        const float* __restrict x = up.x();
+        const float* __restrict excess = up.plane(kExcess);
+        const float* __restrict up_mean = up.plane(kMean);
+        const float* __restrict down_mean = down.plane(kMean);
+        const float* __restrict up_gain = up.plane(kGain);
+        const float* __restrict down_gain = down.plane(kGain);
+        float* __restrict rate = up.plane(kRank);
+        const std::size_t blocks = up.blocks();
+#pragma omp simd
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float own = residual - (up_mean[i] - down_mean[i]) * x[i];
+            const float own_rate = (own > 0.0f ? own : 0.0f) / (common + (x[i] * up_gain[i] + x[i] * down_gain[i]));
+            rate[i] = member_mask(excess[i]) != 0 ? alpha : own_rate;
+        }
+    }
+
+    // Returns how many precisions grew.
+    THRESHER_INLINE static std::int32_t move_by_rates(const Row& row, const float* __restrict rate, float sign,
+                                                      float inverse_gamma) {
+        const float* __restrict x = row.x();
+        const float* __restrict gain = row.plane(kGain);
+        float* __restrict mean = row.plane(kMean);
+        float* __restrict excess = row.plane(kExcess);
+        std::int32_t n_grown = 0;
+        const std::size_t blocks = row.blocks();
+#pragma omp simd reduction(+ : n_grown)
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float before = excess[i];
+            const float after = grown(before, x[i], inverse_gamma);
+            mean[i] += sign * rate[i] * gain[i];
+            excess[i] = marked(after, before);
+            n_grown += static_cast<std::int32_t>(after != std::fabs(before));
+        }
+        return n_grown;
     }
 };
 

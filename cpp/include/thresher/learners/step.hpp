@@ -1,14 +1,7 @@
-// What a learner reports about a row: its score, and what its step did.
+// What a learner reports about a row: what its step did.
 #pragma once
 
 namespace thresher {
-
-// A margin (of two classes) or the score of one class of many, and its variance; 0 from first-order learners, which
-// keep none.
-struct Score {
-    double margin;
-    double variance;
-};
 
 // A step on two classes.
 struct Step {

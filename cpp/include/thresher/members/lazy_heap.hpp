@@ -36,6 +36,7 @@ class LazyHeap {
     explicit LazyHeap(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return low_.size() + high_.size(); }
+    std::size_t n_open() const { return static_cast<std::size_t>(budget_) - size(); }
     bool full() const { return size() >= budget_; }
     std::uint64_t n_looks() const { return n_looks_; }  // sifts, and members looked at in rebuilding
 

@@ -34,6 +34,7 @@ class WatchedPool {
     explicit WatchedPool(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return members_.size(); }
+    std::size_t n_open() const { return static_cast<std::size_t>(budget_) - members_.size(); }
     bool full() const { return members_.size() >= budget_; }
     std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read
     std::size_t pool_size() const { return pool_.size(); }

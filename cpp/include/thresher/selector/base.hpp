@@ -81,7 +81,7 @@ class SelectorBase {
     std::vector<float> intercept() const {
         std::lock_guard lock(mutex_);
         std::vector<float> out;
-        for (const Cell& cell : intercept_) out.push_back(options_.fit_intercept ? cell[0] : 0.0f);
+        for (const Cell& cell : intercept_) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
         return out;
     }
 
@@ -121,6 +121,10 @@ class SelectorBase {
             throw std::invalid_argument("intercept has the wrong size: " + std::to_string(n_vectors() * L::kWidth));
         for (const auto& [name, sum] : kSums)
             if (!std::isfinite(state.counters.*sum) || state.counters.*sum < 0.0)
+                throw std::invalid_argument("the counter " + std::string(name) + " is out of range");
+        for (const auto& [name, number] : kScales)
+            if (const double value = state.counters.margins.*number;
+                !std::isfinite(value) || value < 0.0 || (value == 0.0 && number == &MarginScale::scale))
                 throw std::invalid_argument("the counter " + std::string(name) + " is out of range");
         restore_numbers(state.numbers);
         if (!state.keys.empty()) reserve_ids(id_of(state.keys.back()) + 1);
@@ -181,6 +185,13 @@ class SelectorBase {
             if (learner_.must_fold()) fold();
     }
 
+    // While places are open, the row's first outsiders take them; their positions are noted. The planes alone change:
+    // if the row has no loss, they are forgotten with it.
+    THRESHER_INLINE void enter_first(std::size_t n) {
+        entered_.clear();
+        if (const std::size_t n_open = members_.n_open(); n_open > 0) fill_places(n, n_open);
+    }
+
     // What the member set asks about a feature.
     struct RankOf {
         const SelectorBase& selector;
@@ -219,6 +230,7 @@ class SelectorBase {
     std::vector<Cell> intercept_;
     Counters counters_;
     RowBuffer buffer_;
+    std::vector<std::size_t> entered_;  // positions in the row at work
     // Python's lock is released while rows are learned, so two threads may call the same selector.
     mutable std::mutex mutex_;
 
@@ -254,6 +266,14 @@ class SelectorBase {
             throw std::invalid_argument("it has " + std::to_string(ids.size()) + " members, more than its budget of " +
                                         std::to_string(budget_));
         for (const std::int64_t id : ids) members_.add(id);
+    }
+
+    [[gnu::noinline]] void fill_places(std::size_t n, std::size_t n_open) {
+        for (std::size_t i = 0; i < n && entered_.size() < n_open; ++i) {
+            if (!L::is_outsider(buffer_.row(), i)) continue;
+            for (std::size_t c = 0; c < n_vectors(); ++c) L::enter(buffer_.row(c), i);
+            entered_.push_back(i);
+        }
     }
 
     [[gnu::noinline]] void fold() {

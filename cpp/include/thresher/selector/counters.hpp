@@ -1,8 +1,10 @@
-// What a selector counts while it learns.
+// What a selector counts and measures while it learns.
 #pragma once
 
 #include <array>
 #include <cstdint>
+
+#include "thresher/selector/margin_scale.hpp"
 
 namespace thresher {
 
@@ -14,12 +16,19 @@ struct Counters {
     std::uint64_t n_undecided_second = 0;  // … and of the second
     std::uint64_t n_saturated = 0;         // updates in which no precision grew: float32 has too few digits
     double loss = 0.0;                     // summed over rows, before learning
+    double mistake_weight = 0.0;           // importances of the rows whose margin was not on their side: y·m ≤ 0
+    MarginScale margins;
 };
 
 template <class Number>
 struct NamedCounter {
     const char* name;
     Number Counters::* member;
+};
+
+struct NamedScale {
+    const char* name;
+    double MarginScale::* member;
 };
 
 // The names under which counters are reported and saved.
@@ -31,6 +40,13 @@ inline constexpr std::array<NamedCounter<std::uint64_t>, 6> kCounts{{
     {"n_undecided_second", &Counters::n_undecided_second},
     {"n_saturated", &Counters::n_saturated},
 }};
-inline constexpr std::array<NamedCounter<double>, 1> kSums{{{"loss", &Counters::loss}}};
+inline constexpr std::array<NamedCounter<double>, 2> kSums{{
+    {"loss", &Counters::loss},
+    {"mistake_weight", &Counters::mistake_weight},
+}};
+inline constexpr std::array<NamedScale, 2> kScales{{
+    {"margin_scale", &MarginScale::scale},
+    {"margin_information", &MarginScale::information},
+}};
 
 }  // namespace thresher

@@ -19,12 +19,27 @@ struct Lesson {
     bool check = true;  // check each row before it is learned, and stop at the first fault
 };
 
+// Fetches a row that will be loaded soon. Rows in their own order are fetched by the processor, which sees the pattern.
+template <class Id>
+THRESHER_INLINE void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
+    auto prefetch = [&](const auto* array) __attribute__((always_inline)) {
+        constexpr std::size_t kCacheLine = 64;
+        const auto* from = reinterpret_cast<const char*>(array + batch.starts[r]);
+        const auto* to = reinterpret_cast<const char*>(array + batch.starts[r + 1]);
+        for (; from < to; from += kCacheLine) __builtin_prefetch(from);
+    };
+    prefetch(batch.ids);
+    batch.values.narrow != nullptr ? prefetch(batch.values.narrow) : prefetch(batch.values.wide);
+}
+
 // Loads the lesson's rows in their order and calls learn(ids, n, class, importance) for each, up to the first fault.
 template <class Id, class Learn>
 THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson,
                                    const RowOptions& options, RowBuffer& buffer, Learn learn) {
     for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
         const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
+        if (lesson.order != nullptr && k + 1 < lesson.end)
+            prefetch_row(batch, static_cast<std::size_t>(lesson.order[k + 1]));
         if (lesson.check) {
             const Fault fault = row_fault(batch, r, n_features, options.norm);
             if (fault.kind != Fault::Kind::none) return fault;

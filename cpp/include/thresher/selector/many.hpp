@@ -48,9 +48,9 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         return fault;
     }
 
-    // Scores of rows begin … end - 1, C per row, and where `variances` is not null their variances.
+    // Scores of rows begin … end - 1, C per row.
     template <class Id>
-    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* scores, double* variances) {
+    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* scores) {
         std::lock_guard lock(mutex_);
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             for_each_row(batch, begin, end, options_, buffer_,
@@ -59,11 +59,8 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
                              const auto known = static_cast<std::size_t>(std::lower_bound(ids, ids + n, n_known) - ids);
                              set_keys(ids, known);
                              gather(n, known);
-                             for (std::size_t c = 0; c < n_classes(); ++c) {
-                                 const auto result = learner_.score(buffer_.row(c), n);
-                                 scores[at * n_classes() + c] = result.margin;
-                                 if (variances != nullptr) variances[at * n_classes() + c] = result.variance;
-                             }
+                             for (std::size_t c = 0; c < n_classes(); ++c)
+                                 scores[at * n_classes() + c] = learner_.margin(buffer_.row(c), n);
                          });
         });
     }
@@ -108,6 +105,9 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         // `predict` takes the highest score, and the lowest class where two are equal.
         counters_.n_samples += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
+        counters_.margins.learn(scores_, truth, importance);
+        counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
+        if constexpr (L::kHooks.enters_first) this->enter_first(n);
         if constexpr (Members::kReports == RankReports::falls) note_ranks(n);
         const auto step =
             learner_.pull_apart(buffer_.row(truth), buffer_.row(rival), n, scores_[truth] - scores_[rival], importance);
@@ -126,6 +126,12 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         }
         put_back(n, truth);
         put_back(n, rival);
+        if constexpr (L::kHooks.enters_first) {
+            if (!this->entered_.empty())  // the other classes have new marks too
+                for (std::size_t c = 0; c < n_classes(); ++c)
+                    if (c != truth && c != rival) put_back(n, c);
+            for (const std::size_t i : this->entered_) members_.add(id_at(i));
+        }
         if constexpr (Members::kReports == RankReports::falls) report_falls(n);
         if constexpr (Members::kReports == RankReports::moves) report_moves(n);
         if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);

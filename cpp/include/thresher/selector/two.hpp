@@ -49,9 +49,9 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         return fault;
     }
 
-    // Margins of rows begin … end - 1 and, where `variances` is not null, their variances. Ids never seen are ignored.
+    // Margins of rows begin … end - 1. Ids never seen are ignored.
     template <class Id>
-    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* margins, double* variances) {
+    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* margins) {
         std::lock_guard lock(mutex_);
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             for_each_row(batch, begin, end, options_, buffer_,
@@ -59,9 +59,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
                              gather(
                                  ids, n,
                                  static_cast<std::size_t>(std::lower_bound(ids, ids + n, memory_.n_features()) - ids));
-                             const auto result = learner_.score(buffer_.row(), n);
-                             margins[at] = result.margin;
-                             if (variances != nullptr) variances[at] = result.variance;
+                             margins[at] = learner_.margin(buffer_.row(), n);
                          });
         });
     }
@@ -86,16 +84,21 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         this->fold_if_needed();
         gather(ids, n, n);
         const Row row = buffer_.row();
+        if constexpr (L::kHooks.enters_first) this->enter_first(n);
         const auto step = learner_.step(row, n, y, importance, members_);
         counters_.n_samples += 1;
         counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
+        counters_.margins.learn(step.margin, y, importance);
+        counters_.mistake_weight += y * step.margin > 0.0 ? 0.0 : importance;
         counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
         memory_.scatter(ids, n, L::planes(row));
         if (options_.fit_intercept) intercept_[0] = Base::cell_at(row, n);
+        if constexpr (L::kHooks.enters_first)
+            for (const std::size_t i : this->entered_) members_.add(static_cast<std::int64_t>(ids[i]));
         if constexpr (Members::kReports == RankReports::falls) {
             members_.lower(step.lowest_member);
             if (step.fallen) report_falls(ids, n);
