@@ -34,10 +34,12 @@ def test_demo_prints_its_table_and_what_to_try_next():
     done = thresher("demo", "--rows", "5000")
     assert done.returncode == 0
     assert done.stderr == ""  # no terminal, no progress bar
-    rows = re.findall(r"│\s+(\d+) │\s+(0\.\d+) │\s+(\d+) of 200 │\s+([\d.]+) │\s+(\d+) │", done.stdout)
+    cells = (r"(\d+)", *[r"(0\.\d+)"] * 2, *[r"(\d+) of 200"] * 2, *[r"([\d.]+)"] * 2)
+    rows = re.findall("│" + "".join(rf"\s+{cell} │" for cell in cells), done.stdout)
     assert [row[0] for row in rows] == ["50", "100", "150", "200", "300", "400"]
+    assert all(float(shadow) > float(sofs) + 0.05 for _, sofs, shadow, *_ in rows[:2])
     assert float(rows[3][1]) > 0.9
-    assert int(rows[3][2]) == 200
+    assert int(rows[3][3]) == 200
     assert "Try next" in done.stdout
 
 
@@ -60,7 +62,7 @@ def on_a_terminal(*arguments: object) -> bytes:
 
 
 def test_demo_shows_progress_on_a_terminal():
-    assert b"training, B = 400" in on_a_terminal("demo", "--rows", 5_000)
+    assert b"training ShadowSOFS, B = 400" in on_a_terminal("demo", "--rows", 5_000)
 
 
 def test_what_the_demo_says_to_try_works():

@@ -36,7 +36,7 @@ namespace {
 
 template <MemberSet Set>
 using SelectorWith = TwoClassSelector<ShadowSofs<Set>, DenseMemory<2>>;
-using Contenders = std::tuple<Shipped, PlainPool, PooledHeap, FullScan, FlatRanks, BoundHeap, Tournament, EagerHeap>;
+using Contenders = std::tuple<Shipped, PooledHeap, FullScan, FlatRanks, BoundHeap, Tournament, EagerHeap>;
 
 // Rows of unit length, so that no time goes into scaling.
 struct Data {

@@ -94,7 +94,7 @@ class Slots {
 // What ships.
 class Shipped : public WatchedPool {
   public:
-    static constexpr const char* kName = "two bounds and a pool, read once per row (`watched_pool.hpp`)";
+    static constexpr const char* kName = "two bounds and a heap of the lowest (`watched_pool.hpp`)";
     static constexpr std::uint64_t kLargestBudget = Slots::kLargestBudget;
     using WatchedPool::WatchedPool;
 };
@@ -104,14 +104,14 @@ class Shipped : public WatchedPool {
 class FullScan : public Slots {
   public:
     static constexpr const char* kName = "read all members at each challenge";
-    static constexpr RankReports kReports = RankReports::falls;
+    static constexpr RankReports kReports = RankReports::low;
     static constexpr std::uint64_t kLargestBudget = 10'000;  // more would take minutes
     using Slots::Slots;
 
     float threshold() const { return full() && fresh_ ? threshold_ : -1.0f; }
     float watched() const { return -1.0f; }
     void lower(float rank) { threshold_ = std::min(threshold_, rank); }
-    void fell(std::int64_t) {}
+    void moved(std::int64_t, float) {}
 
     template <class RankOf>
     Admission offer(std::int64_t id, float rank, RankOf rank_of) {
@@ -135,7 +135,7 @@ class FullScan : public Slots {
 class EagerHeap : public Slots {
   public:
     static constexpr const char* kName = "indexed heap, eager";
-    static constexpr RankReports kReports = RankReports::moves;
+    static constexpr RankReports kReports = RankReports::all;
     using Slots::Slots;
 
     float threshold() const { return full() && fresh_ ? heap_.front().rank : -1.0f; }
@@ -191,7 +191,7 @@ class EagerHeap : public Slots {
 class BoundHeap : public Slots {
   public:
     static constexpr const char* kName = "heap of lower bounds, lazy";
-    static constexpr RankReports kReports = RankReports::moves;
+    static constexpr RankReports kReports = RankReports::all;
     using Slots::Slots;
 
     float threshold() const { return full() && fresh_ ? heap_.front().rank : -1.0f; }
@@ -266,7 +266,7 @@ class BoundHeap : public Slots {
 class PooledHeap : public Slots {
   public:
     static constexpr const char* kName = "a bound and a lazy heap of the lowest";
-    static constexpr RankReports kReports = RankReports::moves;
+    static constexpr RankReports kReports = RankReports::all;
     using Slots::Slots;
 
     float threshold() const { return full() && fresh_ ? threshold_ : -1.0f; }
@@ -330,71 +330,12 @@ class PooledHeap : public Slots {
     float watched_ = -1.0f;
 };
 
-// WatchedPool's two bounds, with a pool whose ranks are read again for every challenge: what shipped first.
-class PlainPool : public Slots {
-  public:
-    static constexpr const char* kName = "two bounds and a pool, read at each challenge";
-    static constexpr RankReports kReports = RankReports::falls;
-    using Slots::Slots;
-
-    float threshold() const { return full() && fresh_ ? threshold_ : -1.0f; }
-    float watched() const { return fresh_ ? watched_ : -1.0f; }
-    void lower(float rank) { threshold_ = std::min(threshold_, rank); }
-    void fell(std::int64_t id) { pool_.push_back(id); }
-
-    template <class RankOf>
-    Admission offer(std::int64_t id, float rank, RankOf rank_of) {
-        if (!full()) return add(id), Admission{true, kNoFeature};
-        const Member lowest = find_lowest(rank_of);
-        threshold_ = lowest.rank;
-        if (!(rank > lowest.rank)) return {false, kNoFeature};
-        replace(lowest.id, id);
-        if (rank < watched_) pool_.push_back(id);
-        return {true, lowest.id};
-    }
-
-  private:
-    template <class RankOf>
-    Member find_lowest(RankOf rank_of) {
-        if (fresh_ && pool_.size() < size() + 64) {
-            Member lowest{kInfinity, kNoFeature};
-            std::size_t kept = 0;
-            n_looks_ += pool_.size();
-            for (const std::int64_t id : pool_) {
-                const Member member{rank_of(id), id};
-                if (member.rank < 0.0f || !(member.rank < watched_)) continue;
-                pool_[kept++] = id;
-                if (below(member, lowest)) lowest = member;
-            }
-            pool_.resize(kept);
-            if (lowest.id != kNoFeature) return lowest;
-        }
-        std::vector<Member> all = ranked(rank_of);
-        const auto wanted = static_cast<std::size_t>(16.0 + 2.0 * std::sqrt(static_cast<double>(size())));
-        watched_ = kInfinity;
-        if (wanted < all.size()) {
-            std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(wanted), all.end(), below);
-            watched_ = all[wanted].rank;
-            all.resize(wanted);
-        }
-        pool_.clear();
-        for (const Member& member : all)
-            if (member.rank < watched_) pool_.push_back(member.id);
-        fresh_ = true;
-        return *std::min_element(all.begin(), all.end(), below);
-    }
-
-    std::vector<std::int64_t> pool_;
-    float threshold_ = -1.0f;
-    float watched_ = -1.0f;
-};
-
 // A tournament over the members' slots: the lowest of each pair goes up. A touched member plays its way up again, and
 // stops where nothing changes.
 class Tournament : public Slots {
   public:
     static constexpr const char* kName = "tournament tree, eager";
-    static constexpr RankReports kReports = RankReports::moves;
+    static constexpr RankReports kReports = RankReports::all;
     using Slots::Slots;
 
     float threshold() const { return full() && fresh_ ? members_[winner_[1]].rank : -1.0f; }
@@ -451,7 +392,7 @@ class Tournament : public Slots {
 class FlatRanks : public Slots {
   public:
     static constexpr const char* kName = "ranks side by side, eager, and a vector scan";
-    static constexpr RankReports kReports = RankReports::moves;
+    static constexpr RankReports kReports = RankReports::all;
     static constexpr std::uint64_t kLargestBudget = 10'000;  // more would take minutes
     using Slots::Slots;
 

@@ -31,7 +31,7 @@ static_assert(Works<Pet<WatchedPool>, HashMemory<2>> && Works<Pet<WatchedPool>, 
 static_assert(Works<Fofs<WatchedPool>, HashMemory<2>> && Works<Fofs<WatchedPool>, DenseMemory<2>>);
 static_assert(Works<Ogd<Unbounded>, DenseMemory<1>>);
 
-// Ranks that never fall are no problem for a set that follows falls, but the other way round is.
+// Ranks that never fall are no problem for a set that follows ranks, but the other way round is.
 static_assert(!Learner<ShadowSofs<LazyHeap>> && !Learner<Pet<LazyHeap>> && !Learner<Fofs<LazyHeap>>);
 // AROW and OGD have no rule by which a feature leaves, so they can't have a budget.
 static_assert(!Learner<Arow<WatchedPool>> && !Learner<Ogd<WatchedPool>>);
@@ -62,7 +62,6 @@ struct PlainHooks {
     static Cell as_leaver(const Cell&);
     static Cell negated(const Cell&);
     Cell entrant(const Row&, std::size_t) const;
-    static bool fell(const Row&, std::size_t, float);
 };
 struct Plain : PlainHooks<Plain> {
     using PlainHooks::PlainHooks;
@@ -75,10 +74,10 @@ struct MisspeltStep : PlainHooks<MisspeltStep> {
     Step stepp(const Row&, std::size_t, double, double, const Members&);
     void step() = delete;
 };
-struct MisspeltFell : PlainHooks<MisspeltFell> {
+struct MisspeltEntrant : PlainHooks<MisspeltEntrant> {
     using PlainHooks::PlainHooks;
-    static bool fel(const Row&, std::size_t, float);
-    void fell() = delete;
+    Cell entrants(const Row&, std::size_t) const;
+    void entrant() = delete;
 };
 struct MisspeltLeaver : PlainHooks<MisspeltLeaver> {
     using PlainHooks::PlainHooks;
@@ -90,7 +89,8 @@ struct MisspeltKept : PlainHooks<MisspeltKept> {
     static constexpr std::array<KeptNumber<MisspeltKept>, 0> keeps() { return {}; }
     void kept() = delete;
 };
-static_assert(!Learner<MisspeltStep> && !Learner<MisspeltFell> && !Learner<MisspeltLeaver> && !Learner<MisspeltKept>);
+static_assert(!Learner<MisspeltStep> && !Learner<MisspeltEntrant> && !Learner<MisspeltLeaver> &&
+              !Learner<MisspeltKept>);
 
 // Optional hooks: announced and complete, announced and misspelt, not announced.
 struct Folding : PlainHooks<Folding> {
@@ -131,6 +131,22 @@ struct UnannouncedLeft : PlainHooks<UnannouncedLeft> {
 };
 static_assert(Learner<Following> && !Learner<MisspeltEntered> && !Learner<UnannouncedLeft>);
 
+struct Entering : PlainHooks<Entering> {
+    using PlainHooks::PlainHooks;
+    static constexpr Hooks kHooks{.enters_first = true};
+    static void enter(const Row&, std::size_t);
+};
+struct MisspeltEnter : PlainHooks<MisspeltEnter> {
+    using PlainHooks::PlainHooks;
+    static constexpr Hooks kHooks{.enters_first = true};
+    static void enters(const Row&, std::size_t);
+};
+struct UnannouncedEnter : PlainHooks<UnannouncedEnter> {
+    using PlainHooks::PlainHooks;
+    static void enter(const Row&, std::size_t);
+};
+static_assert(Learner<Entering> && !Learner<MisspeltEnter> && !Learner<UnannouncedEnter>);
+
 struct Marking : PlainHooks<Marking> {
     using PlainHooks::PlainHooks;
     static constexpr Hooks kHooks{.marks_touched = true};
@@ -159,8 +175,8 @@ struct MisspeltLower : WatchedPool {
     void lowered(float);
     void lower() = delete;
 };
-struct UnannouncedMoves : WatchedPool {
-    using WatchedPool::WatchedPool;
+struct UnannouncedMoves : LazyHeap {
+    using LazyHeap::LazyHeap;
     void moved(std::int64_t, float);
 };
 struct UnannouncedOffers : Unbounded {

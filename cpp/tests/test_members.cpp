@@ -61,8 +61,8 @@ TEST(lazy_heap_equals_a_full_scan) {
     }
 }
 
-// Two bounds and a pool against a scan of all members, with ranks that rise and fall, many ties, and pools of several
-// blocks; and a pool that does not grow while nobody challenges.
+// Two bounds and a heap against a scan of all members, with ranks that rise and fall and many ties; and a heap that
+// does not grow while nobody challenges.
 TEST(watched_pool_equals_a_full_scan) {
     std::mt19937 random(3);
     for (const auto& [budget, n_ids, n_rows] :
@@ -71,23 +71,27 @@ TEST(watched_pool_equals_a_full_scan) {
             WatchedPool set(budget);
             std::vector<float> rank(n_ids, 0.0f);
             std::set<std::size_t> members;
-            auto ranks_now = [&](std::int64_t id) {
-                return members.count(static_cast<std::size_t>(id)) ? rank[static_cast<std::size_t>(id)] : -1.0f;
-            };
+            struct {
+                std::set<std::size_t>& members;
+                std::vector<float>& rank;
+                float operator()(std::int64_t id) const {
+                    return members.count(static_cast<std::size_t>(id)) ? rank[static_cast<std::size_t>(id)] : -1.0f;
+                }
+                void expect(std::int64_t) const {}
+            } ranks_now{members, rank};
             for (int r = 0; r < n_rows; ++r) {
                 std::set<std::size_t> row;
                 for (std::size_t k = 0; k < 1 + random() % 30; ++k) row.insert(random() % n_ids);
                 float lowest = std::numeric_limits<float>::max();
                 std::vector<std::size_t> outsiders;
                 for (const std::size_t id : row) {
-                    const float before = rank[id];
                     rank[id] = ties ? static_cast<float>(random() % 6) : static_cast<float>(random() % 100'000) / 7.0f;
                     if (!members.count(id)) {
                         outsiders.push_back(id);
                         continue;
                     }
                     lowest = std::min(lowest, rank[id]);
-                    if (before >= set.watched() && rank[id] < set.watched()) set.fell(static_cast<std::int64_t>(id));
+                    if (rank[id] < set.watched()) set.moved(static_cast<std::int64_t>(id), rank[id]);
                 }
                 set.lower(lowest);
                 if (random() % 200 == 0) set.forget_ranks();
@@ -110,7 +114,7 @@ TEST(watched_pool_equals_a_full_scan) {
                     members.insert(id);
                 }
             }
-            for (std::int64_t k = 0; k < 100'000; ++k) set.fell(static_cast<std::int64_t>(*members.begin()));
+            for (std::int64_t k = 0; k < 100'000; ++k) set.moved(static_cast<std::int64_t>(*members.begin()), 0.0f);
             CHECK(set.pool_size() <= budget + 65);
         }
     }

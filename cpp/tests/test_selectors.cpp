@@ -105,31 +105,31 @@ void both(const char* name, const typename L::Parameters& parameters, std::uint6
 }
 
 TEST(sofs_gives_its_bits) {
-    both<Sofs<LazyHeap>, DenseMemory>("SOFS", {1.0}, 0xb1fde2f6c5326cb5u, 0xda8d52244358b428u);
+    both<Sofs<LazyHeap>, DenseMemory>("SOFS", {1.0}, 0x7755eca99bc3624eu, 0xc75603a366b0c82bu);
 }
 
 TEST(shadow_sofs_gives_its_bits) {
-    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0x99c92c2972b899a1u, 0xde00ad40671ebaddu);
+    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0xdbf62329c2625caeu, 0x5d132ad1d6cf6709u);
 }
 
 TEST(arow_gives_its_bits) {
-    both<Arow<Unbounded>, DenseMemory>("AROW", {1.0}, 0x7bca28b7ed43e235u, 0xafd221afc0e40deau);
+    both<Arow<Unbounded>, DenseMemory>("AROW", {1.0}, 0x4c6cbe04f42725eau, 0xbfa592bcc33892eeu);
 }
 
 // The memory is not part of the result.
 TEST(pet_gives_its_bits) {
     using L = Pet<WatchedPool>;
-    both<L, DenseMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
-    both<L, HashMemory>("PET", {1.0, Loss::perceptron}, 0xcbdc5c124f37b06eu, 0x5b1eba73f01eff3eu);
+    both<L, DenseMemory>("PET", {1.0, Loss::perceptron}, 0x9e55bbeea826792cu, 0x25c3c8332d79ba1bu);
+    both<L, HashMemory>("PET", {1.0, Loss::perceptron}, 0x9e55bbeea826792cu, 0x25c3c8332d79ba1bu);
 }
 
 TEST(fofs_gives_its_bits) {
     using L = Fofs<WatchedPool>;
-    both<L, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
-    both<L, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x239aefef9f5d9813u, 0x2c38ae921d56c2abu);
+    both<L, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0xb4a582091d80a7a4u, 0x02d297083fc7a95cu);
+    both<L, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0xb4a582091d80a7a4u, 0x02d297083fc7a95cu);
 }
 
-TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x8885ee64a22cdc65u, 0x6db5e96898a788f5u); }
+TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x9b4cc5203207ec5bu, 0xe8ded57a89a7e319u); }
 
 template <class S>
 std::string refusal(S&& selector, const State& state) {

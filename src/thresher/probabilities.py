@@ -21,4 +21,4 @@ def of_many(log_odds: _Floats) -> _Floats:
     best = log_odds.argmax(axis=1)
     (tied,) = np.nonzero(chances.argmax(axis=1) != best)
     chances[tied, best[tied]] = np.nextafter(chances[tied, best[tied]], 1.0)
-    return chances
+    return np.asarray(chances)

@@ -25,9 +25,9 @@ namespace thresher {
 
 // How a member set follows ranks that change between offers.
 enum class RankReports {
-    none,   // it does not: for ranks that never fall, or for a set that nobody leaves
-    falls,  // lower(rank of the row's lowest member), and fell(id) for each member that fell below watched()
-    moves   // moved(id, rank) for each member of the row
+    none,  // it does not: for ranks that never fall, or for a set that nobody leaves
+    low,   // lower(rank of the row's lowest member), and moved(id, rank) for each member of it that is below watched()
+    all    // moved(id, rank) for each member of the row
 };
 
 // What a member set asks the selector: rank_of(id) is the feature's rank now, or -1 if it is not a member;
@@ -53,39 +53,37 @@ template <class S>
 concept OffersSomePlaces = requires(S set, std::int64_t id) { set.add(id); } ||
                            requires(S set, std::int64_t id, RankOfArchetype rank_of) { set.offer(id, 0.0f, rank_of); };
 
-// kReports = falls
+// kReports = low
 template <class S>
-concept TakesFallReports = requires(S set, const S fixed, std::int64_t id, float rank) {
+concept Watches = requires(S set, const S fixed, float rank) {
     { fixed.watched() } -> std::same_as<float>;
     { set.lower(rank) } -> std::same_as<void>;
-    { set.fell(id) } -> std::same_as<void>;
 };
 template <class S>
-concept TakesSomeFallReports = requires(const S fixed) { fixed.watched(); } || requires(S set) { set.lower(0.0f); } ||
-                               requires(S set, std::int64_t id) { set.fell(id); };
+concept WatchesSome = requires(const S fixed) { fixed.watched(); } || requires(S set) { set.lower(0.0f); };
 
-// kReports = moves
+// kReports = low or all
 template <class S>
-concept TakesMoveReports = requires(S set, std::int64_t id, float rank) {
+concept TakesReports = requires(S set, std::int64_t id, float rank) {
     { set.moved(id, rank) } -> std::same_as<void>;
 };
 
-// kReports = falls or moves: all ranks have changed, or a saved state was restored; the ids of the members still hold.
+// kReports = low or all: all ranks have changed, or a saved state was restored; the ids of the members still hold.
 template <class S>
 concept ForgetsRanks = requires(S set) {
     { set.forget_ranks() } -> std::same_as<void>;
 };
 
 template <class S>
-concept MemberSet = std::constructible_from<S, std::uint64_t> &&  // from the budget
-                    requires(const S fixed) {
-                        { S::kBounded } -> std::same_as<const bool&>;
-                        { S::kReports } -> std::same_as<const RankReports&>;
-                        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
-                    } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
-                    (S::kReports == RankReports::falls ? TakesFallReports<S> : !TakesSomeFallReports<S>) &&
-                    (TakesMoveReports<S> == (S::kReports == RankReports::moves)) &&
-                    (ForgetsRanks<S> == (S::kReports != RankReports::none));
+concept MemberSet =
+    std::constructible_from<S, std::uint64_t> &&  // from the budget
+    requires(const S fixed) {
+        { S::kBounded } -> std::same_as<const bool&>;
+        { S::kReports } -> std::same_as<const RankReports&>;
+        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
+    } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
+    (S::kReports == RankReports::low ? Watches<S> : !WatchesSome<S>) &&
+    (TakesReports<S> == (S::kReports != RankReports::none)) && (ForgetsRanks<S> == (S::kReports != RankReports::none));
 
 // `Cell` is what is kept of a feature, an array of floats; all zeros is the start state.
 template <class M>
@@ -165,43 +163,37 @@ concept Competes = requires(const L fixed, typename L::Cell cell, Row row, std::
     { L::as_leaver(cell) } -> std::same_as<typename L::Cell>;     // a member's cell after it leaves
 };
 
-// For learners whose member set hears of falls: is position i a member whose rank fell below `watched` in this step?
 template <class L>
-concept SeesFalls = requires(Row row, std::size_t i, float watched) {
-    { L::fell(row, i, watched) } -> std::same_as<bool>;
-};
+concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
+                  requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
+                           const typename L::Members members) {
+                      { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
+                      { L::kHooks } -> std::same_as<const Hooks&>;
+                      { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
+                      { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
+                      {
+                          L::planes(row)
+                      } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
 
-template <class L>
-concept Learner =
-    MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
-    requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
-             const typename L::Members members) {
-        { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
-        { L::kHooks } -> std::same_as<const Hooks&>;
-        { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
-        { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
-        { L::planes(row) } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
+                      // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
+                      // sample weight.
+                      { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
+                      // More: the true class's row and the best wrong one's, the difference of their scores, and the
+                      // importance.
+                      { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
+                      { fixed.margin(row, n) } -> std::same_as<double>;  // over members only
 
-        // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
-        // sample weight.
-        { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
-        // More: the true class's row and the best wrong one's, the difference of their scores, and the
-        // importance.
-        { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
-        { fixed.margin(row, n) } -> std::same_as<double>;  // over members only
-
-        { fixed.weight(cell) } -> std::same_as<float>;
-        { L::rank(cell) } -> std::same_as<float>;
-        { L::is_member(cell) } -> std::same_as<bool>;
-        { L::as_member(cell) } -> std::same_as<typename L::Cell>;
-        { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
-    } &&
-    (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
-    (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
-    (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
-    (!L::Members::kBounded || Competes<L>) && (L::Members::kReports != RankReports::falls || SeesFalls<L>) &&
-    // A set without reports relies on ranks that never fall.
-    (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
+                      { fixed.weight(cell) } -> std::same_as<float>;
+                      { L::rank(cell) } -> std::same_as<float>;
+                      { L::is_member(cell) } -> std::same_as<bool>;
+                      { L::as_member(cell) } -> std::same_as<typename L::Cell>;
+                      { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
+                  } &&
+                  (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
+                  (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
+                  (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
+                  (!L::Members::kBounded || Competes<L>) &&  // A set without reports relies on ranks that never fall.
+                  (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
 
 template <class M, class L>
 concept MemoryFor = Memory<M> && std::same_as<typename M::Cell, typename L::Cell>;

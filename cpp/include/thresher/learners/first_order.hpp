@@ -30,7 +30,7 @@ class FirstOrder {
     THRESHER_INLINE static double margin(const Row& row, std::size_t n) { return products(row, n) + intercept(row, n); }
 
   protected:
-    enum Plane : std::size_t { kWeight = 1, kMark = 2, kMoved = 3, kRank = 4 };
+    enum Plane : std::size_t { kWeight = 1, kMark = 2, kMoved = 3 };
     static constexpr float kLargestWeight = 1e20f;
     static constexpr float kLargest = std::numeric_limits<float>::max();
 
@@ -86,11 +86,6 @@ class Truncated : public FirstOrder {
     static float rank(const Row& row, std::size_t i) { return std::fabs(row.plane(kMoved)[i]); }
     static Cell entrant(const Row& row, std::size_t i) { return {row.plane(kMoved)[i], 1.0f}; }
 
-    // Position i of the row: is it a member whose rank fell below `watched` in this step?
-    static bool fell(const Row& row, std::size_t i, float watched) {
-        return row.plane(kMark)[i] != 0.0f && row.plane(kRank)[i] >= watched && rank(row, i) < watched;
-    }
-
   protected:
     // w + δ·x for every feature of the row, in the moved plane.
     THRESHER_INLINE static void propose(const Row& row, float delta) {
@@ -115,30 +110,24 @@ class Truncated : public FirstOrder {
     // The same, and what the member set needs to hear of it.
     template <MemberSet Members>
     THRESHER_INLINE static void take_and_report(const Row& row, const Members& members, Step& done) {
-        float watched = 0.0f;
-        if constexpr (Members::kReports == RankReports::falls) watched = members.watched();
         const float* __restrict x = row.x();
         const float* __restrict mark = row.plane(kMark);
         const float* __restrict moved = row.plane(kMoved);
         float* __restrict weight = row.plane(kWeight);
-        float* __restrict rank_before = row.plane(kRank);
-        std::int32_t fallen = 0;
         float lowest_member = kLargest, highest_outsider = -1.0f;
         const std::size_t blocks = row.blocks();
-#pragma omp simd reduction(| : fallen) reduction(min : lowest_member) reduction(max : highest_outsider)
+#pragma omp simd reduction(min : lowest_member) reduction(max : highest_outsider)
         for (std::size_t i = 0; i < blocks; ++i) {
-            const float old_rank = std::fabs(weight[i]), new_rank = std::fabs(moved[i]);
+            const float new_rank = std::fabs(moved[i]);
             const bool member = mark[i] != 0.0f, touched = x[i] != 0.0f;
             weight[i] = member ? moved[i] : 0.0f;
-            rank_before[i] = old_rank;
-            fallen |= static_cast<std::int32_t>(member & touched & (new_rank < watched) & (old_rank >= watched));
             const float as_member = (member & touched) ? new_rank : kLargest;
             const float as_outsider = (!member & touched) ? new_rank : -1.0f;
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }
-        done.fallen = fallen != 0;
         done.lowest_member = lowest_member;
+        if constexpr (Members::kReports == RankReports::low) done.low = lowest_member < members.watched();
         done.candidates = highest_outsider > std::min(members.threshold(), lowest_member);
     }
 };

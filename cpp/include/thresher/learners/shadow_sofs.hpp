@@ -61,20 +61,15 @@ class ShadowSofs : public SecondOrder {
         const float residual = static_cast<float>(loss), common = static_cast<float>(score.variance + gamma);
         const float sign = static_cast<float>(y), inverse_gamma = static_cast<float>(1.0 / gamma);
 
-        constexpr bool kReportsFalls = Members::kReports == RankReports::falls;
-        float watched = 0.0f;
-        if constexpr (kReportsFalls) watched = members.watched();
         const float intercept_before = intercept_excess(row, n);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
         float* __restrict excess = row.plane(kExcess);
-        float* __restrict rank_before = row.plane(kRank);
-        std::int32_t fallen = 0, n_grown = 0;
+        std::int32_t n_grown = 0;
         float lowest_member = kLargest, highest_outsider = -1.0f;
         const std::size_t blocks = row.blocks();
-#pragma omp simd reduction(| : fallen) reduction(+ : n_grown) reduction(min : lowest_member) \
-    reduction(max : highest_outsider)
+#pragma omp simd reduction(+ : n_grown) reduction(min : lowest_member) reduction(max : highest_outsider)
         for (std::size_t i = 0; i < blocks; ++i) {
             const float before = excess[i], old_mean = mean[i];
             const float after = grown(before, x[i], inverse_gamma);
@@ -85,20 +80,15 @@ class ShadowSofs : public SecondOrder {
             const float new_rank = worth(moved, after);
             mean[i] = moved;
             excess[i] = marked(after, before);
-            if constexpr (kReportsFalls) {
-                const float old_rank = worth(old_mean, before);
-                rank_before[i] = old_rank;
-                fallen |= static_cast<std::int32_t>(member & (new_rank < watched) & (old_rank >= watched));
-            }
             n_grown += static_cast<std::int32_t>(after != std::fabs(before));
             const float as_member = (member & touched) ? new_rank : kLargest;
             const float as_outsider = (!member & touched) ? new_rank : -1.0f;
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }
-        done.fallen = fallen != 0;
         // The intercept carries a member's mark but is no member: at worst this bound is lower than needed.
         done.lowest_member = lowest_member;
+        if constexpr (Members::kReports == RankReports::low) done.low = lowest_member < members.watched();
         done.candidates = highest_outsider > std::min(members.threshold(), lowest_member);
         done.saturated = is_saturated(row, n, n_grown, intercept_before);
         return done;
@@ -124,11 +114,6 @@ class ShadowSofs : public SecondOrder {
     static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
     static Cell entrant(const Row& row, std::size_t i) {
         return as_member({row.plane(kMean)[i], row.plane(kExcess)[i]});
-    }
-
-    // Position i of the row: is it a member whose rank fell below `watched` in this step?
-    static bool fell(const Row& row, std::size_t i, float watched) {
-        return std::signbit(row.plane(kExcess)[i]) && row.plane(kRank)[i] >= watched && rank(row, i) < watched;
     }
 
   private:

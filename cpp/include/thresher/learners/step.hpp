@@ -10,7 +10,7 @@ struct Step {
     bool updated = false;        // the row had a loss
     bool candidates = false;     // some outsider's rank may be above the lowest member's
     bool saturated = false;      // there was a loss, yet float32 let no precision grow
-    bool fallen = false;         // some member's rank fell below what the member set watches
+    bool low = false;            // some member of the row is below what the member set watches
     float lowest_member = 0.0f;  // the lowest rank of the row's members after the step, if ranks can fall
 };
 

@@ -1,16 +1,15 @@
 // The B features of highest rank, for ranks that fall as well as rise (ShadowSOFS, PET, FOFS).
 //
-// Offers are answered as by LazyHeap. The hard part is to know the lowest member when any row may change any rank.
-// Nothing is ordered here. Instead there are two bounds, with which a learner compares whole rows in vector code:
+// Offers are answered as by LazyHeap. The hard part is to know the lowest member when any row may change any rank. Most
+// members are far from the lowest, and nothing is kept of their order. Two bounds, with which a learner compares whole
+// rows in vector code, separate them from the few that matter:
 //
 //   threshold()  no member's rank is below it: no outsider at or below it can enter
-//   watched()    every member whose rank is below it is in a short list, the pool
+//   watched()    every member whose rank is below it has an entry with that rank in the pool, a heap
 //
-// A row whose members fall below the threshold lowers it: O(1). A member that falls below `watched` goes into the pool:
-// O(1). Ranks change between rows, not within one, so the ranks of the pool are read once for each row that challenges.
-// They lie side by side, with the least of each block of 64, and each challenge of the row is a short scan. When the
-// pool is empty, all members are read once, and the lowest of them are the new pool. benchmarks/MEMBERS.md compares
-// this with other ways.
+// A row whose members fall below the threshold lowers it: O(1). A member that a row leaves below `watched` gets a new
+// entry; its old one is void, which shows when it comes to the top. When the pool is empty, all members are read, and
+// the lowest of them are the new pool. benchmarks/MEMBERS.md compares this with other ways.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +28,14 @@ namespace thresher {
 class WatchedPool {
   public:
     static constexpr bool kBounded = true;
-    static constexpr RankReports kReports = RankReports::falls;
+    static constexpr RankReports kReports = RankReports::low;
 
     explicit WatchedPool(std::uint64_t budget) : budget_(budget) {}
 
     std::size_t size() const { return members_.size(); }
     std::size_t n_open() const { return static_cast<std::size_t>(budget_) - members_.size(); }
     bool full() const { return members_.size() >= budget_; }
-    std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read
+    std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read, entries that were made
     std::size_t pool_size() const { return pool_.size(); }
 
     // Calls visit(id) for each member, in any order.
@@ -46,22 +45,19 @@ class WatchedPool {
     }
 
     template <class RankOf>
-    void expect(std::size_t, RankOf) const {}  // no need: the ranks that an offer needs lie side by side in the pool
+    void expect(std::size_t, RankOf) const {}  // no need: most offers end at the top of the pool
 
     float threshold() const { return full() ? threshold_ : -1.0f; }
     float watched() const { return watched_; }
 
     // A row has changed ranks, and the lowest of its members is now at `rank`. Called before the row's offers.
-    void lower(float rank) {
-        threshold_ = std::min(threshold_, rank);
-        fresh_ = false;
-    }
+    void lower(float rank) { threshold_ = std::min(threshold_, rank); }
 
-    // A member's rank has fallen below `watched`. It may be in the pool already; a second entry does no harm.
-    void fell(std::int64_t id) {
-        // While nobody challenges, nobody reads the pool; it must not grow without limit.
-        if (pool_.size() > members_.size() + kBlock) stop_watching();
-        pool_.push_back(id);
+    // A row has changed the rank of a member, which is now below `watched`.
+    void moved(std::int64_t id, float rank) {
+        // While nobody challenges, nobody looks at the pool; it must not grow without limit.
+        if (pool_.size() > members_.size() + kSlack) return stop_watching();
+        push({rank, id});
     }
 
     // Offers an outsider.
@@ -71,19 +67,16 @@ class WatchedPool {
             add(id);
             return {true, kNoFeature};
         }
-        if (!fresh_) refresh(rank_of);
-        const std::size_t place = find_lowest(rank_of);
-        const std::int64_t lowest = pool_[place];
-        threshold_ = ranks_[place];
+        const Entry lowest = find_lowest(rank_of);
+        threshold_ = lowest.rank;
         if (!(rank > threshold_)) return {false, kNoFeature};
-        ++n_swaps_;
-        auto slot = slot_of_.extract(lowest);
+        auto slot = slot_of_.extract(lowest.id);
         members_[slot.mapped()] = id;
         slot.key() = id;
         slot_of_.insert(std::move(slot));
-        pool_[place] = id;
-        set_rank(place, rank < watched_ ? rank : kVoid);
-        return {true, lowest};
+        pop();
+        if (rank < watched_) push({rank, id});
+        return {true, lowest.id};
     }
 
     void add(std::int64_t id) {
@@ -94,152 +87,102 @@ class WatchedPool {
 
     // Nothing is known of the ranks until they are read again.
     void forget_ranks() {
-        threshold_ = watched_ = -1.0f;
-        fresh_ = false;
-        pool_.clear();
+        threshold_ = -1.0f;
+        stop_watching();
     }
 
   private:
+    struct Entry {
+        float rank;
+        std::int64_t id;
+    };
+
+    // The smallest rank is on top, then the largest id.
+    static bool above(const Entry& a, const Entry& b) { return a.rank > b.rank || (a.rank == b.rank && a.id < b.id); }
+
     // No member is watched until all members have been read again; the threshold still holds.
     void stop_watching() {
         watched_ = -1.0f;
-        fresh_ = false;
         pool_.clear();
     }
 
-    // Reads the ranks of the pool and drops leavers and members that have risen: should one fall again, `fell` is
-    // called.
-    template <class RankOf>
-    void refresh(RankOf rank_of) {
-        fresh_ = true;
-        ++n_refreshes_;
-        n_looks_ += pool_.size();
-        ranks_.resize(pool_.size());
-        std::size_t kept = 0;
-        for (const std::int64_t id : pool_) {
-            const float rank = rank_of(id);
-            pool_[kept] = id;
-            ranks_[kept] = rank;
-            kept += static_cast<std::size_t>((rank >= 0.0f) & (rank < watched_));
-        }
-        pool_.resize(kept);
-        ranks_.resize(kept);
-        if (kept > 2 * wanted_in_pool()) shorten();
-        divide();
+    void push(Entry entry) {
+        ++n_looks_;
+        ++n_pushes_;
+        pool_.push_back(entry);
+        std::push_heap(pool_.begin(), pool_.end(), above);
     }
 
-    // The place in the pool of the lowest member: the smallest rank, then the largest id.
+    void pop() {
+        std::pop_heap(pool_.begin(), pool_.end(), above);
+        pool_.pop_back();
+    }
+
     template <class RankOf>
-    std::size_t find_lowest(RankOf rank_of) {
+    Entry find_lowest(RankOf rank_of) {
         for (;;) {
-            const float least = least_of(least_in_block_.data(), least_in_block_.size());
-            if (least == kVoid) {
-                read_all(rank_of);
-                continue;
-            }
-            std::size_t lowest = pool_.size();
-            for (std::size_t block = 0; block < least_in_block_.size(); ++block) {
-                if (least_in_block_[block] != least) continue;
-                const std::size_t place = lowest_in_block_[block];
-                if (lowest == pool_.size() || pool_[place] > pool_[lowest]) lowest = place;
-            }
+            if (pool_.empty()) read_all(rank_of);
+            const Entry top = pool_.front();
             ++n_looks_;
-            if (rank_of(pool_[lowest]) >= 0.0f) return lowest;
-            set_rank(lowest, kVoid);  // it was there twice, and left by its other entry
+            if (rank_of(top.id) == top.rank) return top;
+            pop();  // it has moved, or left
         }
     }
 
     template <class RankOf>
     void read_all(RankOf rank_of) {
         n_looks_ += members_.size();
-        pool_ = members_;
-        ranks_.clear();
-        for (const std::int64_t id : members_) ranks_.push_back(rank_of(id));
-        watched_ = kVoid;
+        pool_.clear();
+        for (std::size_t k = 0; k < members_.size(); ++k) {
+            // Members lie anywhere in memory: with many of them, most of the time would go into waiting for one after
+            // another.
+            if (constexpr std::size_t kAhead = 24; k + kAhead < members_.size()) rank_of.expect(members_[k + kAhead]);
+            pool_.push_back({rank_of(members_[k]), members_[k]});
+        }
+        watched_ = kInfinity;
         shorten();
-        divide();
-    }
-
-    // With p members in the pool, a row that challenges reads p ranks, and each of its s swaps adds B/p for the next
-    // time that all are read. So p is best near √(sB), or a bit longer, since finding the new pool costs more than
-    // reading.
-    std::size_t wanted_in_pool() const {
-        const double swaps_per_row = static_cast<double>(n_swaps_ + 1) / static_cast<double>(n_refreshes_);
-        return static_cast<std::size_t>(16.0 + std::sqrt(3.0 * swaps_per_row * static_cast<double>(members_.size())));
+        std::make_heap(pool_.begin(), pool_.end(), above);
     }
 
     // Keeps the lowest of the pool, as many as are wanted, and watches for those alone.
     void shorten() {
-        if (const std::size_t wanted = wanted_in_pool(); wanted < pool_.size()) {
-            ordered_ = ranks_;
-            const auto cut = ordered_.begin() + static_cast<std::ptrdiff_t>(wanted);
-            std::nth_element(ordered_.begin(), cut, ordered_.end());
-            // Members that tie with the first one left out are left out too, unless nobody would be left in.
-            watched_ = *cut;
-            if (*std::min_element(ordered_.begin(), cut) == watched_) watched_ = std::nextafter(watched_, kVoid);
-            std::size_t kept = 0;
-            for (std::size_t k = 0; k < pool_.size(); ++k) {
-                pool_[kept] = pool_[k];
-                ranks_[kept] = ranks_[k];
-                kept += static_cast<std::size_t>(ranks_[k] < watched_);
-            }
-            pool_.resize(kept);
-            ranks_.resize(kept);
-        }
-        // Early rows swap often, later ones rarely: old counts fade.
-        n_swaps_ /= 2;
-        n_refreshes_ = std::max<std::uint64_t>(1, n_refreshes_ / 2);
+        choose_size();
+        if (wanted_ >= pool_.size()) return;
+        const auto cut = pool_.begin() + static_cast<std::ptrdiff_t>(wanted_);
+        std::nth_element(pool_.begin(), cut, pool_.end(), [](const Entry& a, const Entry& b) { return above(b, a); });
+        // Members that tie with the first one left out are left out too, unless nobody would be left in.
+        watched_ = cut->rank;
+        const auto lowest = std::max_element(pool_.begin(), cut, above);
+        if (lowest->rank == watched_) watched_ = std::nextafter(watched_, kInfinity);
+        std::erase_if(pool_, [&](const Entry& entry) { return !(entry.rank < watched_); });
     }
 
-    void set_rank(std::size_t place, float rank) {
-        ranks_[place] = rank;
-        scan_block(place / kBlock);
+    // A longer pool is seldom empty, so all members are seldom read; but more members move within it, and each makes an
+    // entry. The best length is where both cost the same.
+    void choose_size() {
+        const double reading = static_cast<double>(members_.size());
+        const double moving = kEntryCost * static_cast<double>(n_pushes_ + 1);
+        const double change = std::clamp(std::sqrt(reading / moving), 0.25, 4.0);
+        const double most = std::max(static_cast<double>(kFewest), reading / 2.0);
+        wanted_ = static_cast<std::size_t>(
+            std::clamp(static_cast<double>(wanted_) * change, static_cast<double>(kFewest), most));
+        n_pushes_ = 0;
     }
 
-    void divide() {
-        least_in_block_.resize((pool_.size() + kBlock - 1) / kBlock);
-        lowest_in_block_.resize(least_in_block_.size());
-        for (std::size_t block = 0; block < least_in_block_.size(); ++block) scan_block(block);
-    }
-
-    void scan_block(std::size_t block) {
-        const std::size_t begin = block * kBlock, end = std::min(pool_.size(), begin + kBlock);
-        const float least = least_of(ranks_.data() + begin, end - begin);
-        std::size_t lowest = end;
-        for (std::size_t k = begin; k < end; ++k)
-            if (ranks_[k] == least && (lowest == end || pool_[k] > pool_[lowest])) lowest = k;
-        least_in_block_[block] = least;
-        lowest_in_block_[block] = lowest;
-    }
-
-    static float least_of(const float* ranks, std::size_t n) {
-        float least = kVoid;
-#pragma omp simd reduction(min : least)
-        for (std::size_t k = 0; k < n; ++k) least = least < ranks[k] ? least : ranks[k];
-        if (least < std::numeric_limits<float>::max()) return least;
-        // Compilers differ in what a reduction starts from, the largest number or infinity; here that matters.
-        least = kVoid;
-        for (std::size_t k = 0; k < n; ++k) least = std::min(least, ranks[k]);
-        return least;
-    }
-
-    static constexpr float kVoid = std::numeric_limits<float>::infinity();  // above every rank
-    static constexpr std::size_t kBlock = 64;
+    static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    static constexpr std::size_t kSlack = 64;
+    static constexpr std::size_t kFewest = 4;
+    static constexpr double kEntryCost = 3.0;  // making and dropping an entry, in readings of a rank
 
     std::uint64_t budget_;
     std::vector<std::int64_t> members_;  // in any order
     std::unordered_map<std::int64_t, std::size_t> slot_of_;
-    std::vector<std::int64_t> pool_;
-    std::vector<float> ranks_;  // of the pool, if fresh; kVoid in a place that no longer counts
-    std::vector<float> least_in_block_;
-    std::vector<std::size_t> lowest_in_block_;  // the place of that rank, of the largest id where several tie
-    std::vector<float> ordered_;
-    bool fresh_ = false;
+    std::vector<Entry> pool_;
     float threshold_ = -1.0f;
     float watched_ = -1.0f;
+    std::size_t wanted_ = 32;     // how long the pool is to be when all members are read
+    std::uint64_t n_pushes_ = 0;  // since then
     std::uint64_t n_looks_ = 0;
-    std::uint64_t n_swaps_ = 0;      // recent
-    std::uint64_t n_refreshes_ = 0;  // recent rows that challenged
 };
 
 static_assert(MemberSet<WatchedPool>);

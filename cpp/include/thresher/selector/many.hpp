@@ -108,7 +108,6 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         counters_.margins.learn(scores_, truth, importance);
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
-        if constexpr (Members::kReports == RankReports::falls) note_ranks(n);
         const auto step =
             learner_.pull_apart(buffer_.row(truth), buffer_.row(rival), n, scores_[truth] - scores_[rival], importance);
         counters_.loss += step.loss;
@@ -132,8 +131,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
                     if (c != truth && c != rival) put_back(n, c);
             for (const std::size_t i : this->entered_) members_.add(id_at(i));
         }
-        if constexpr (Members::kReports == RankReports::falls) report_falls(n);
-        if constexpr (Members::kReports == RankReports::moves) report_moves(n);
+        if constexpr (Members::kReports != RankReports::none) report_moves(n);
         if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);
     }
 
@@ -157,26 +155,16 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
 
     bool is_member_at(std::size_t i) { return L::is_member(Base::cell_at(buffer_.row(0), i)); }
 
-    void note_ranks(std::size_t n) {
-        ranks_before_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) ranks_before_[i] = is_member_at(i) ? rank_at(i) : 0.0f;
-    }
-
-    void report_falls(std::size_t n) {
-        const float watched = members_.watched();
-        float lowest = std::numeric_limits<float>::max();
+    void report_moves(std::size_t n) {
+        float lowest = std::numeric_limits<float>::max(), watched = std::numeric_limits<float>::infinity();
+        if constexpr (Members::kReports == RankReports::low) watched = members_.watched();
         for (std::size_t i = 0; i < n; ++i) {
             if (!is_member_at(i)) continue;
             const float rank = rank_at(i);
             lowest = std::min(lowest, rank);
-            if (rank < watched && ranks_before_[i] >= watched) members_.fell(id_at(i));
+            if (rank < watched) members_.moved(id_at(i), rank);
         }
-        members_.lower(lowest);
-    }
-
-    void report_moves(std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i)
-            if (is_member_at(i)) members_.moved(id_at(i), rank_at(i));
+        if constexpr (Members::kReports == RankReports::low) members_.lower(lowest);
     }
 
     std::int64_t id_at(std::size_t i) const { return this->id_of(keys_[i]); }
@@ -200,7 +188,6 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
 
     std::vector<double> scores_;
     std::vector<std::int64_t> keys_;  // of the row at work, class 0
-    std::vector<float> ranks_before_;
     std::vector<Cell> entrant_;
 };
 

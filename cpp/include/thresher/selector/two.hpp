@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -99,11 +100,11 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if (options_.fit_intercept) intercept_[0] = Base::cell_at(row, n);
         if constexpr (L::kHooks.enters_first)
             for (const std::size_t i : this->entered_) members_.add(static_cast<std::int64_t>(ids[i]));
-        if constexpr (Members::kReports == RankReports::falls) {
+        if constexpr (Members::kReports == RankReports::low) {
             members_.lower(step.lowest_member);
-            if (step.fallen) report_falls(ids, n);
+            if (step.low) report_moves(ids, n, members_.watched());
         }
-        if constexpr (Members::kReports == RankReports::moves) report_moves(ids, n);
+        if constexpr (Members::kReports == RankReports::all) report_moves(ids, n, kInfinity);
         if constexpr (Members::kBounded)
             if (step.candidates) offer_outsiders(ids, n);
     }
@@ -114,21 +115,17 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         this->complete_planes(0, n, known);
     }
 
+    // Tells the member set of the row's members below a rank. Members and outsiders are mixed at random, so they are
+    // first picked out, without a branch for each.
     template <class Id>
-    [[gnu::noinline]] void report_falls(const Id* ids, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i)
-            if (L::fell(buffer_.row(), i, members_.watched())) members_.fell(static_cast<std::int64_t>(ids[i]));
-    }
-
-    // Members and outsiders are mixed at random, so the members are first picked out, without a branch for each.
-    template <class Id>
-    THRESHER_INLINE void report_moves(const Id* ids, std::size_t n) {
+    [[gnu::noinline]] void report_moves(const Id* ids, std::size_t n, float below) {
         const Row row = buffer_.row();
         picked_.resize(n);
         std::size_t n_picked = 0;
         for (std::size_t i = 0; i < n; ++i) {
             picked_[n_picked] = i;
-            n_picked += static_cast<std::size_t>(L::is_member(Base::cell_at(row, i)));
+            const bool is_member = L::is_member(Base::cell_at(row, i)), is_below = L::rank(row, i) < below;
+            n_picked += static_cast<std::size_t>(is_member & is_below & (row.x()[i] != 0.0f));
         }
         for (std::size_t k = 0; k < n_picked; ++k)
             members_.moved(static_cast<std::int64_t>(ids[picked_[k]]), L::rank(row, picked_[k]));
@@ -154,6 +151,8 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
                         [&](std::size_t) { return learner_.entrant(row, i); });
         }
     }
+
+    static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
     std::vector<std::size_t> picked_;  // positions in the row at work
 };
