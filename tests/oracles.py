@@ -195,7 +195,9 @@ class ShadowSofsOracle(ArowOracle):
         gamma = max(self.gamma / importance, 1e-10)
         is_member = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
         gains = {v: x / np.array([one + self.excess[v][j] for j in ids], dtype=self.dtype) for v, _ in pulls}
-        variance = sum(total(np.where(is_member, x * gain, zero)) for gain in gains.values())
+        # With many classes, outsiders count a little.
+        counted = np.where(is_member, x, self.dtype(0.25 if len(pulls) == 2 else 0.0) * x)
+        variance = sum(total(counted * gain) for gain in gains.values())
         loss = 1.0 - margin
         alpha = self.dtype(loss / (variance + gamma))
         for i, (j, value) in enumerate(zip(ids, x, strict=True)):

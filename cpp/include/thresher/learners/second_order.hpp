@@ -93,9 +93,10 @@ class SecondOrder {
         return sum < kLargest ? sum : kLargest;
     }
 
-    // m and v over the whole row, or over its members only; leaves x/P, the direction of the step, in the gain plane.
+    // m and v over the whole row, or over its members only, with a share of the outsiders in v; leaves x/P, the
+    // direction of the step, in the gain plane.
     template <bool members_only>
-    THRESHER_INLINE static Score margin_and_variance(const Row& row) {
+    THRESHER_INLINE static Score margin_and_variance(const Row& row, float outsiders_share = 0.0f) {
         const float* __restrict x = row.x();
         const float* __restrict mean = row.plane(kMean);
         const float* __restrict excess = row.plane(kExcess);
@@ -108,8 +109,9 @@ class SecondOrder {
                 const float direction = x[i + k] / (1.0f + std::fabs(excess[i + k]));
                 gain[i + k] = direction;
                 const float seen = members_only ? if_member(x[i + k], excess[i + k]) : x[i + k];
+                const float counted = outsiders_share == 0.0f ? seen : seen + outsiders_share * (x[i + k] - seen);
                 margin.lane[k] += static_cast<double>(mean[i + k] * seen);
-                variance.lane[k] += static_cast<double>(seen * direction);
+                variance.lane[k] += static_cast<double>(counted * direction);
             }
         return {margin.total(), variance.total()};
     }

@@ -19,6 +19,9 @@
 //
 //   rate = max(0, (1 − m) − (μ_y − μ_r)·x) / (c + (x·g_y + x·g_r))
 //
+// With many classes a quarter of the outsiders' x²/P counts in v: on news20's twenty classes that gains half a point.
+// On two classes it gains nothing.
+//
 // μ²P falls as well as rises, so the member set must hear of it.
 #pragma once
 
@@ -99,7 +102,8 @@ class ShadowSofs : public SecondOrder {
         const double loss = 1.0 - margin;
         if (!(loss > 0.0)) return {};
         const double gamma = gamma_for(importance);
-        const double variance = margin_and_variance<true>(up).variance + margin_and_variance<true>(down).variance;
+        const double variance = margin_and_variance<true>(up, kOutsidersShare).variance +
+                                margin_and_variance<true>(down, kOutsidersShare).variance;
         const float alpha = static_cast<float>(loss / (variance + gamma));
         const float residual = static_cast<float>(loss), common = static_cast<float>(variance + gamma);
         set_rates(up, down, alpha, residual, common);
@@ -117,6 +121,8 @@ class ShadowSofs : public SecondOrder {
     }
 
   private:
+    static constexpr float kOutsidersShare = 0.25f;
+
     // How far each feature of the row goes, in the rank plane of `up`: with many classes the selector notes the ranks.
     THRESHER_INLINE static void set_rates(const Row& up, const Row& down, float alpha, float residual, float common) {
         const float* __restrict x = up.x();
