@@ -80,9 +80,9 @@ class NaiveRace:
             if len(self.left) > 1 and rows in (first_look * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
                 self.look(rows, 5 if rows == first_look else 4)
             is_eighth = rows % max(1, 2 ** int(math.log2(rows)) // 8) == 0
-            if len(self.left) > 1 and memory_limit and is_eighth:
-                if sum(self.n_bytes[gamma][rows] for gamma in self.left) > memory_limit:
-                    self.keep(rows, self.ranked(rows)[:1], "memory")
+            is_full = memory_limit and sum(self.n_bytes[gamma][rows] for gamma in self.left) > memory_limit
+            if len(self.left) > 1 and is_eighth and is_full:
+                self.keep(rows, self.ranked(rows)[:1], "memory")
         if len(self.left) > 1:
             self.keep(len(y), self.ranked(len(y))[:1], "end")
         self.winner = self.left[0]
@@ -458,23 +458,18 @@ class TestEnds:
                 raise KeyboardInterrupt
             return job
 
-        for at in range(6):
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+        for interrupted_at in range(7):
+            at = interrupted_at
             calls = itertools.count()
             model = auto(SOFS)._new_model()
-            session = Session(model, [-1, 1])
-            session.learn(next(batches_of(X[:100], y[:100]))) if at >= 3 else None
-            monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-            with pytest.raises(KeyboardInterrupt):
-                for batch in batches_of(X[100:], y[100:], cuts=[50]):
-                    session.learn(batch)
-            monkeypatch.setattr(ThreadPoolExecutor, "submit", real)
-            session.finish()
-            assert len(set(model.race[-1]["gamma"])) == 9
-            n_rows = model.counters["n_samples"]
-            alone = SOFS(BUDGET, gamma=model.gamma)
-            rows = (X, y) if at >= 3 else (X[100:], y[100:])
-            alone.partial_fit(rows[0][:n_rows], rows[1][:n_rows], [-1, 1])
-            assert_same_state(model.state(), alone._model.state())
+            history = train(model, stream_of(X, y, cuts=[100]), shuffle=False)
+            # The work of the first batch is handed over three times, then that of the second.
+            n_rows = 100 if interrupted_at < 3 else 200
+            assert (history.interrupted, model.counters["n_samples"]) == (interrupted_at < 6, n_rows)
+            assert history.race[-1]["gamma"] == grid(1.0)  # all of them until the end
+            at = None  # the race by which it is judged is not interrupted
+            assert_same_state(model.state(), auto(SOFS).fit(X[:n_rows], y[:n_rows])._model.state())
 
 
 class _Counted:
@@ -488,7 +483,7 @@ class _Counted:
 class TestGoingOn:
     """A model that was trained keeps the γ that it chose."""
 
-    @pytest.fixture()
+    @pytest.fixture
     def rows(self):
         return random_problem(300, 50, 0.1, seed=9)
 
