@@ -66,6 +66,11 @@ def grid(default: float) -> list[float]:
     return sorted({*(2.0**power for power in range(-7, 8, 2)), default})
 
 
+def are_level(mistakes: float, least: float, weight: float = 1.0, standard_errors: float = STANDARD_ERRORS) -> bool:
+    """Return whether a learner is not clearly behind the leader, which has the least mistakes."""
+    return mistakes - least <= standard_errors * math.sqrt(weight * (mistakes + least))
+
+
 class Race:
     """Learners for several γ that are used like one: all of them learn, and the leader answers.
 
@@ -214,8 +219,10 @@ class Race:
         n_rows, ranked = self._n_rows, self._ranked()
         n_looks, rest = divmod(n_rows, FIRST_LOOK)
         if self._has_two_classes and rest == 0 and n_looks.bit_count() == 1:
-            stay = ranked[: N_STAY_FIRST if n_rows == FIRST_LOOK else N_STAY]
-            ranked = [gamma for gamma in stay if not self._is_clearly_behind(gamma, ranked[0])]
+            best = ranked[: N_STAY_FIRST if n_rows == FIRST_LOOK else N_STAY]
+            mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
+            weight = self._squared_weight / self._weight
+            ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
             self._keep(ranked, "behind")
         if self._can_pass_limit() and _PAGE * sum(self._each(_n_pages)) > MEMORY_LIMIT:
             self._keep(ranked[:1], "memory")
@@ -234,11 +241,6 @@ class Race:
             )
 
         return sorted(self._learners, key=place)
-
-    def _is_clearly_behind(self, gamma: float, leader: float) -> bool:
-        its, least = (_mistakes(self._learners[each].counters) for each in (gamma, leader))
-        typical_weight = self._squared_weight / self._weight
-        return its - least > STANDARD_ERRORS * math.sqrt(typical_weight * (its + least))
 
     def _keep(self, stay: list[float], reason: str) -> None:
         """Note how the race stands, and drop all others."""
