@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import config, store, truncation, x2
+from experiments import config, gamma_auto, store, truncation, x2
 from experiments.config import HOME, Config
 from experiments.methods import TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
@@ -71,6 +71,18 @@ def report(folder: Path = HOME) -> None:
     draw_all(folder)
     write_report(folder)
     typer.echo(f"{folder / 'REPORT.md'}")
+
+
+@app.command("gamma-auto")
+def measure_gamma_auto(smallest: Smallest = False) -> None:
+    """Measure accuracy and time of gamma="auto", and write GAMMA.md."""
+    from experiments.reporting.gamma import write_report as write_gamma_report
+
+    folder = SMALLEST if smallest else HOME
+    with steps_bar("gamma-auto", len(gamma_auto.tasks(smallest)), True) as bar:
+        gamma_auto.run(folder / "results", bar, smallest)
+    write_gamma_report(folder)
+    typer.echo(f"{folder / 'GAMMA.md'}")
 
 
 def run_set(

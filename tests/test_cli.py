@@ -568,7 +568,10 @@ class TestMistakes:
             (["train", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train"], "Missing argument"),
             (["train", "{train}", "-k", "0"], "-k of --method shadow must be a whole number"),
-            (["train", "{train}", "--gamma", "0"], "--gamma of --method shadow must be a number above 0. Got 0.0"),
+            (
+                ["train", "{train}", "--gamma", "0"],
+                "--gamma of --method shadow must be a number above 0 or 'auto'. Got 0.0",
+            ),
             (["train", "{train}", "--norm", "l3"], "--norm must be one of l2, none. Got 'l3' instead"),
             (
                 ["train", "{train}", "--method", "magic"],

@@ -131,3 +131,18 @@ print(before, saved, peak())
     keys_and_cells = 8_000_000 * (8 + 8) / 2**20
     assert saved - before < 1.1 * keys_and_cells
     assert restored - saved < 1.1 * keys_and_cells / 2
+
+
+@pytest.mark.parametrize(("two", "many", "parameters", "width", "kept"), SELECTORS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("reserved", [0, 10**8])
+def test_pages_are_those_that_hold_state(two, many, parameters, width, kept, n_classes, reserved):
+    """However much was reserved, in memory small enough to be read through and in larger memory."""
+    selector = (two if n_classes == 2 else many)(n_classes, 4, "l2", True, parameters)
+    assert selector.n_pages() == 0
+    selector.reserve(reserved)
+    ids = np.array([0, 1, 5_000, 5_001, 9_000_000], dtype=np.int32)
+    batch = _core.CsrBatch(np.array([0, 5], dtype=np.int32), ids, np.ones(5, np.float32), 10**8)
+    assert selector.learn(batch, np.array([1], dtype=np.int32), None, None, 0, 1, True) is None
+    pages = np.unique(selector.state()["keys"] * 4 * width // 4096)
+    assert selector.n_pages() == len(pages) > 1

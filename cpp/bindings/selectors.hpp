@@ -162,6 +162,7 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "intercept", [](const S& self) { return new_array(self.intercept()); }, nb::rv_policy::move)
         .def_prop_ro("n_looks", &S::n_looks)
         .def_prop_ro("counters", [](const S& self) { return as_dict(self.counters()); })
+        .def("n_pages", &S::n_pages, nb::call_guard<nb::gil_scoped_release>())
         .def("state",
              [](const S& self) {
                  State state;

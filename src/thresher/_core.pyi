@@ -1,6 +1,6 @@
 """The C++ core, bound in cpp/bindings."""
 
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ Fault = tuple[str, int, int, float]
 
 # All that further learning depends on. A key is an id, or with more than two classes id · classes + class; cells are
 # those of the keys, one after another.
+@final
 class State(TypedDict):
     keys: NDArray[np.int64]
     cells: NDArray[np.float32]
@@ -61,6 +62,7 @@ class Selector:  # in this stub only: what all learners have
     def n_looks(self) -> int: ...
     @property
     def counters(self) -> dict[str, Any]: ...
+    def n_pages(self) -> int: ...
     def state(self) -> State: ...
     def restore(
         self,

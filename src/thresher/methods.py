@@ -46,7 +46,8 @@ SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progres
 
 
 def _gamma(default: float) -> dict[str, Parameter]:
-    return {"gamma": Parameter(default, _POSITIVE, "larger is slower and steadier; try 2^-5 … 2^5")}
+    text = "larger is slower and steadier; auto tries 2^-7 … 2^7 in the same pass and keeps the best"
+    return {"gamma": Parameter(default, (*_POSITIVE, OneOf(("auto",))), text)}
 
 
 def _eta(default: float) -> dict[str, Parameter]:

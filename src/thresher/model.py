@@ -20,6 +20,7 @@ from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, ch
 from thresher.labels import Codes, LabelRuns, Labels, distinct, encode, row_weights
 from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
+from thresher.race import Look, Race, RaceState
 
 
 class NotEnoughMemoryError(ValueError):
@@ -61,7 +62,9 @@ class Model:
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
-        self._learner: _core.Selector | None = None
+        self._learner: _core.Selector | Race | None = None
+        self._chosen_gamma: float | None = None  # where the parameter is "auto"
+        self._looks: list[Look] = []
         self._selection: _Selection | None = None  # instead of a learner, for a batch method
         self._n_classes = 2  # of the learner; during a first stream `classes` is not set yet
         self._lock = threading.RLock()
@@ -104,14 +107,16 @@ class Model:
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-        learner = self._new_learner(n_features, len(classes))
+        learner = self._new_learner(n_features, len(classes), self._fixed_gamma)
         try:
             self._run_passes(learner, X, codes, importances)
         except NotCanonicalError:
-            learner = self._new_learner(n_features, len(classes))
+            learner = self._new_learner(n_features, len(classes), self._fixed_gamma)
             self._run_passes(learner, canonical(X), codes, importances)
         with self._lock:
+            self.forget()
             self._learner, self._n_classes, self.classes, self.n_features = learner, len(classes), classes, n_features
+            self._end_race()
             self.id_base, self.feature_names, self.compact = 0, None, False
             self.warn_if_saturated(before=0)
         if not self.parameters["shuffle"]:
@@ -131,7 +136,7 @@ class Model:
             n_features = _n_features(X, codes)
             self._check_width(X)
             importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
-            learner = self._learner or self._new_learner(n_features, len(known))
+            learner = self._learner or self._new_learner(n_features, len(known), self.gamma)
             _, batch = checked(X, self.norm, self.id_base)
             before = learner.counters["n_saturated"]
             # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
@@ -202,6 +207,22 @@ class Model:
         return self._trained().counters
 
     @property
+    def gamma(self) -> float | None:
+        """γ: the parameter, or with "auto" what was chosen; None before that, and for methods without γ."""
+        fixed = self._fixed_gamma
+        return self._chosen_gamma if fixed is None else fixed
+
+    @property
+    def chosen_gamma(self) -> float | None:
+        """What gamma="auto" has chosen; None before that, and with any other gamma."""
+        return None if self._fixed_gamma is not None else self._chosen_gamma
+
+    @property
+    def race(self) -> list[Look]:
+        """How the race for γ went so far: an entry for each time that some could be dropped."""
+        return self._learner.looks if isinstance(self._learner, Race) else self._looks
+
+    @property
     def is_trained(self) -> bool:
         """Whether it has learned anything."""
         return self._learner is not None or self._selection is not None
@@ -235,21 +256,32 @@ class Model:
         if before != after:
             raise ValueError(f"n_features_to_select can't be changed from {before} to {after} while learning: use fit.")
         with self._lock:
+            if self._learner is not None:
+                self._chosen_gamma = self.gamma  # "auto" is no new race for a model that was trained
             self.parameters = new
             if self._learner is not None:
                 self.restore(self._learner.state(), self._n_classes)
 
-    def state(self) -> _core.State:
-        """All that further learning depends on, by name: the state of features, the intercept, counters."""
+    def state(self) -> _core.State | RaceState:
+        """All that further learning depends on, by name: the state of features, the intercept, counters.
+
+        In the middle of a race for γ, that of all learners that are left.
+        """
         trained = self._trained()
         assert not isinstance(trained, _Selection)
         return trained.state()
 
-    def restore(self, state: _core.State, n_classes: int | None = None) -> None:
-        """Continue from a saved state. `n_classes` is needed only for a state from the middle of a first stream."""
+    def restore(self, state: _core.State | RaceState, n_classes: int | None = None, gamma: float | None = None) -> None:
+        """Continue from a saved state.
+
+        `n_classes` is needed only for a state from the middle of a first stream, `gamma` only if the parameter is
+        "auto" and the model has not raced itself.
+        """
         if n_classes is None:
             n_classes = 2 if self.classes is None else len(self.classes)
-        learner = self._new_learner(self.n_features, n_classes)
+        if gamma is not None:
+            self._chosen_gamma = gamma
+        learner = self._new_learner(self.n_features, n_classes, self.gamma)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
 
@@ -267,6 +299,11 @@ class Model:
             raise ValueError(
                 "the model was saved compact, with its selected features only, and can't continue learning: "
                 "save it in full (save, or train --full)."
+            )
+        if source == "partial_fit" and self.parameters.get("gamma") == "auto":
+            chosen = "" if self.gamma is None else f", or continue with gamma={self.gamma:g}, which was chosen"
+            raise ValueError(
+                f"gamma='auto' can't be used with partial_fit: a race needs a whole stream: use fit or train{chosen}."
             )
         if self.parameters["class_weight"] == "balanced":
             raise ValueError(
@@ -292,18 +329,19 @@ class Model:
             )
         return self.classes
 
-    def learner_for(self, n_classes: int) -> _core.Selector:
+    def learner_for(self, n_classes: int) -> _core.Selector | Race:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
-            self._learner, self._n_classes = self._new_learner(None, n_classes), n_classes
+            self._learner, self._n_classes = self._new_learner(None, n_classes, self.gamma), n_classes
         return self._learner
 
     def forget(self) -> None:
         """Reset the model, after a first stream that ended with an error."""
-        self._learner = None
+        self._learner, self._chosen_gamma, self._looks = None, None, []
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""
+        self._end_race()
         if swapped:
             self._learner.swap_classes()  # type: ignore[union-attr]  # only selectors of two classes have it
         self.classes, self.id_base = classes, id_base
@@ -323,7 +361,18 @@ class Model:
                 RuntimeWarning,
             )
 
-    def _trained(self) -> _core.Selector | _Selection:
+    @property
+    def _fixed_gamma(self) -> float | None:
+        given = self.parameters.get("gamma")
+        return None if given == "auto" else given
+
+    def _end_race(self) -> None:
+        """Continue with the winner alone, if there was a race."""
+        if isinstance(self._learner, Race):
+            self._looks = self._learner.looks
+            self._chosen_gamma, self._learner = self._learner.finish()
+
+    def _trained(self) -> _core.Selector | Race | _Selection:
         trained = self._learner or self._selection
         if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
@@ -336,32 +385,50 @@ class Model:
         scaled = self.counters["margin_scale"] * margins
         return of_two(scaled) if self.n_vectors == 1 else of_many(scaled)
 
-    def _new_learner(self, n_features: int | None, n_classes: int) -> _core.Selector:
+    def _new_learner(self, n_features: int | None, n_classes: int, gamma: float | None) -> _core.Selector | Race:
+        """Return a new learner; a race, if γ is a parameter that is not known yet."""
         assert self._method.kernels is not None
-        learner: _core.Selector = getattr(_core, self._method.kernels[n_classes > 2])(
-            n_classes=n_classes,
-            budget=parameters.budget(self.parameters, n_features),
-            norm=self.norm,
-            fit_intercept=self.parameters["fit_intercept"],
-            parameters=self._method.of_kernel(self.parameters),
-        )
+        kernel = getattr(_core, self._method.kernels[n_classes > 2])
+        budget = parameters.budget(self.parameters, n_features)
+
+        def of(gamma: float | None) -> _core.Selector:
+            learner: _core.Selector = kernel(
+                n_classes=n_classes,
+                budget=budget,
+                norm=self.norm,
+                fit_intercept=self.parameters["fit_intercept"],
+                parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
+            )
+            return learner
+
+        learner: _core.Selector | Race
+        if gamma is None and "gamma" in self.parameters:
+            default: Any = self._method.parameters["gamma"].default
+            learner = Race(of, default, n_vectors=1 if n_classes == 2 else n_classes)
+        else:
+            learner = of(gamma)
         if n_features is not None:
             reserve(learner, n_features + self.id_base)
         return learner
 
     def _run_passes(
-        self, learner: _core.Selector, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
+        self, learner: _core.Selector | Race, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
     ) -> None:
         batch = as_batch(X, 0)
+        is_race = isinstance(learner, Race)
+        if is_race and (fault := batch.check(self.norm)) is not None:  # once for all learners
+            raise_fault(fault, X)
         random = parameters.random_generator(self.parameters["random_state"])
         for turn in range(self.parameters["n_passes"]):
             order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
             for begin, end in blocks(X.shape[0], len(X.data)):
                 # The first pass checks each row while it is in cache; on a fault the learner is discarded.
-                fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0)
+                fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0 and not is_race)
                 if fault is not None:
                     raise_fault(fault, X)
             batch.trust()
+            if isinstance(learner, Race):
+                learner.finish()  # later passes train the winner only
 
     def _check_width(self, X: Csr) -> None:
         if self.n_features is not None and X.shape[1] != self.n_features:
@@ -372,7 +439,7 @@ class Model:
             raise ValueError(f"{self.method} does not support incremental training; retrain with fit.")
 
 
-def reserve(learner: _core.Selector, n_ids: int) -> None:
+def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
     """Allocate memory for ids below `n_ids`."""
     try:
         learner.reserve(n_ids)

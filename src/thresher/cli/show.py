@@ -45,6 +45,7 @@ def _about(model: Model) -> dict[str, Any]:
     return {
         "method": model.method,
         **{name: value for name, value in model.parameters.items() if value is not None and name != "progress"},
+        **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
         "classes": [shown(label) for label in model.classes.tolist()],
         "columns": model.n_features,
         "ids_count_from": model.id_base,

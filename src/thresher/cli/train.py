@@ -57,7 +57,7 @@ def train(
             rich_help_panel=METHOD,
         ),
     ] = None,
-    gamma: Annotated[float | None, method_option("gamma", panel=METHOD)] = None,
+    gamma: Annotated[str | None, method_option("gamma", panel=METHOD, metavar="FLOAT|auto")] = None,
     eta: Annotated[float | None, method_option("eta", panel=METHOD)] = None,
     lam: Annotated[float | None, method_option("lam", panel=METHOD)] = None,
     loss: Annotated[str | None, method_option("loss", panel=METHOD)] = None,
@@ -115,8 +115,8 @@ def train(
     Prints what was selected. With -o it also writes the model, for predict, evaluate, transform, show and --from.
     """
     given = {
-        "n_features_to_select": features, "gamma": gamma, "eta": eta, "lam": lam, "loss": loss, "norm": norm,
-        "fit_intercept": intercept, "n_passes": passes, "shuffle": shuffle or None, "random_state": seed,
+        "n_features_to_select": features, "gamma": _number_or_word(gamma), "eta": eta, "lam": lam, "loss": loss,
+        "norm": norm, "fit_intercept": intercept, "n_passes": passes, "shuffle": shuffle or None, "random_state": seed,
     }  # fmt: skip
     if multiclass and (classes is not None or from_):
         known_by = "--from" if from_ else "--classes"
@@ -207,6 +207,13 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     return model
 
 
+def _number_or_word(text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
 def _chosen(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
@@ -275,6 +282,7 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
         "error_while_learning": history.error[-1] if history.error else None,
         "loss_while_learning": history.loss[-1] if history.loss else None,
         "accuracy_on_test": tested,
+        "chosen_gamma": model.chosen_gamma,  # by gamma="auto"
         "n_features": model.n_features,
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],
@@ -295,6 +303,8 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
         f"classes {listed(report['classes'])}",
         f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
     ]
+    if report["chosen_gamma"] is not None:
+        lines.append(f"chose gamma {report['chosen_gamma']:g}")
     if report["error_while_learning"] is not None:
         lines.append(f"error while learning {report['error_while_learning']:.2%}")
     if report["accuracy_on_test"] is not None:

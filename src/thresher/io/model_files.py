@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.model import Model
+from thresher.parameters import Between, check
 
 FORMAT_VERSION = 3
 Tensors = dict[str, NDArray[Any]]
@@ -88,6 +89,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
     state = model.state()
+    if "learners" in state:
+        raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
     keys, intercept = state["keys"], state["intercept"]
     cells = state["cells"].reshape(len(keys), len(intercept) // model.n_vectors)
     if not (_all_finite(cells) and _all_finite(intercept)):
@@ -103,6 +106,8 @@ def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any
     if names is not None and compact:
         names = [names[column] for column in _columns_of(keys, model).tolist()]
     about = {"feature_names": names, "compact": compact, "counters": state["counters"], "learner": state["learner"]}
+    if model.chosen_gamma is not None:
+        about["chosen_gamma"] = model.chosen_gamma
     tensors: Tensors = {"keys": keys, "cells": cells, "intercept": intercept}
     return tensors, about
 
@@ -233,11 +238,16 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
             model = Model(method.name, **given)
             model.classes, model.n_features, model.id_base = np.array(classes), n_features, id_base
             model.compact = metadata["compact"]
+            gamma = None
+            if model.parameters.get("gamma") == "auto":
+                gamma = metadata["chosen_gamma"]
+                check("chosen_gamma", gamma, Between(0.0, math.inf))
             model.restore(
                 {
                     "keys": tensors["keys"], "cells": tensors["cells"].reshape(-1), "intercept": tensors["intercept"],
                     "counters": counters, "learner": learner,
-                }
+                },
+                gamma=gamma,
             )  # fmt: skip
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None

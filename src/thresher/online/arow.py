@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.online.base import OnlineSelector
+from thresher.online.base import SecondOrderSelector
 
 
-class AROW(OnlineSelector):
+class AROW(SecondOrderSelector):
     """Adaptive regularisation of weights, on all features.
 
     The paper's second-order baseline: the step of SOFS without a budget. It keeps every feature that a row with a loss
@@ -15,8 +15,10 @@ class AROW(OnlineSelector):
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        Regularisation of the AROW step; larger values learn more slowly and more steadily. Try 2^-5 to 2^5.
+    gamma : float or "auto", default=1.0
+        Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
+        2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
+        all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     norm : {"l2", None}, default="l2"
         "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
@@ -40,6 +42,8 @@ class AROW(OnlineSelector):
         The intercept.
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    gamma_ : float
+        The γ in use: `gamma`, or what "auto" chose.
     n_samples_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
@@ -60,7 +64,7 @@ class AROW(OnlineSelector):
     def __init__(
         self,
         *,
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         norm: str | None = "l2",
         fit_intercept: bool = False,
         class_weight: dict[Any, float] | str | None = None,

@@ -135,3 +135,14 @@ class OnlineSelector(FeatureSelector):
 
     def _new_model(self) -> Model:
         return Model(self._method, **self.get_params(deep=False))
+
+
+class SecondOrderSelector(OnlineSelector):
+    """The base of methods whose step depends on γ."""
+
+    @property
+    def gamma_(self) -> float:
+        """The γ in use: the parameter, or with gamma="auto" the value that won the race."""
+        gamma = self._fitted_model().gamma
+        assert gamma is not None
+        return gamma

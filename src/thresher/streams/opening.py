@@ -13,11 +13,11 @@ from thresher.streams.columnar import ColumnarFormat, schema_names
 from thresher.streams.delimited import DelimitedFormat, read_layout
 from thresher.streams.files import FileRows, Format
 from thresher.streams.iterables import stream_of
-from thresher.streams.pipeline import default_threads
 from thresher.streams.sources import Path_, Source, find
 from thresher.streams.stream import DataError, Stream
 from thresher.streams.tables import Columns
 from thresher.streams.text import TextFormat
+from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -11,13 +10,6 @@ from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
-
-
-def default_threads() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:

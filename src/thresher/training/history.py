@@ -6,6 +6,8 @@ import copy
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from thresher.race import Look
+
 
 @dataclass
 class History:
@@ -26,6 +28,10 @@ class History:
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     interrupted : bool
         Whether Ctrl-C ended it early.
+    race : list of dict
+        With gamma="auto", how the race for γ went in this run: each time that some could be dropped, the `rows` so far,
+        the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
+        `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -38,6 +44,7 @@ class History:
     n_passes: int = 0
     n_bytes: int = 0
     interrupted: bool = False
+    race: list[Look] = field(default_factory=list)
 
     def state(self) -> dict[str, Any]:
         """Return the history as values for JSON."""

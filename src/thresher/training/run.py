@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -18,9 +19,9 @@ from thresher.progress import Bar
 from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, batches_to_predict, check_names
-from thresher.streams.pipeline import default_threads
 from thresher.streams.position import Position
 from thresher.streams.shuffling import ShuffledStream
+from thresher.threads import default_threads
 from thresher.training.history import History
 
 _Answer = TypeVar("_Answer")
@@ -89,6 +90,8 @@ class Run:
         history.error.append(mistakes / max(1, rows))
         history.loss.append(loss / max(1, rows))
         history.validation.append(None)
+        if not self.is_continued:
+            history.race = copy.deepcopy(self.model.race)
 
     def call_back(self) -> None:
         """Call the user's function with the history."""

@@ -95,6 +95,20 @@ class SelectorBase {
         return members_.n_looks();
     }
 
+    // Pages of 4 KiB that hold a cell not in its start state: the memory that the state takes. It depends on the rows
+    // alone, not on what was reserved.
+    std::size_t n_pages() const {
+        std::lock_guard lock(mutex_);
+        constexpr auto kCells = static_cast<std::int64_t>(4096 / sizeof(Cell));
+        std::size_t n = 0;
+        std::int64_t last = -1;
+        memory_.for_each_touched([&](std::int64_t key, const Cell&) {
+            n += key / kCells != last;
+            last = key / kCells;
+        });
+        return n;
+    }
+
     State state() const {
         std::lock_guard lock(mutex_);
         State out;

@@ -1,0 +1,147 @@
+"""What gamma="auto" costs: its accuracy beside every γ of its grid, and its time beside that of one γ.
+
+Rows are learned in the order of the permutation. For each γ alone, the mistakes at every look of the race are kept too:
+from them `experiments.reporting.gamma` works out what other rules for dropping would have done, on training rows alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import config, data
+from experiments.config import Config
+from experiments.data import Rows
+from experiments.methods import METHODS, Method
+from experiments.store import Found, note_run, write_csv
+from thresher import train
+from thresher.progress import Steps
+from thresher.race import FIRST_LOOK, grid
+from thresher.streams.conversion import convert
+
+NAMES = ("ShadowSOFS", "SOFS", "AROW")
+ACCURACY = ("method", "set", "budget", "permutation", "gamma", "accuracy", "chosen")
+LOOKS = ("method", "set", "budget", "permutation", "gamma", "rows", "mistakes", "loss")
+TIME = ("method", "set", "budget", "where", "fixed", "auto")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set, the budgets, and how many permutations."""
+
+    config: Config
+    budgets: tuple[int, ...]
+    n_permutations: int
+    n_times: int = 7  # each time is the least of so many runs
+
+    def budgets_of(self, method: Method) -> tuple[int, ...]:
+        """Return the budgets of a method; 0 where it keeps all features."""
+        return self.budgets if method.has_budget else (0,)
+
+
+def tasks(smallest: bool) -> list[Task]:
+    """Return all tasks; the smallest form has one, on a few generated rows."""
+    if smallest:
+        few = replace(config.read("x1-20k").smallest(), n_train=2 * FIRST_LOOK + 100)
+        return [Task(few, (5, 20), 2, n_times=1)]
+    medium = [Task(config.read(name), (50, 200, 500), 10, n_times=40) for name in ("relathe", "basehock", "pcmac")]
+    return [
+        *medium,
+        Task(config.read("ccat"), (50, 500, 5_000), 10, n_times=15),
+        Task(config.read("news-random"), (1_000, 10_000, 50_000), 3),
+        Task(config.read("x1"), (50, 200, 400), 3),
+    ]
+
+
+def run(results: Path, bar: Steps, smallest: bool) -> None:
+    """Measure, and write the tables; data sets that are not present are left out."""
+    accuracy: list[Found] = []
+    looks: list[Found] = []
+    times: list[Found] = []
+    for n_done, task in enumerate(tasks(smallest)):
+        bar.done(n_done, task.config.title)
+        rows = data.load(task.config)
+        if rows is None:
+            continue
+        for method in (METHODS[name] for name in NAMES):
+            for permutation in range(task.n_permutations):
+                training, test = data.split(rows, task.config, permutation)
+                for budget in task.budgets_of(method):
+                    cell = {"method": method.name, "set": task.config.name, "budget": budget}
+                    for gamma, found, its_looks in measured(method, budget, training, test):
+                        here = {**cell, "permutation": permutation, "gamma": gamma}
+                        accuracy.append({**here, **found})
+                        looks += [{**here, **look} for look in its_looks]
+                    if permutation == 0:
+                        times += [{**cell, **found} for found in timed(method, budget, training, task.n_times)]
+    bar.done(len(tasks(smallest)), "")
+    write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
+    write_csv(results / "gamma-auto-looks.csv", LOOKS, looks)
+    write_csv(results / "gamma-auto-time.csv", TIME, times)
+    note_run("gamma-auto", results)
+
+
+def measured(
+    method: Method, budget: int, training: Rows, test: Rows
+) -> Iterable[tuple[float | str, Found, list[Found]]]:
+    """Yield γ, its accuracy on test rows, and its looks, for each γ of the grid and for "auto", which has no looks."""
+    X, y, n_rows = training.X, training.y, len(training.y)
+    ends = [FIRST_LOOK << k for k in range(n_rows.bit_length()) if FIRST_LOOK << k < n_rows] + [n_rows]
+    for gamma in grid(default_of(method)):
+        model, looks = new_model(method, budget, gamma), []
+        for begin, end in pairwise([0, *ends]):
+            model.partial_fit(X[begin:end], y[begin:end], classes=np.unique(y))
+            counters = model._model.counters
+            looks.append({"rows": end, "mistakes": counters["mistake_weight"], "loss": counters["loss"]})
+        yield gamma, {"accuracy": 100 * model.score(test.X, test.y), "chosen": gamma}, looks
+    model = new_model(method, budget, "auto").fit(X, y)
+    yield "auto", {"accuracy": 100 * model.score(test.X, test.y), "chosen": model.gamma_}, []
+
+
+def timed(method: Method, budget: int, rows: Rows, n_times: int) -> list[Found]:
+    """Return the seconds of the default γ and of "auto", in memory and from svmlight text."""
+
+    def fit(gamma: Any) -> None:
+        new_model(method, budget, gamma).fit(rows.X, rows.y)
+
+    def read(gamma: Any) -> None:
+        train(new_model(method, budget, gamma), path, shuffle=False)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/rows.svm"
+        convert(rows.stream(), path)
+        found = []
+        for where, work in (("memory", fit), ("text", read)):
+            fixed, auto = least_seconds(work, (default_of(method), "auto"), n_times)
+            found.append({"where": where, "fixed": fixed, "auto": auto})
+    return found
+
+
+def least_seconds(work: Callable[[Any], None], values: Iterable[Any], n_times: int) -> list[float]:
+    """Return the least time of each of some values, tried in turn so that other work disturbs all of them alike."""
+    seconds: list[list[float]] = []
+    for _ in range(n_times):
+        seconds.append([])
+        for value in values:
+            started = time.perf_counter()
+            work(value)
+            seconds[-1].append(time.perf_counter() - started)
+    return [min(column) for column in zip(*seconds, strict=True)]
+
+
+def default_of(method: Method) -> float:
+    """Return a method's default γ."""
+    default: Any = method.of.parameters["gamma"].default
+    return float(default)
+
+
+def new_model(method: Method, budget: int, gamma: Any) -> Any:
+    """Return an estimator with its defaults that learns rows in their order."""
+    return method.make(budget, {"gamma": gamma, "shuffle": False})

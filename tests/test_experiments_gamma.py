@@ -1,0 +1,96 @@
+"""experiments gamma-auto: the record says what was measured, and other rules are replayed as the race would go."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from strategies import random_problem
+from typer.testing import CliRunner
+
+from experiments.__main__ import app
+from experiments.config import HOME
+from experiments.data import Rows
+from experiments.gamma_auto import ACCURACY, NAMES, TIME, measured, new_model, tasks
+from experiments.methods import METHODS
+from experiments.reporting.gamma import IN_USE, Look, PastRace, Rule, write_report
+from experiments.store import write_csv
+
+
+def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
+    monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
+    before = {path: path.stat().st_mtime_ns for path in HOME.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    done = CliRunner().invoke(app, ["gamma-auto", "--smallest"])
+    assert done.exit_code == 0, done.output
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    text = (tmp_path / "smallest" / "GAMMA.md").read_text()
+    assert "*No results yet.*" not in text
+    for name in NAMES:
+        n_cells = 2 if METHODS[name].has_budget else 1
+        assert text.count(f"| {name} | x1-20k |") == 3 * n_cells  # accuracy, memory, text
+
+
+def test_what_the_issue_asks_for():
+    asked = {task.config.name: (len(task.budgets), task.n_permutations) for task in tasks(smallest=False)}
+    assert asked == {
+        "relathe": (3, 10), "basehock": (3, 10), "pcmac": (3, 10), "ccat": (3, 10), "news-random": (3, 3), "x1": (3, 3)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_replay_of_the_rule_in_use_is_the_race(name):
+    method = METHODS[name]
+    X, y = random_problem(2_300, 50, 0.1, seed=5)
+    rows = Rows(X, y)
+    past = PastRace(method.of.parameters["gamma"].default)
+    found = {}
+    for gamma, its, looks in measured(method, 5, rows, rows):
+        found[gamma] = its
+        if gamma != "auto":
+            past.looks[gamma] = [Look(**look) for look in looks]
+    model = new_model(method, 5, "auto").fit(X, y)
+    race = model._model.race
+    assert [look.rows for look in past.looks[0.5]] == [look["rows"] for look in race] == [512, 1_024, 2_048, 2_300]
+    for look in race:
+        for gamma, mistakes in zip(look["gamma"], look["mistakes"], strict=True):
+            assert mistakes in [its.mistakes for its in past.looks[gamma] if its.rows == look["rows"]]
+    lost, trained = past.replay(IN_USE)
+    least = min(looks[-1].mistakes for looks in past.looks.values())
+    assert lost == pytest.approx(100 * (past.looks[model.gamma_][-1].mistakes - least) / 2_300)
+    n_left = [len(look["gamma"]) for look in race]
+    assert trained == pytest.approx((512 * n_left[0] + 512 * n_left[1] + 1_024 * n_left[2] + 252 * n_left[3]) / 2_300)
+    assert found["auto"] == {"accuracy": found[model.gamma_]["accuracy"], "chosen": model.gamma_}
+    assert past.replay(Rule((9,))) == (0.0, len(past.looks))
+
+
+def test_a_rule_that_drops_the_later_winner_loses():
+    past = PastRace(
+        1.0, {1.0: [Look(512, 10, 1.0), Look(1_000, 30, 1.0)], 2.0: [Look(512, 12, 1.0), Look(1_000, 20, 1.0)]}
+    )
+    assert past.replay(Rule((2,))) == (0.0, 2.0)
+    assert past.replay(Rule((1,))) == (1.0, 1.512)
+
+
+@pytest.mark.parametrize(("auto", "verdict"), [(89.1, "yes"), (88.9, "**no**")])
+def test_the_verdict(tmp_path, auto, verdict):
+    """A point below the best γ in one cell is allowed; the mean over the cells is well above."""
+    accuracy = defaultdict(list)
+    for budget, gap in ((50, auto - 90.0), (100, 0.5), (200, 0.0)):
+        for permutation in range(2):
+            cell = {"method": "SOFS", "set": "ccat", "budget": budget, "permutation": permutation}
+            # Of the others, one is better than the best on one permutation, and worse on average.
+            for gamma, value in ((1.0, 90.0), (2.0, 91.0 - 4 * permutation), ("auto", 90.0 + gap)):
+                chosen = 2.0 if gamma == "auto" else gamma
+                accuracy[budget].append({**cell, "gamma": gamma, "accuracy": value, "chosen": chosen})
+    write_csv(tmp_path / "results" / "gamma-auto.csv", ACCURACY, [row for rows in accuracy.values() for row in rows])
+    times = {"method": "SOFS", "set": "ccat", "budget": 50, "fixed": 1.0}
+    ratios = [
+        {**times, "where": where, "auto": auto} for where, auto in (("memory", 3.9), ("memory", 4.1), ("text", 2.1))
+    ]
+    write_csv(tmp_path / "results" / "gamma-auto-time.csv", TIME, ratios)
+    write_report(tmp_path)
+    text = (tmp_path / "GAMMA.md").read_text()
+    assert f"| SOFS | 3 | {auto - 90:+.2f} | {(auto - 90 + 0.5) / 3:+.2f} | {verdict} |" in text
+    assert f"| SOFS | ccat | 50 | 2^0 | 90.00 | {auto:.2f} | {auto - 90:+.2f} ± 0.00 | 90.00 | 2^1 (2) |" in text
+    assert [word in text for word in ("| 3.90 | 4 |", "| **4.10** | 4 |", "| **2.10** | 2 |")] == [True] * 3
