@@ -15,9 +15,10 @@ from thresher import AROW, SOFS, ShadowSOFS, datasets
 @given(problems(n_classes=class_counts), norms, st.booleans())
 def test_is_what_the_others_are_with_room_for_all(problem, norm, fit_intercept):
     X, y = problem
-    arow = AROW(norm=norm, fit_intercept=fit_intercept).fit(X, y)
+    same = {"gamma": 1.0, "norm": norm, "fit_intercept": fit_intercept}
+    arow = AROW(**same).fit(X, y)
     for budgeted in (SOFS, ShadowSOFS):
-        other = budgeted(10**9, gamma=1.0, norm=norm, fit_intercept=fit_intercept).fit(X, y)
+        other = budgeted(10**9, **same).fit(X, y)
         assert set(arow.selected_) == set(other.selected_)
         np.testing.assert_array_equal(arow.coef_.toarray(), other.coef_.toarray())
         np.testing.assert_array_equal(arow.decision_function(X), other.decision_function(X))

@@ -32,7 +32,7 @@ def test_weights_stay_in_the_ball(eta, lam, n_classes):
 def test_the_lazy_scalar_equals_plain_decay():
     """Folding comes every 25 updates here; the oracle decays and projects every weight at every step."""
     X, y = random_problem(600, 60, 0.3, seed=4)
-    model = FOFS(15, eta=2.0, lam=0.28).fit(X, y)
+    model = FOFS(15, eta=2.0, lam=0.28, shuffle=False).fit(X, y)
     oracle = FofsOracle(n_features_to_select=15, eta=2.0, lam=0.28, dtype=np.float64).fit(X, y > 0)
     expected = np.zeros(60)
     expected[oracle.selected] = oracle.weights[:, 0]
@@ -68,6 +68,6 @@ def test_the_intercept_neither_decays_nor_counts_in_the_norm():
     """Rows of the intercept alone: each adds eta, whatever lam says."""
     X = np.zeros((5, 2), dtype=np.float32)
     y = [1, 0, 1, 1, 1]
-    model = FOFS(1, eta=0.25, lam=3.0, fit_intercept=True).fit(X, y)
+    model = FOFS(1, eta=0.25, lam=3.0, fit_intercept=True, shuffle=False).fit(X, y)
     # +1, −1, then three times +1 until the margin is 1
     assert model.intercept_[0] == 0.25 * 3

@@ -14,7 +14,7 @@ def test_is_gradient_descent_with_a_shrinking_step():
     for t, (x, label) in enumerate(zip(X.toarray().astype(float), y, strict=True), start=1):
         if label * (w @ x) < 1:
             w += 0.5 / np.sqrt(t) * label * x
-    model = OGD(eta=0.5, norm=None).fit(X, y)
+    model = OGD(eta=0.5, norm=None, shuffle=False).fit(X, y)
     np.testing.assert_allclose(model.coef_.toarray()[0], w, atol=1e-4)
 
 

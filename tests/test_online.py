@@ -21,7 +21,7 @@ from scipy.special import softmax
 from states import assert_same_state
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
-from thresher import FOFS, _core, datasets, load, save, train
+from thresher import FOFS, _core, datasets, load, methods, save, train
 from thresher.model import Model
 
 # Rows of values too small to square.
@@ -32,10 +32,17 @@ def test_every_estimator_has_an_oracle():
     assert {estimator.__name__ for estimator in ONLINE} == set(ORACLES)
 
 
+def in_order(estimator, budget, **given):
+    """Return an estimator whose `fit` learns the rows in their order."""
+    return made(estimator, budget, shuffle=False, **given)
+
+
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):
-    """Return an estimator and its oracle."""
-    about = {"n_classes": n_classes, "dtype": dtype or np.float32, **applicable(estimator, budget), **given}
-    return made(estimator, budget, **given), ORACLES[estimator.__name__](**about)
+    """Return an estimator that learns the rows in their order, and its oracle with the same parameters."""
+    model = in_order(estimator, budget, **given)
+    steps = {*methods.find(estimator._method).own, "norm", "fit_intercept"}
+    parameters = {name: value for name, value in model.get_params().items() if name in steps}
+    return model, ORACLES[estimator.__name__](n_classes=n_classes, dtype=dtype or np.float32, **parameters)
 
 
 @cache
@@ -102,7 +109,7 @@ class TestOracle:
     @pytest.mark.parametrize(("name", "n_rows"), [("basehock", 150), ("news20.multiclass", 50)])
     def test_real_data(self, estimator, simd, name, n_rows, budget):
         X, y, _, _ = split(name, n_rows, 0)
-        assert_equals_oracle(made(estimator, budget).fit(X, y), real_oracle(estimator, name, n_rows, budget))
+        assert_equals_oracle(in_order(estimator, budget).fit(X, y), real_oracle(estimator, name, n_rows, budget))
 
     @pytest.mark.parametrize("norm", ["l2", None])
     @pytest.mark.parametrize("n_classes", [2, 4])
@@ -126,8 +133,8 @@ class TestSameBits:
     @given(problems(max_rows=40, n_classes=class_counts), budgets, st.lists(st.integers(1, 12), min_size=40))
     def test_any_batching(self, estimator, problem, budget, sizes):
         X, y = problem
-        whole = made(estimator, budget, fit_intercept=True).fit(X, y)
-        parts, at = made(estimator, budget, fit_intercept=True), 0
+        whole = in_order(estimator, budget, fit_intercept=True).fit(X, y)
+        parts, at = in_order(estimator, budget, fit_intercept=True), 0
         for size in sizes:
             if at < X.shape[0]:
                 parts.partial_fit(X[at : at + size], y[at : at + size], classes=np.unique(y))
@@ -171,10 +178,10 @@ class TestSameBits:
     def test_prefix_purity(self, estimator, n_classes):
         """The model after n rows does not depend on later rows."""
         X, y = random_problem(200, 50, 0.2, seed=5, n_classes=n_classes)
-        model = made(estimator, 10)
+        model = in_order(estimator, 10)
         for begin, end in itertools.pairwise([0, n_classes, 40, 41, 100, 200]):
             model.partial_fit(X[begin:end], y[begin:end], classes=np.unique(y))
-            assert_same_bits(made(estimator, 10).fit(X[:end], y[:end]), model)
+            assert_same_bits(in_order(estimator, 10).fit(X[:end], y[:end]), model)
 
     def test_unsorted_and_repeated_ids(self, estimator):
         X, y = random_problem(100, 50, 0.2, seed=2)
@@ -184,20 +191,20 @@ class TestSameBits:
             messy.indices[row] = X.indices[row][::-1]
             messy.data[row] = X.data[row][::-1]
         before = messy.indices.copy()
-        model = made(estimator, 10).fit(X, y)
-        assert_same_bits(model, made(estimator, 10).fit(messy, y))
-        assert_same_bits(model, made(estimator, 10).partial_fit(messy, y, classes=[-1, 1]))
+        model = in_order(estimator, 10).fit(X, y)
+        assert_same_bits(model, in_order(estimator, 10).fit(messy, y))
+        assert_same_bits(model, in_order(estimator, 10).partial_fit(messy, y, classes=[-1, 1]))
         np.testing.assert_array_equal(messy.indices, before)  # the caller's matrix does not change
         twice = sp.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
-        assert_same_bits(model, made(estimator, 10).fit(twice, y))
+        assert_same_bits(model, in_order(estimator, 10).fit(twice, y))
 
     def test_passes_and_shuffle(self, estimator):
         X, y = random_problem(300, 60, 0.2, seed=6)
-        twice = made(estimator, 10, n_passes=2).fit(X, y)
+        twice = in_order(estimator, 10, n_passes=2).fit(X, y)
         assert_same_bits(twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
         order = np.random.default_rng(5).permutation(300)
         shuffled = made(estimator, 10, shuffle=True, random_state=5).fit(X, y)
-        assert_same_bits(shuffled, made(estimator, 10).fit(X[order], y[order]))
+        assert_same_bits(shuffled, in_order(estimator, 10).fit(X[order], y[order]))
 
 
 @budgeted
@@ -325,7 +332,7 @@ class TestKeeping:
     @pytest.mark.parametrize("way", ["file", "pickle", "copy"])
     def test_what_was_kept_goes_on_like_the_original(self, estimator, n_classes, way, tmp_path):
         X, y = random_problem(300, 50, 0.3, seed=9, n_classes=n_classes)
-        model = made(estimator, 7, fit_intercept=True).partial_fit(X[:150], y[:150], classes=np.unique(y))
+        model = in_order(estimator, 7, fit_intercept=True).partial_fit(X[:150], y[:150], classes=np.unique(y))
         if way == "file":
             save(model, tmp_path / "model.thresher")
             twin = load(tmp_path / "model.thresher")
@@ -337,7 +344,7 @@ class TestKeeping:
         for each in (model, twin):
             each.partial_fit(X[150:], y[150:])
         assert_same_bits(model, twin)
-        assert_same_bits(model, made(estimator, 7, fit_intercept=True).fit(X, y))
+        assert_same_bits(model, in_order(estimator, 7, fit_intercept=True).fit(X, y))
 
     @pytest.mark.parametrize("size", [1e-17, 1e9, 1e17])
     def test_values_of_any_size_can_be_kept(self, estimator, size, tmp_path):
@@ -378,7 +385,7 @@ class TestKeeping:
             pairs = zip(X.indices[row] + 1, X.data[row], strict=True)
             lines.append(" ".join([str(y[r]), *(f"{j}:{float(x)!r}" for j, x in pairs)]))
         path.write_text("\n".join(lines) + "\n")
-        direct = made(estimator, 7).fit(X, y)
+        direct = in_order(estimator, 7).fit(X, y)
         for asked in ({"classes": [0, 1, 2]}, {"multiclass": True}):
             model = made(estimator, 7)
             train(model, path, **asked)
@@ -412,7 +419,7 @@ print(learn(1_000, 9_000) - before)
 def test_the_learner_is_the_kind_for_its_classes(estimator):
     """Two classes keep one vector, whether they were found or named."""
     X, y = random_problem(100, 30, 0.3, seed=1)
-    found, named = made(estimator, 5).fit(X, y), made(estimator, 5).partial_fit(X, y, classes=[-1, 1])
+    found, named = in_order(estimator, 5).fit(X, y), in_order(estimator, 5).partial_fit(X, y, classes=[-1, 1])
     assert_same_bits(found, named)
     assert found.coef_.shape == (1, 30)
     assert isinstance(found._model, Model)

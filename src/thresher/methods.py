@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thresher.parameters import (
@@ -39,8 +39,8 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
     **INTERCEPT,
     "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
     "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
-    "shuffle": Parameter(False, _FLAG, "take the rows in random order"),
-    "random_state": Parameter(None, _SEED, "seed of the shuffle"),
+    "shuffle": Parameter(True, _FLAG),
+    "random_state": Parameter(0, _SEED, "seed of the shuffle"),
 }
 SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progress": Parameter(False, _FLAG)}
 
@@ -75,6 +75,7 @@ class Method:
     cli: str  # after --method
     help: str  # what it keeps, in a few words
     own: Mapping[str, Parameter]  # parameters that are not in all methods
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of shared parameters, where they are not the usual ones
     kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
     is_second_order: bool = False  # has a precision for each weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
@@ -92,7 +93,9 @@ class Method:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters, its own first."""
-        return {**self.own, **(SHARED_BATCH if self.is_batch else SHARED_ONLINE)}
+        shared = SHARED_BATCH if self.is_batch else SHARED_ONLINE
+        others = {name: replace(shared[name], default=value) for name, value in self.defaults.items()}
+        return {**self.own, **shared, **others}
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given values with defaults filled in, or raise ValueError for the first that is not allowed."""
@@ -122,7 +125,8 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow", "the best features",
-            own=BUDGET | _gamma(1.0), kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
+            own=BUDGET | _gamma(0.5), defaults={"fit_intercept": True},
+            kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
         ),
         Method(
             "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",

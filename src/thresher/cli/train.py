@@ -86,8 +86,11 @@ def train(
         ),
     ] = None,
     passes: Annotated[int | None, method_option("n_passes", panel=PASSES)] = None,
-    shuffle: Annotated[bool, method_option("shuffle", "--shuffle", panel=PASSES, show_default=False)] = False,
-    seed: Annotated[int | None, method_option("random_state", panel=PASSES, show_default="0")] = None,
+    shuffle: Annotated[
+        bool,
+        typer.Option("--shuffle/--no-shuffle", help="Take the rows in random order.", rich_help_panel=PASSES),
+    ] = False,
+    seed: Annotated[int | None, method_option("random_state", panel=PASSES)] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -116,13 +119,13 @@ def train(
     """
     given = {
         "n_features_to_select": features, "gamma": _number_or_word(gamma), "eta": eta, "lam": lam, "loss": loss,
-        "norm": norm, "fit_intercept": intercept, "n_passes": passes, "shuffle": shuffle or None, "random_state": seed,
+        "norm": norm, "fit_intercept": intercept, "n_passes": passes, "random_state": seed,
     }  # fmt: skip
     if multiclass and (classes is not None or from_):
         known_by = "--from" if from_ else "--classes"
         raise ValueError(f"--multiclass can't be used with {known_by}: the classes are known.")
     named = _classes(classes)
-    learner = _continued(from_, method, given) if from_ else _new(method, given, full)
+    learner = _continued(from_, method, given) if from_ else _new(method, given, full, shuffle)
     if output is not None:
         _check_place(output)
     reading: dict[str, Any] = {
@@ -139,9 +142,7 @@ def train(
 
     from thresher.training import train as run
 
-    history = run(
-        learner, stream, passes, shuffle=shuffle or None, classes=named, multiclass=multiclass, progress=not json
-    )
+    history = run(learner, stream, passes, shuffle=shuffle, classes=named, multiclass=multiclass, progress=not json)
     report_skipped(history.skipped, history.n_skipped)
     _finish(learner, history, stream, held_out, output, full, json)
 
@@ -176,25 +177,24 @@ def _finish(
         sys.exit(130)
 
 
-def _new(cli_name: str | None, given: dict[str, Any], full: bool) -> Any:
+def _new(cli_name: str | None, given: dict[str, Any], full: bool, shuffle: bool) -> Any:
     """Return a new model, or the estimator of a batch method, once its options are known to be good."""
     method = find_for_cli(cli_name or DEFAULT.cli)
     values = _checked(method, {"norm": "l2", **_chosen(given)})
     if method.is_batch:
-        if full:
-            raise ValueError(f"--full can't be used with --method {method.cli}: it sees all rows at once.")
+        for option, is_set in (("--full", full), ("--shuffle", shuffle)):
+            if is_set:
+                raise ValueError(f"{option} can't be used with --method {method.cli}: it sees all rows at once.")
         return method.load_estimator()(**values, progress=True)
     from thresher.model import Model
 
-    return Model(method.name, **{"random_state": 0, **values})
+    return Model(method.name, **values)
 
 
 def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     """Return a model to continue with; its parameters are its own, how to read the data is this run's."""
     chosen = _chosen(given)
-    of_this_run: dict[str, Any] = {
-        name: chosen.pop(name) for name in ("n_passes", "shuffle", "random_state") if name in chosen
-    }
+    of_this_run: dict[str, Any] = {name: chosen.pop(name) for name in ("n_passes", "random_state") if name in chosen}
     refused = "--method" if method else next((flag(name) for name in chosen), None)
     if refused is not None:
         raise ValueError(f"{refused} can't be used with --from: the model keeps what it was trained with.")
@@ -203,7 +203,7 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     model = load_model(path)
     if model.is_batch:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
-    model.parameters |= {"n_passes": 1, "shuffle": False, **of_this_run}
+    model.parameters |= {"n_passes": 1, **of_this_run}
     return model
 
 
@@ -231,7 +231,7 @@ def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "n_features_to_select":
             reason = ": it keeps all features"
-        elif method.is_batch and name in ("n_passes", "shuffle"):
+        elif method.is_batch and name == "n_passes":
             reason = ": it sees all rows at once"
         else:
             # A parameter without help, such as C of fgm, has no option.

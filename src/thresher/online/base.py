@@ -35,7 +35,7 @@ class OnlineSelector(FeatureSelector):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Start again and learn the rows of X, in their order unless `shuffle` is set.
+        """Start again and learn the rows of X, in random order unless shuffle=False.
 
         Parameters
         ----------
@@ -61,7 +61,9 @@ class OnlineSelector(FeatureSelector):
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn more rows. Any split of the rows into batches gives exactly the same model as one `fit`.
+        """Learn more rows, in their order.
+
+        Any split of the rows into batches gives exactly the same model as one `fit` with shuffle=False.
 
         Parameters
         ----------

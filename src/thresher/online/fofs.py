@@ -32,9 +32,10 @@ class FOFS(OnlineSelector):
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
-    shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
-    random_state : int or None, default=None
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
+        `train` has a `shuffle` of its own.
+    random_state : int or None, default=0
         Seed of the shuffle.
 
     Attributes
@@ -77,8 +78,8 @@ class FOFS(OnlineSelector):
         fit_intercept: bool = False,
         class_weight: dict[Any, float] | str | None = None,
         n_passes: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
+        shuffle: bool = True,
+        random_state: int | None = 0,
     ) -> None:
         super().__init__(
             norm=norm,

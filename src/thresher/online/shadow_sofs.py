@@ -19,21 +19,22 @@ class ShadowSOFS(SecondOrderSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
-    gamma : float or "auto", default=1.0
+    gamma : float or "auto", default=0.5
         Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
         all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     norm : {"l2", None}, default="l2"
         "l2" scales each row to unit length first, in training and in prediction.
-    fit_intercept : bool, default=False
+    fit_intercept : bool, default=True
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
-    shuffle : bool, default=False
-        Whether `fit` takes the rows in a new random order in each pass. Use it if the rows are sorted by label.
-    random_state : int or None, default=None
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
+        `train` has a `shuffle` of its own.
+    random_state : int or None, default=0
         Seed of the shuffle.
 
     Attributes
@@ -70,13 +71,13 @@ class ShadowSOFS(SecondOrderSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
-        gamma: float | str = 1.0,
+        gamma: float | str = 0.5,
         norm: str | None = "l2",
-        fit_intercept: bool = False,
+        fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         n_passes: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
+        shuffle: bool = True,
+        random_state: int | None = 0,
     ) -> None:
         super().__init__(
             norm=norm,

@@ -35,7 +35,7 @@ def train(
     passes: int | None = None,
     validate: Data | None = None,
     *,
-    shuffle: bool | None = None,
+    shuffle: bool = False,
     classes: ArrayLike | None = None,
     multiclass: bool = False,
     progress: bool = False,
@@ -54,8 +54,9 @@ def train(
         How often to read it; by default the model's `n_passes`. Batch methods have one pass.
     validate : Stream or path, optional
         Data to measure accuracy on at the end of each pass.
-    shuffle : bool, optional
-        Take the rows in random order, seeded by the model's `random_state`; by default the model's `shuffle`.
+    shuffle : bool, default=False
+        Take the rows in random order, a new one in each pass, seeded by the model's `random_state`. The model's own
+        `shuffle` concerns `fit` alone.
     classes : array, optional
         The classes, where they are to be fixed up front. Without them two are expected, whichever turn up.
     multiclass : bool, default=False
@@ -125,13 +126,13 @@ def _lend(estimator: Streamable) -> Model:
     return estimator._lend_model()
 
 
-def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | None) -> None:
+def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool) -> None:
     """Refuse what means nothing to a method that sees all rows at once."""
     name = type(estimator).__name__
     if passes not in (None, 1):
         raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
     if shuffle:
-        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: use shuffle=None.")
+        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
 
 
 def run(
@@ -140,7 +141,7 @@ def run(
     passes: int | None,
     validate: Any,
     *,
-    shuffle: bool | None,
+    shuffle: bool,
     classes: ArrayLike | None,
     multiclass: bool,
     progress: bool = False,
@@ -165,7 +166,7 @@ def run(
         stream.check_base()
     if multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
-    if model.parameters["shuffle"] if shuffle is None else shuffle:
+    if shuffle:
         stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
     reading = SharedReading([Run(each, stream, callback, started) for each in models], n_threads)
     with progress_bar("training", stream, n_passes, progress) as bar, reading:

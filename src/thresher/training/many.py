@@ -30,7 +30,7 @@ def train_many(
     Parameters
     ----------
     models : sequence of estimators or Models
-        All new, or all trained before on data whose ids count from the same base. None can have shuffle=True.
+        All new, or all trained before on data whose ids count from the same base.
     stream : Stream, path, or anything else that `open_stream` takes
         The training data; rows are learned in their order.
     passes : int, optional
@@ -75,10 +75,6 @@ def _check_together(models: Sequence[Model], passes: int | None) -> None:
         raise ValueError("models contains the same model twice: pass each model once.")
     for place, model in enumerate(models):
         first = models[0]
-        if model.parameters["shuffle"]:
-            raise ValueError(
-                f"models[{place}] has shuffle=True, but all models read the rows in the same order: use shuffle=False."
-            )
         if passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
             raise ValueError(
                 f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
