@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import os
 from functools import cache
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import CountVectorizer
 
 from thresher import datasets
 
@@ -22,13 +24,18 @@ if BESIDE.is_dir():
 
 @cache
 def load(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Return a data set; mail (enron1) as 1–2-grams, present or not."""
     folder = Path(os.environ.get("THRESHER_DATA") or BESIDE)
-    path = folder / ("news20.binary.bz2" if name == "news20" else f"{name}.svm.xz")
+    path = folder / {"news20": "news20.binary.bz2", "enron1": "enron1.jsonl.xz"}.get(name, f"{name}.svm.xz")
     if not path.exists():
         pytest.skip(f"{path.name} is not in {folder} ($THRESHER_DATA)")
     if name == "news20":  # scikit-learn's reader would take too long
         return datasets.load(name)
     with lzma.open(path) as file:
+        if name == "enron1":
+            mails = [json.loads(line) for line in file]
+            words = CountVectorizer(ngram_range=(1, 2), binary=True, dtype=np.float32)
+            return words.fit_transform(mail["text"] for mail in mails), np.array([mail["label"] for mail in mails])
         X, y = load_svmlight_file(file, dtype=np.float32)
     return X, y
 

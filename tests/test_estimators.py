@@ -441,7 +441,7 @@ class TestBadInput:
 def test_rows_sorted_by_label_are_told(estimator):
     X, y = random_problem(2_000, 50, 0.3, seed=1)
     order = np.argsort(y, kind="stable")
-    with pytest.warns(UserWarning, match=r"labels come in 2 long runs.*shuffle=True") as caught:
+    with pytest.warns(UserWarning, match=r"y: the rows are grouped by label .*: use shuffle=True") as caught:
         made(estimator, 7, shuffle=False).fit(X[order], y[order])
     assert caught[0].filename == __file__
     made(estimator, 7).fit(X[order], y[order])  # warnings are errors here

@@ -395,7 +395,7 @@ class TestEnds:
         assert race[0]["gamma"] == grid(default_of(estimator))
         assert sorted([*race[0]["dropped"], model.gamma_]) == race[0]["gamma"]
 
-    @pytest.mark.filterwarnings("ignore:rows. the labels come in 2 long runs")
+    @pytest.mark.filterwarnings("ignore:rows. the rows are grouped by label")
     def test_nobody_is_dropped_before_two_classes_were_seen(self):
         X, y = random_problem(1_300, 50, 0.1, seed=3)
         order = np.argsort(y, kind="stable")

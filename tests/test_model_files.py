@@ -96,6 +96,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"id_base": 7}, "id_base is neither 0 nor 1"),
         *(({"classes": bad}, "must have at least two classes") for bad in ([1], "ab", [1, 1], [2, 1], ["a", 1], [], 3)),
         ({"compact": "yes"}, "compact is neither"),
+        ({"grouped_by_label": 1}, "grouped_by_label is neither"),
         ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
         ({"parameters": {"method": 1}}, "not valid"),
         ({"parameters": {"class_weight": [1, 2]}}, "not valid"),

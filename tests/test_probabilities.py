@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from real_data import split
 from scipy.optimize import minimize
 from scipy.special import log_softmax
-from sklearn.feature_extraction.text import CountVectorizer
 
 from thresher import ShadowSOFS
-
-
-def enron1():
-    """Mail as 1–2-grams, present or not."""
-    path = Path(os.environ.get("THRESHER_DATA", "")) / "enron1.jsonl.xz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not in $THRESHER_DATA")
-    with lzma.open(path, "rt") as file:
-        mails = [json.loads(line) for line in file]
-    X = CountVectorizer(ngram_range=(1, 2), binary=True, dtype=np.float32).fit_transform(mail["text"] for mail in mails)
-    y = np.array([mail["label"] for mail in mails])
-    order = np.random.default_rng(1000).permutation(len(y))
-    train, test = order[:4_000], order[4_000:]
-    return X[train], y[train], X[test], y[test]
-
 
 DATA = {
     "ccat": (lambda: split("ccat", 13_149, 0), 100),
     "w8a": (lambda: split("w8a", 40_000, 0), 100),
-    "enron1": (enron1, 100),
+    "enron1": (lambda: split("enron1", 4_000, 0), 100),
     "news20.multiclass": (lambda: split("news20.multiclass", 12_000, 0), 2_000),
 }
 

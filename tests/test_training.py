@@ -170,12 +170,6 @@ class TestRuns:
         np.testing.assert_array_equal(model.selected_, direct.selected_)
         np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
 
-    def test_sorted_labels_are_told_once(self, tmp_path):
-        path = write(tmp_path / "sorted.svm", [1] * 500 + [-1] * 500, [[(r % 7, 1.0)] for r in range(1_000)])
-        with pytest.warns(UserWarning, match=r"sorted.svm: the labels come in 2 long runs.*--shuffle") as caught:
-            train(Model("sofs"), path, passes=1)
-        assert len(caught) == 1
-
     def test_the_end_of_float32_is_told_once(self):
         with pytest.warns(RuntimeWarning, match="limit of float32") as caught:
             train(SOFS(5, gamma=1e300), datasets.make_x2(50, n_features=200, n_informative=9, n_noise=9), passes=3)

@@ -8,8 +8,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.messages import warn
-
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
 
@@ -98,47 +96,6 @@ def row_weights(
         each = class_weights(class_weight, codes, classes)[codes]
         weights = each if weights is None else weights * each
     return weights
-
-
-class LabelRuns:
-    """Counts runs of equal labels, to warn of rows sorted by label: online learning gives poor results on them."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(2, dtype=np.int64)
-        self._n_runs = 0
-        self._last = -1
-
-    def add(self, codes: Codes) -> None:
-        """Count the labels of the next rows."""
-        if len(codes) == 0:
-            return
-        counts = np.bincount(codes, minlength=len(self._counts))
-        counts[: len(self._counts)] += self._counts
-        self._counts = counts
-        self._n_runs += int(np.count_nonzero(np.diff(codes))) + int(codes[0] != self._last)
-        self._last = int(codes[-1])
-
-    def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values for JSON."""
-        return {"counts": self._counts.tolist(), "n_runs": self._n_runs, "last": self._last}
-
-    @classmethod
-    def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return an object with the state that `state` returned."""
-        runs = cls()
-        runs._counts, runs._n_runs, runs._last = np.array(state["counts"]), state["n_runs"], state["last"]
-        return runs
-
-    def warn_if_sorted(self, name: str) -> None:
-        """Warn if there are far fewer runs of equal labels than in random order, which has about n − Σn_c²/n."""
-        n_rows = max(1, int(self._counts.sum()))
-        expected = n_rows - float((self._counts.astype(float) ** 2).sum()) / n_rows
-        if expected >= 500 and self._n_runs < expected / 10:
-            warn(
-                f"{name}: the labels come in {self._n_runs} long runs; random order would give about {expected:.0f}. "
-                "Online learning gives poor results on rows sorted by label: train with shuffle=True (--shuffle).",
-                UserWarning,
-            )
 
 
 class UnknownLabelError(ValueError):

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, methods, parameters
 from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, checked, raise_fault, trusted_batch
-from thresher.labels import Codes, LabelRuns, Labels, distinct, encode, row_weights
+from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
+from thresher.labels import Codes, Labels, distinct, encode, row_weights
 from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
 from thresher.race import Look, Race, RaceState
@@ -52,6 +53,9 @@ class Model:
         The names of the columns, if the data had names. A compact model has a dict with the names of its members.
     compact : bool
         Whether only the members were kept, so that learning can't continue.
+    grouped_by_label : bool
+        Whether it has learned rows in an order grouped by label, so that its mistakes while learning say nothing about
+        new rows.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -62,6 +66,7 @@ class Model:
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
+        self.grouped_by_label = False
         self._learner: _core.Selector | Race | None = None
         self._chosen_gamma: float | None = None  # where the parameter is "auto"
         self._looks: list[Look] = []
@@ -119,10 +124,8 @@ class Model:
             self._end_race()
             self.id_base, self.feature_names, self.compact = 0, None, False
             self.warn_if_saturated(before=0)
-        if not self.parameters["shuffle"]:
-            runs = LabelRuns()
-            runs.add(codes)
-            runs.warn_if_sorted("y")
+            if not self.parameters["shuffle"]:
+                self._look_at_order(codes)
         return self
 
     def partial_fit(
@@ -338,6 +341,7 @@ class Model:
     def forget(self) -> None:
         """Reset the model, after a first stream that ended with an error."""
         self._learner, self._chosen_gamma, self._looks = None, None, []
+        self.grouped_by_label = False
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""
@@ -371,6 +375,15 @@ class Model:
         if isinstance(self._learner, Race):
             self._looks = self._learner.looks
             self._chosen_gamma, self._learner = self._learner.finish()
+
+    def _look_at_order(self, codes: Codes) -> None:
+        """Warn if rows were learned in an order grouped by label."""
+        order = LabelOrder()
+        order.add(codes)
+        grouping = order.grouping()
+        self.grouped_by_label = grouping is not None
+        if grouping is not None:
+            warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use shuffle=True.", UserWarning)
 
     def _trained(self) -> _core.Selector | Race | _Selection:
         trained = self._learner or self._selection

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from thresher import parameters
 from thresher.csr import blocks, trusted_batch
-from thresher.labels import Codes, LabelRuns, StreamClasses, class_weights, encode
+from thresher.label_order import LabelOrder
+from thresher.labels import Codes, StreamClasses, class_weights, encode
 from thresher.model import Model, reserve
 
 
@@ -43,7 +44,7 @@ class Session:
         self._largest_id = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self._zero_seen = False
         self._n_saturated_before = self._learner.counters["n_saturated"]
-        self.label_runs = LabelRuns()
+        self.label_order = LabelOrder()
 
     def learn(self, batch: Any) -> Codes:
         """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional."""
@@ -67,7 +68,7 @@ class Session:
                 raise ValueError(
                     f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
                 )
-        self.label_runs.add(codes)
+        self.label_order.add(codes)
         return codes
 
     def finish(self, id_base: int | None = None) -> None:
@@ -93,7 +94,7 @@ class Session:
             "largest_id": self._largest_id,
             "zero_seen": self._zero_seen,
             "n_saturated_before": self._n_saturated_before,
-            "label_runs": self.label_runs.state(),
+            "label_order": self.label_order.state(),
         }
 
     @classmethod
@@ -104,5 +105,5 @@ class Session:
         session._classes = StreamClasses.resumed(state["classes"])
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
-        session.label_runs = LabelRuns.resumed(state["label_runs"])
+        session.label_order = LabelOrder.resumed(state["label_order"])
         return session

@@ -12,6 +12,9 @@ from thresher.cli.options import Json, ModelFile
 if TYPE_CHECKING:
     from thresher.model import Model
 
+# Parameters that say nothing about the model: `train` has a shuffle of its own.
+_OF_FIT = ("progress", "shuffle")
+
 EXAMPLES = ("thresher show model.thresher -n 50", "thresher show model.thresher --json")
 
 
@@ -41,10 +44,16 @@ def _about(model: Model) -> dict[str, Any]:
 
     assert model.classes is not None
     counters = model.counters
-    learned = {"rows_with_a_loss": "n_updates", "mistakes_while_learning": "n_mistakes"}
+    learned = {}
+    if not model.is_batch:
+        learned = {
+            "rows_with_a_loss": counters["n_updates"],
+            "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
+            "grouped_by_label": model.grouped_by_label,
+        }
     return {
         "method": model.method,
-        **{name: value for name, value in model.parameters.items() if value is not None and name != "progress"},
+        **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
         "classes": [shown(label) for label in model.classes.tolist()],
         "columns": model.n_features,
@@ -52,8 +61,7 @@ def _about(model: Model) -> dict[str, Any]:
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
         "rows_seen": counters["n_samples"],
-        # A batch method has none of these.
-        **{name: counters[key] for name, key in learned.items() if key in counters},
+        **learned,
         "can_continue_learning": not model.compact,
     }
 
@@ -69,6 +77,8 @@ def _print(about: dict[str, Any], names: list[str], weights: Any, n_features: in
     console = Console()
     for name, value in about.items():
         words = listed([str(item) for item in value]) if isinstance(value, list) else value
+        if value is None:
+            words = "not shown: the rows were grouped by label"
         console.print(f"{name.replace('_', ' '):24} {words}", highlight=False, markup=False)
     has_many = weights.shape[1] > 1
     table = Table()

@@ -87,9 +87,14 @@ def train(
     ] = None,
     passes: Annotated[int | None, method_option("n_passes", panel=PASSES)] = None,
     shuffle: Annotated[
-        bool,
-        typer.Option("--shuffle/--no-shuffle", help="Take the rows in random order.", rich_help_panel=PASSES),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--shuffle/--no-shuffle",
+            help="Take the rows in random order, or in their order.",
+            show_default="in their order; if that is grouped by label, train again in random order",
+            rich_help_panel=PASSES,
+        ),
+    ] = None,
     seed: Annotated[int | None, method_option("random_state", panel=PASSES)] = None,
     classes: Annotated[
         str | None,
@@ -142,7 +147,10 @@ def train(
 
     from thresher.training import train as run
 
-    history = run(learner, stream, passes, shuffle=shuffle, classes=named, multiclass=multiclass, progress=not json)
+    history = run(
+        learner, stream, passes, shuffle="auto" if shuffle is None else shuffle, classes=named, multiclass=multiclass,
+        progress=not json,
+    )  # fmt: skip
     report_skipped(history.skipped, history.n_skipped)
     _finish(learner, history, stream, held_out, output, full, json)
 
@@ -177,7 +185,7 @@ def _finish(
         sys.exit(130)
 
 
-def _new(cli_name: str | None, given: dict[str, Any], full: bool, shuffle: bool) -> Any:
+def _new(cli_name: str | None, given: dict[str, Any], full: bool, shuffle: bool | None) -> Any:
     """Return a new model, or the estimator of a batch method, once its options are known to be good."""
     method = find_for_cli(cli_name or DEFAULT.cli)
     values = _checked(method, {"norm": "l2", **_chosen(given)})
@@ -278,9 +286,11 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
         "passes": history.n_passes,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        # A batch method makes no mistakes on its way.
-        "error_while_learning": history.error[-1] if history.error else None,
-        "loss_while_learning": history.loss[-1] if history.loss else None,
+        # A batch method makes no mistakes on its way; on rows grouped by label they say nothing.
+        "error_while_learning": history.error[-1] if history.error and not history.grouped_by_label else None,
+        "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
+        "shuffled": history.shuffled,
+        "grouped_by_label": history.grouped_by_label,
         "accuracy_on_test": tested,
         "chosen_gamma": model.chosen_gamma,  # by gamma="auto"
         "n_features": model.n_features,
@@ -297,14 +307,17 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
 
 def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
+    in_order = " in random order" if report["shuffled"] else ""
     best = " ".join(report["selected"][:10]) + (" …" if report["n_selected"] > 10 else "")
     lines = [
-        f"{data}: {counted(report['rows'], 'row')}{in_passes}, {counted(report['n_features'], 'column')}, "
+        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {counted(report['n_features'], 'column')}, "
         f"classes {listed(report['classes'])}",
         f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
     ]
     if report["chosen_gamma"] is not None:
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
+    if report["grouped_by_label"]:
+        lines.append("error while learning: not shown, since the rows are grouped by label")
     if report["error_while_learning"] is not None:
         lines.append(f"error while learning {report['error_while_learning']:.2%}")
     if report["accuracy_on_test"] is not None:

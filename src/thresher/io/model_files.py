@@ -59,6 +59,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         "classes": [] if model.classes is None else model.classes.tolist(),
         "n_features": model.n_features,
         "id_base": model.id_base,
+        "grouped_by_label": model.grouped_by_label,
         **about,
     }
     with written_whole(path) as file:
@@ -208,7 +209,8 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     n_features, id_base, classes = metadata["n_features"], metadata["id_base"], metadata["classes"]
     _demand(type(n_features) is int and 0 <= n_features < 2**63, "n_features is out of range")
     _demand(id_base in (0, 1), "id_base is neither 0 nor 1")
-    _demand(isinstance(metadata["compact"], bool), "compact is neither true nor false")
+    for name in ("compact", "grouped_by_label"):
+        _demand(isinstance(metadata[name], bool), f"{name} is neither true nor false")
     _demand(_are_classes(classes), "it must have at least two classes, in ascending order")
     n_vectors = 1 if len(classes) == 2 else len(classes)
     for name in expected:
@@ -252,6 +254,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None
     model.feature_names = _names(metadata["feature_names"], tensors, model)
+    model.grouped_by_label = metadata["grouped_by_label"]
     return model
 
 

@@ -193,7 +193,7 @@ class _Store:
 
     def move_to_disk(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="thresher-shuffle-")  # noqa: SIM115 lives as long as the array
+            self._file = tempfile.TemporaryFile(prefix="thresher-shuffle-")  # noqa: SIM115 closed by array()
             for part in self._parts:
                 self._file.write(part.tobytes())
             self._parts.clear()
@@ -204,4 +204,6 @@ class _Store:
             self._parts.clear()
             return whole
         self._file.flush()
-        return np.memmap(self._file, self._dtype, "r")
+        mapped = np.memmap(self._file, self._dtype, "r")
+        self._file.close()  # the mapping keeps the data
+        return mapped

@@ -28,6 +28,11 @@ class History:
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     interrupted : bool
         Whether Ctrl-C ended it early.
+    shuffled : bool
+        Whether the rows were learned in random order.
+    grouped_by_label : bool
+        Whether the rows were learned in an order grouped by label (docs/files.md). `error` and `loss` then say nothing
+        about new rows.
     race : list of dict
         With gamma="auto", how the race for γ went in this run: each time that some could be dropped, the `rows` so far,
         the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
@@ -44,6 +49,8 @@ class History:
     n_passes: int = 0
     n_bytes: int = 0
     interrupted: bool = False
+    shuffled: bool = False
+    grouped_by_label: bool = False
     race: list[Look] = field(default_factory=list)
 
     def state(self) -> dict[str, Any]:

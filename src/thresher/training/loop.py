@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
+from thresher.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.labels import Labels, together
+from thresher.messages import warn
 from thresher.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
@@ -35,7 +37,7 @@ def train(
     passes: int | None = None,
     validate: Data | None = None,
     *,
-    shuffle: bool = False,
+    shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,
     progress: bool = False,
@@ -54,9 +56,12 @@ def train(
         How often to read it; by default the model's `n_passes`. Batch methods have one pass.
     validate : Stream or path, optional
         Data to measure accuracy on at the end of each pass.
-    shuffle : bool, default=False
-        Take the rows in random order, a new one in each pass, seeded by the model's `random_state`. The model's own
-        `shuffle` concerns `fit` alone.
+    shuffle : bool or "auto", default="auto"
+        Whether to take the rows in random order, a new one in each pass, seeded by the model's `random_state`. With
+        "auto" they are taken in their order, unless it is grouped by label (docs/files.md): then a new model is trained
+        again, with exactly the result of shuffle=True, and a warning says so. Where the stream can be read only once,
+        or the model was trained before, there is only a warning. The model's own `shuffle` concerns `fit` alone. Batch
+        methods do not depend on the order.
     classes : array, optional
         The classes, where they are to be fixed up front. Without them two are expected, whichever turn up.
     multiclass : bool, default=False
@@ -65,7 +70,7 @@ def train(
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
-        Called with the history at each point.
+        Called with the history at each point; with a new history, if training starts again on shuffled rows.
 
     Returns
     -------
@@ -126,12 +131,12 @@ def _lend(estimator: Streamable) -> Model:
     return estimator._lend_model()
 
 
-def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool) -> None:
+def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str) -> None:
     """Refuse what means nothing to a method that sees all rows at once."""
     name = type(estimator).__name__
     if passes not in (None, 1):
         raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
-    if shuffle:
+    if shuffle is True:
         raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
 
 
@@ -141,7 +146,7 @@ def run(
     passes: int | None,
     validate: Any,
     *,
-    shuffle: bool,
+    shuffle: bool | str,
     classes: ArrayLike | None,
     multiclass: bool,
     progress: bool = False,
@@ -160,17 +165,54 @@ def run(
     n_passes = model.parameters["n_passes"] if passes is None else passes
     parameters.check("passes", n_passes, parameters.Whole(1))
     parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))
+    parameters.check("shuffle", shuffle, parameters.OneOf(("auto", True, False)))
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
     if model.classes is None:
         stream.check_base()
     if multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
-    if shuffle:
-        stream = shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
+    if shuffle is True:
+        stream = _shuffled_for(model, stream, progress)
+    is_new = model.classes is None
+    can_restart = shuffle == "auto" and is_new and stream.can_be_read_again
     reading = SharedReading([Run(each, stream, callback, started) for each in models], n_threads)
-    with progress_bar("training", stream, n_passes, progress) as bar, reading:
-        for _ in range(n_passes):
+    grouping = _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=can_restart)
+    if grouping is not None and can_restart and not reading.interrupted:
+        warn(
+            f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
+            "shuffle=True (--shuffle) does so at once.",
+            UserWarning,
+        )
+        n_bytes = reading.runs[0].history.n_bytes
+        stream = _shuffled_for(model, stream, progress)
+        reading = SharedReading([Run(each, stream, callback, started, n_bytes) for each in models], n_threads)
+        _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=False)
+    elif grouping is not None:
+        warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
+    for each in reading.runs:
+        if stream.feature_names is not None and not each.is_continued:
+            each.model.feature_names = stream.feature_names
+    return [each.history for each in reading.runs]
+
+
+def _learn(
+    reading: SharedReading,
+    n_passes: int,
+    classes: ArrayLike | None,
+    held_out: Stream | None,
+    progress: bool,
+    *,
+    stop_if_grouped: bool,
+) -> Grouping | None:
+    """Learn all passes; return how the rows were grouped by label, if they were.
+
+    With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows that
+    are grouped at first can be a small part of a stream that is not.
+    """
+    grouping = None
+    with progress_bar("training", reading.runs[0].stream, n_passes, progress) as bar, reading:
+        for turn in range(n_passes):
             reading.begin_pass(classes)
             try:
                 reading.one_pass(bar)
@@ -179,17 +221,32 @@ def run(
             except BaseException:
                 reading.abandon()
                 raise
+            if turn == 0:
+                grouping = reading.grouping()
+                if grouping is not None and stop_if_grouped and not reading.interrupted:
+                    reading.abandon()
+                    return grouping
             reading.end_pass()
+            if grouping is not None:
+                reading.note_grouped()
             if held_out is not None and not reading.interrupted:
                 reading.validate(held_out)
             reading.call_back()
             if reading.interrupted:
                 break
-    for each in reading.runs:
-        if stream.feature_names is not None and not each.is_continued:
-            each.model.feature_names = stream.feature_names
-    reading.runs[0].session.label_runs.warn_if_sorted(stream.name)
-    return [each.history for each in reading.runs]
+    return grouping
+
+
+def _shuffled_for(model: Model, stream: Stream, progress: bool) -> Stream:
+    return shuffled(stream, parameters.random_generator(model.parameters["random_state"]), progress=progress)
+
+
+def _remedy(is_new: bool, stream: Stream) -> str:
+    if not stream.can_be_read_again:
+        return "write them to a file, and train on that"
+    if not is_new:
+        return "start from the earlier model again, with shuffle=True (--shuffle)"
+    return "use shuffle=True (--shuffle)"
 
 
 def _find_classes(stream: Stream, progress: bool) -> Labels | None:

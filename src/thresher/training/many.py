@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
@@ -18,6 +19,7 @@ def train_many(
     passes: int | None = None,
     validate: Data | None = None,
     *,
+    shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,
     n_threads: int | None = None,
@@ -32,11 +34,13 @@ def train_many(
     models : sequence of estimators or Models
         All new, or all trained before on data whose ids count from the same base.
     stream : Stream, path, or anything else that `open_stream` takes
-        The training data; rows are learned in their order.
+        The training data.
     passes : int, optional
         The number of passes; by default the models' `n_passes`, which must then be equal.
     validate : Stream or path, optional
         Data on which the accuracy of each model is measured at the end of each pass.
+    shuffle : bool or "auto", default="auto"
+        As in `train`, the same for all models. If the rows can be shuffled, all need the same `random_state`.
     classes, multiclass
         As in `train`.
     n_threads : int, optional
@@ -56,20 +60,20 @@ def train_many(
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
     with lent(models) as borrowed:
-        _check_together(borrowed, passes)
+        _check_together(borrowed, passes, shuffle)
         return run(
             borrowed,
             stream,
             passes,
             validate,
-            shuffle=False,
+            shuffle=shuffle,
             classes=classes,
             multiclass=multiclass,
             n_threads=n_threads,
         )
 
 
-def _check_together(models: Sequence[Model], passes: int | None) -> None:
+def _check_together(models: Sequence[Model], passes: int | None, shuffle: bool | str) -> None:
     """Raise ValueError if models can't be trained together."""
     if len({id(model) for model in models}) < len(models):
         raise ValueError("models contains the same model twice: pass each model once.")
@@ -79,6 +83,13 @@ def _check_together(models: Sequence[Model], passes: int | None) -> None:
             raise ValueError(
                 f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
                 f"{first.parameters['n_passes']}, but all models read the stream equally often: give passes=."
+            )
+        can_shuffle = shuffle is True or (shuffle == "auto" and first.classes is None)
+        seed, first_seed = model.parameters["random_state"], first.parameters["random_state"]
+        if can_shuffle and seed is not first_seed and seed != first_seed:
+            raise ValueError(
+                f"models[{place}] has random_state={seed!r} and models[0] has {first_seed!r}, but all models read the "
+                "rows in the same order: use the same, or shuffle=False."
             )
         if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
             raise ValueError(f"models[{place}] and models[0] count ids from different bases: train them separately.")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from thresher.evaluation import n_right, share_right
+from thresher.label_order import Grouping
 from thresher.labels import UnknownLabelError
 from thresher.messages import counted
 from thresher.model import Model, NotEnoughMemoryError
@@ -31,16 +32,23 @@ class Run:
     """A training run of one model: passes batches to its session and records the history."""
 
     def __init__(
-        self, model: Model, stream: Stream, callback: Callable[[History], None] | None, started: float
+        self,
+        model: Model,
+        stream: Stream,
+        callback: Callable[[History], None] | None,
+        started: float,
+        n_bytes: int = 0,
     ) -> None:
         self.model = model
         self.stream = stream
         self.callback = callback
-        self.history = History()
+        self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.started = started
         self.is_continued = model.classes is not None
         self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self._next_note = 1_000
+        self._next_look = 1_000
+        self._seems_grouped = False
         self._session: Session | None = None
 
     @property
@@ -50,11 +58,8 @@ class Run:
         return self._session
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
-        """Open a session for the next pass; runs of equal labels are counted over all passes."""
-        earlier = self._session
+        """Open a session for the next pass."""
         self._session = Session(self.model, classes)
-        if earlier is not None:
-            self._session.label_runs = earlier.label_runs
         self.history.n_passes += 1
 
     def learn(self, batch: Batch) -> None:
@@ -107,6 +112,26 @@ class Run:
             now["loss"] - self._before["loss"],
         )
 
+    def error_so_far(self) -> float | None:
+        """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows.
+
+        That is looked at in the first pass whenever the rows have doubled, since it takes time with many classes.
+        """
+        rows, mistakes, _ = self.so_far()
+        if self.history.n_passes == 1 and not self.history.shuffled:
+            order = self.session.label_order
+            if order.n_classes < 2:
+                return None
+            if rows >= self._next_look:
+                self._next_look = 2 * rows
+                self._seems_grouped = order.grouping() is not None
+            return None if self._seems_grouped else mistakes / max(1, rows)
+        return None if self.history.grouped_by_label else mistakes / max(1, rows)
+
+    def note_grouped(self) -> None:
+        """Record that the rows are learned in an order grouped by label."""
+        self.history.grouped_by_label = self.model.grouped_by_label = True
+
     def state(self) -> dict[str, Any]:
         """Return what the run knows in addition to its model's state, as values for JSON."""
         return {
@@ -158,10 +183,19 @@ class SharedReading:
         for batch in batches_for(first.model, first.stream, start):
             self._each(methodcaller("learn", batch))
             self._position = batch.end
-            rows, mistakes, _ = first.so_far()
-            bar.advance(batch.n_bytes, batch.n_rows, mistakes / max(1, rows))
+            bar.advance(batch.n_bytes, batch.n_rows, first.error_so_far())
             for run in self.runs:
                 run.note_at_intervals()
+
+    def grouping(self) -> Grouping | None:
+        """Return how the rows of the current pass are grouped by label, if they are and were not shuffled."""
+        first = self.runs[0]
+        return None if first.history.shuffled else first.session.label_order.grouping()
+
+    def note_grouped(self) -> None:
+        """Record that the rows are learned in an order grouped by label."""
+        for run in self.runs:
+            run.note_grouped()
 
     def state(self) -> dict[str, Any]:
         """Return the position in the stream and the state of the runs, without their models, as values for JSON."""
