@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from thresher import _core
 
-COUNTERS = ["n_samples", "n_updates", "n_mistakes", "n_undecided_first", "n_undecided_second", "n_saturated", "loss"]
+COUNTS = ["n_samples", "n_updates", "n_mistakes", "n_undecided_first", "n_undecided_second", "n_saturated"]
+MEASURES = ["loss", "mistake_weight", "margin_scale", "margin_information"]
 SECOND_ORDER = {"gamma": 1.0}
 FIRST_ORDER = {"eta": 0.5, "lam": 0.1, "loss": "hinge"}
 # The selector for two classes and for more, its parameters, floats per cell, and what the learner keeps.
@@ -49,10 +50,10 @@ def test_state_is_named_and_comes_back(two, many, parameters, width, kept, n_cla
     assert state["cells"].dtype == state["intercept"].dtype == np.float32
     assert state["cells"].shape == (len(keys) * width,)
     assert state["intercept"].shape == (n_vectors * width,)
-    assert list(state["counters"]) == COUNTERS
+    assert list(state["counters"]) == COUNTS + MEASURES
     assert state["counters"]["n_samples"] == 40
-    assert all(isinstance(state["counters"][name], int) for name in COUNTERS[:-1])
-    assert isinstance(state["counters"]["loss"], float)
+    assert all(isinstance(state["counters"][name], int) for name in COUNTS)
+    assert all(isinstance(state["counters"][name], float) for name in MEASURES)
     assert list(state["learner"]) == kept
     twin = kind(n_classes, 5, "l2", True, parameters)
     twin.restore(**state)
