@@ -74,13 +74,16 @@ def report(folder: Path = HOME) -> None:
 
 
 @app.command("gamma-auto")
-def measure_gamma_auto(smallest: Smallest = False) -> None:
+def measure_gamma_auto(
+    smallest: Smallest = False,
+    time: Annotated[bool, typer.Option("--time", help="Measure the time only, and keep the rest.")] = False,
+) -> None:
     """Measure accuracy and time of gamma="auto", and write GAMMA.md."""
     from experiments.reporting.gamma import write_report as write_gamma_report
 
     folder = SMALLEST if smallest else HOME
     with steps_bar("gamma-auto", len(gamma_auto.tasks(smallest)), True) as bar:
-        gamma_auto.run(folder / "results", bar, smallest)
+        gamma_auto.run(folder / "results", bar, smallest, time)
     write_gamma_report(folder)
     typer.echo(f"{folder / 'GAMMA.md'}")
 

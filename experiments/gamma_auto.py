@@ -60,7 +60,7 @@ def tasks(smallest: bool) -> list[Task]:
     ]
 
 
-def run(results: Path, bar: Steps, smallest: bool) -> None:
+def run(results: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
     """Measure, and write the tables; data sets that are not present are left out."""
     accuracy: list[Found] = []
     looks: list[Found] = []
@@ -71,19 +71,19 @@ def run(results: Path, bar: Steps, smallest: bool) -> None:
         if rows is None:
             continue
         for method in (METHODS[name] for name in NAMES):
-            for permutation in range(task.n_permutations):
-                training, test = data.split(rows, task.config, permutation)
-                for budget in task.budgets_of(method):
-                    cell = {"method": method.name, "set": task.config.name, "budget": budget}
-                    for gamma, found, its_looks in measured(method, budget, training, test):
+            for budget in task.budgets_of(method):
+                cell = {"method": method.name, "set": task.config.name, "budget": budget}
+                training, _ = data.split(rows, task.config, 0)
+                times += [{**cell, **found} for found in timed(method, budget, training, task.n_times)]
+                for permutation in range(0 if only_time else task.n_permutations):
+                    for gamma, found, its in measured(method, budget, *data.split(rows, task.config, permutation)):
                         here = {**cell, "permutation": permutation, "gamma": gamma}
                         accuracy.append({**here, **found})
-                        looks += [{**here, **look} for look in its_looks]
-                    if permutation == 0:
-                        times += [{**cell, **found} for found in timed(method, budget, training, task.n_times)]
+                        looks += [{**here, **look} for look in its]
     bar.done(len(tasks(smallest)), "")
-    write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
-    write_csv(results / "gamma-auto-looks.csv", LOOKS, looks)
+    if not only_time:
+        write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
+        write_csv(results / "gamma-auto-looks.csv", LOOKS, looks)
     write_csv(results / "gamma-auto-time.csv", TIME, times)
     note_run("gamma-auto", results)
 

@@ -73,8 +73,9 @@ class NaiveRace:
                 model.partial_fit(X[row], y[[row]], classes, self.weights[[row]])
                 self.mistakes[gamma].append(model.counters["mistake_weight"])
                 self.loss[gamma].append(model.counters["loss"])
-                pages = set(model.state()["keys"] // 512) if memory_limit else ()
-                self.n_bytes[gamma].append(4096 * len(pages))
+                pages = set((model.state()["keys"] // 512).tolist()) if memory_limit else set()
+                n_all = max(pages, default=-1) + 1
+                self.n_bytes[gamma].append(4096 * (n_all if len(pages) > n_all / 5 else len(pages)))
         self.looks = []
         for rows in range(1, len(y) + 1):
             if len(self.left) > 1 and rows in (first_look * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
@@ -193,10 +194,15 @@ class TestNaiveRace:
         assert_same_bits(model, AROW(gamma=2.0**7, norm=None, shuffle=False).fit(X, y))
 
     @second_order
-    @given(data=st.data(), first_look=st.sampled_from([4, 512]), limit=st.integers(1, 60))
-    def test_when_memory_is_short(self, estimator, data, first_look, limit):
+    @given(
+        data=st.data(),
+        first_look=st.sampled_from([4, 512]),
+        limit=st.integers(1, 60),
+        apart=st.sampled_from([300, 1_000, 10_000]),
+    )
+    def test_when_memory_is_short(self, estimator, data, first_look, limit, apart):
         X, y = data.draw(problems(max_rows=30, n_classes=st.integers(2, 3)))
-        wide = sp.csr_matrix((X.data, X.indices * 1_000, X.indptr), shape=(X.shape[0], X.shape[1] * 1_000))
+        wide = sp.csr_matrix((X.data, X.indices * apart, X.indptr), shape=(X.shape[0], X.shape[1] * apart))
         naive = NaiveRace(estimator, wide, y, first_look=first_look, memory_limit=limit * 4096)
         with short_race(first_look, limit * 4096):
             model = auto(estimator).fit(wide, y)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
 
-from thresher import SOFS, datasets
+from thresher import SOFS, ShadowSOFS, datasets
 
 
 @pytest.mark.timed
@@ -26,3 +26,15 @@ def test_half_the_time_of_sgd():
             train()
             seconds[name].append(time.perf_counter() - started)
     assert min(seconds["SOFS"]) <= 0.5 * min(seconds["SGD"]), seconds
+
+
+@pytest.mark.timed
+def test_a_race_takes_at_most_four_times_as_long():
+    X, y = datasets.make_x1(20_000)
+    seconds: dict[float | str, list[float]] = {0.5: [], "auto": []}
+    for _ in range(5):
+        for gamma, found in seconds.items():
+            started = time.perf_counter()
+            ShadowSOFS(200, gamma=gamma, shuffle=False).fit(X, y)
+            found.append(time.perf_counter() - started)
+    assert min(seconds["auto"]) <= 4 * min(seconds[0.5]), seconds

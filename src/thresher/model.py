@@ -118,11 +118,11 @@ class Model:
         except NotCanonicalError:
             learner = self._new_learner(n_features, len(classes), self._fixed_gamma)
             self._run_passes(learner, canonical(X), codes, importances)
+        winner = _winner(learner)
         with self._lock:
-            self.forget()
-            self._learner, self._n_classes, self.classes, self.n_features = learner, len(classes), classes, n_features
-            self._end_race()
-            self.id_base, self.feature_names, self.compact = 0, None, False
+            self._learner, self._chosen_gamma, self._looks = winner
+            self._n_classes, self.classes, self.n_features = len(classes), classes, n_features
+            self.id_base, self.feature_names, self.compact, self.grouped_by_label = 0, None, False, False
             self.warn_if_saturated(before=0)
             if not self.parameters["shuffle"]:
                 self._look_at_order(codes)
@@ -345,7 +345,8 @@ class Model:
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""
-        self._end_race()
+        if isinstance(self._learner, Race):
+            self._learner, self._chosen_gamma, self._looks = _winner(self._learner)
         if swapped:
             self._learner.swap_classes()  # type: ignore[union-attr]  # only selectors of two classes have it
         self.classes, self.id_base = classes, id_base
@@ -369,12 +370,6 @@ class Model:
     def _fixed_gamma(self) -> float | None:
         given = self.parameters.get("gamma")
         return None if given == "auto" else given
-
-    def _end_race(self) -> None:
-        """Continue with the winner alone, if there was a race."""
-        if isinstance(self._learner, Race):
-            self._looks = self._learner.looks
-            self._chosen_gamma, self._learner = self._learner.finish()
 
     def _look_at_order(self, codes: Codes) -> None:
         """Warn if rows were learned in an order grouped by label."""
@@ -450,6 +445,14 @@ class Model:
     def _refuse_batch_method(self) -> None:
         if self._method.is_batch:
             raise ValueError(f"{self.method} does not support incremental training; retrain with fit.")
+
+
+def _winner(learner: _core.Selector | Race) -> tuple[_core.Selector, float | None, list[Look]]:
+    """Return the winner of a race, its γ, and how the race went; without a race, the learner itself."""
+    if not isinstance(learner, Race):
+        return learner, None, []
+    gamma, winner = learner.finish()
+    return winner, gamma, learner.looks
 
 
 def reserve(learner: _core.Selector | Race, n_ids: int) -> None:

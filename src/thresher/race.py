@@ -11,8 +11,9 @@ a and b the mistakes of a learner and of the leader, that is a − b > 2·√(w�
 is cautious, and needs nothing but the counts. w is 1, or where rows have weights Σ weight² / Σ weight.
 
 **When it ends**: when one is left, when the rows end, or when the states of those left take more than 2 GB together.
-Then the leader goes on alone. A state takes the pages of 4 KiB that hold a feature that was learned; they are counted
-at each look and at seven points, evenly spaced, between two powers of two of rows.
+Then the leader goes on alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these are
+a fifth of the pages up to the last one, all of those; they are counted at each look and at seven points, evenly spaced,
+between two powers of two of rows.
 
 Rows of weight 0 are not counted, as if they were not there. So everything depends on the rows alone: not on how they
 are cut into batches, not on the number of threads, not on the machine.
