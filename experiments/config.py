@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.methods import POWERS
+from experiments.methods import GAMMA_POWERS
 
 HOME = Path(__file__).parent
 
@@ -31,7 +31,7 @@ class Config:
     home: str | None = None  # and from where
     generate: dict[str, Any] = field(default_factory=dict)  # for datasets.make_x1
     cv_rows: int | None = None  # how many training rows the cross-validation uses; all unless given
-    gamma_powers: tuple[int, int] = POWERS  # the smallest and the largest power of 2 in the grid of γ
+    gamma_powers: tuple[int, int] = GAMMA_POWERS  # the smallest and the largest power of 2 in the grid of γ
     permutations: dict[str, int] = field(default_factory=dict)
     most_permutations: int = 10
 

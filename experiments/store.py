@@ -1,4 +1,7 @@
-"""The results: a cache of finished cells, from which a stopped run resumes, and the CSV files in results/."""
+"""The results: a cache of finished cells, from which a stopped run resumes, and the CSV files in results/.
+
+The cache holds the cells of the present code only; the CSV files keep the rows of each method until it is run again.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,24 @@ Found = dict[str, Any]
 
 CHOICES = ("set", "method", "budget", "status", "parameters", "cv_accuracy")
 FITS = ("set", "method", "budget", "permutation", "status", "accuracy", "seconds", "n_selected", "n_updates")
+
+
+@dataclass(frozen=True)
+class Methods:
+    """All methods of a data set, in the order of its tables, and those that are run now."""
+
+    all: tuple[str, ...]
+    run: tuple[str, ...]
+
+    @classmethod
+    def chosen(cls, all_methods: tuple[str, ...], names: Collection[str] | None) -> Methods:
+        """Return those with these names to run; without names, all."""
+        return cls(all_methods, tuple(name for name in all_methods if names is None or name in names))
+
+    def merged(self, old: Iterable[Found], new: Iterable[Found]) -> list[Found]:
+        """Return the new rows of those that are run and the old rows of the others, in the order of methods."""
+        kept = [row for row in old if row["method"] in self.all and row["method"] not in self.run]
+        return sorted([*kept, *new], key=lambda row: self.all.index(row["method"]))
 
 
 class Store:
@@ -42,7 +63,9 @@ class Store:
     @classmethod
     def of(cls, config: Config, folder: Path = CACHE) -> Store:
         """Return the store of a data set; results of other code or another config are not in it."""
-        return cls.named(config.name, asdict(config), folder)
+        # Method and permutation are in the key of a cell: more of them leave those that are finished as they are.
+        settings = {name: value for name, value in asdict(config).items() if name not in ("methods", "permutations")}
+        return cls.named(config.name, settings, folder)
 
     @classmethod
     def named(cls, name: str, settings: Mapping[str, Any], folder: Path = CACHE) -> Store:
@@ -94,6 +117,11 @@ def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None
     part.replace(path)
 
 
+def write_methods(path: Path, columns: Iterable[str], rows: Iterable[Found], methods: Methods) -> None:
+    """Write the rows of the methods that were run into a table, in place of their old ones; those of others stay."""
+    write_csv(path, columns, methods.merged(read_csv(path), rows))
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Read a table; a file that does not exist is an empty one."""
     if not path.exists():
@@ -102,14 +130,16 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def note_run(name: str, folder: Path = RESULTS) -> None:
-    """Record on what a data set was run: commit, machine and versions."""
+def note_run(name: str, methods: Methods, folder: Path = RESULTS) -> None:
+    """Record on what the methods were run on a data set: commit, machine and versions."""
     path = folder / "runs.csv"
-    rows = [row for row in read_csv(path) if row["set"] != name]
-    row = {"set": name, "commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
-    row |= {"python": platform.python_version()}
-    row |= _versions()
-    write_csv(path, row, sorted([*rows, row], key=lambda row: str(row["set"])))
+    old = read_csv(path)
+    found = {"commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
+    found |= {"python": platform.python_version(), **_versions()}
+    new = [{"set": name, "method": method, **found} for method in methods.run]
+    rows = methods.merged((row for row in old if row["set"] == name), new)
+    rows += [row for row in old if row["set"] != name]
+    write_csv(path, ("set", "method", *found), sorted(rows, key=lambda row: str(row["set"])))
 
 
 def _versions() -> dict[str, str]:

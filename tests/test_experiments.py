@@ -22,7 +22,7 @@ from experiments.methods import METHODS
 from experiments.protocol import Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
-from thresher import OGD, SOFS, datasets
+from thresher import OGD, SOFS, ShadowSOFS, datasets
 from thresher.progress import Steps
 from thresher.training import train
 
@@ -109,6 +109,18 @@ class TestProtocol:
         assert METHODS["mRMR"].grid(("l2", "none")) == [{"norm": "l2"}, {"norm": None}]
         assert METHODS["l1-SVM"].grid(("l2", "none")) == [{"norm": "l2"}]
 
+    def test_online_methods_learn_as_in_the_paper(self):
+        """Whatever the defaults of the library are: one pass in the order of rows, without an intercept."""
+        for name, method in METHODS.items():
+            if method.is_online and name != "ShadowSOFS defaults":
+                made = method.make(5, method.grid(("l2",))[0]).get_params()
+                assert (made["n_passes"], made["shuffle"], made["fit_intercept"]) == (1, False, False)
+
+    def test_the_defaults_are_those_of_the_library(self):
+        method = METHODS["ShadowSOFS defaults"]
+        assert method.grid(("l2", "none")) == [{"norm": "l2"}], "nothing to choose"
+        assert method.make(7, {"norm": "l2"}).get_params() == ShadowSOFS(7).get_params()
+
     def test_a_config_sets_the_grid_of_gamma(self, tmp_path):
         assert max(p["gamma"] for p in METHODS["SOFS"].grid(("l2",), (-5, 13))) == 2.0**13
         assert METHODS["SOFS"].ends((-5, 13)) == {"gamma": (2.0**-5, 2.0**13)}
@@ -152,12 +164,12 @@ class TestProtocol:
         train, test = split(rows, wanted, 0)
 
         def judged(gamma):
-            models = [(SOFS(10, gamma=gamma).fit(a.X, a.y), b) for a, b in folds(train)]
+            models = [(SOFS(10, gamma=gamma, shuffle=False).fit(a.X, a.y), b) for a, b in folds(train)]
             return np.mean([model.score(b.X, b.y) for model, b in models])
 
-        gamma = max((2.0**power for power in range(-5, 6)), key=judged)
+        gamma = max((2.0**power for power in range(-5, 14)), key=judged)
         assert experiment.choices()[0]["parameters"] == f'{{"gamma": {gamma}, "norm": "l2"}}'
-        by_hand = SOFS(10, gamma=gamma).fit(train.X, train.y).score(test.X, test.y)
+        by_hand = SOFS(10, gamma=gamma, shuffle=False).fit(train.X, train.y).score(test.X, test.y)
         assert experiment.fits()[0]["accuracy"] == pytest.approx(by_hand, abs=1e-8)
 
     @pytest.mark.parametrize("after", [1, 4, 9])
@@ -187,6 +199,29 @@ class TestProtocol:
         experiment.run(Steps())
         status = {(fit["budget"], fit["permutation"]): fit["status"] for fit in experiment.fits()}
         assert status == {(5, 0): "stopped", (10, 0): "not tried", (5, 1): "not tried", (10, 1): "not tried"}
+
+    def test_some_methods_are_run_again_and_the_rows_of_others_stay(self, tmp_path, monkeypatch):
+        def run(names=None, **changes):
+            run_set(replace(TINY, **changes), tmp_path, 2, tmp_path / "cache", names=names)
+            return {name: read_csv(tmp_path / f"{name}.csv") for name in ("tiny", "tiny-parameters", "runs")}
+
+        def of(tables, *methods):
+            return {name: [row for row in rows if row["method"] in methods] for name, rows in tables.items()}
+
+        before = run()
+        monkeypatch.setattr(store, "_commit", lambda: "another")
+        after = run({"PET", "mRMR"}, permutations={"PET": 1})
+        assert of(after, "SOFS") == of(before, "SOFS")
+        assert of(after, "mRMR")["tiny"] == of(before, "mRMR")["tiny"], "what is finished is not run again"
+        assert [(row["budget"], row["permutation"]) for row in of(after, "PET")["tiny"]] == [("5", "0"), ("10", "0")]
+        assert {row["method"]: row["commit"] == "another" for row in after["runs"]} == {
+            "SOFS": False, "PET": True, "mRMR": True,
+        }  # fmt: skip
+        for name in ("tiny", "tiny-parameters"):
+            order = [TINY.methods.index(row["method"]) for row in after[name]]
+            assert order == sorted(order)
+        fewer = run({"SOFS"}, methods=("SOFS", "PET"))
+        assert {row["method"] for rows in fewer.values() for row in rows} == {"SOFS", "PET"}
 
     def test_the_cache_knows_another_config(self, tmp_path):
         one, two = (Store.of(wanted, tmp_path) for wanted in (TINY, replace(TINY, n_train=199)))
@@ -248,7 +283,7 @@ class TestForks:
 class TestX2:
     def test_renumbered_ids_make_the_same_mistakes(self):
         X, y = next(iter(datasets.make_x2(300, n_features=100_000, n_informative=20, n_noise=30)))
-        models = [SOFS(20).fit(rows, y) for rows in (X, x2.renumbered(X))]
+        models = [SOFS(20, shuffle=False).fit(rows, y) for rows in (X, x2.renumbered(X))]
         assert models[0].n_mistakes_ == models[1].n_mistakes_
         assert models[0].coef_.data.tolist() == models[1].coef_.data.tolist()
 
@@ -265,11 +300,11 @@ class TestX2:
         tried, measured = x2.tables(kept)
         for row in measured:
             grid = {one["parameters"]: one["n_mistakes"] for one in tried if one["method"] == row["method"]}
-            assert len(grid) == 11
+            assert len(grid) == (1 if row["method"] == "ShadowSOFS defaults" else 11)
             assert grid[row["parameters"]] == min(grid.values())
             assert 0 < row["learning_seconds"] < row["seconds"] + 0.05
         sofs = next(row for row in measured if row["method"] == "SOFS")
-        model = SOFS(TINY_X2.budget, **json.loads(sofs["parameters"]))
+        model = SOFS(TINY_X2.budget, shuffle=False, **json.loads(sofs["parameters"]))
         train(model, TINY_X2.stream(0, TINY_X2.n_train))
         right = [model.predict(X) == y for X, y in TINY_X2.stream(TINY_X2.n_train, TINY_X2.n_test)]
         assert sofs["accuracy"] == pytest.approx(np.mean(np.concatenate(right)))
@@ -279,7 +314,7 @@ class TestX2:
 
     def test_zeros_are_counted(self):
         found = x2.measure("OGD", {"eta": 8.0}, TINY_X2)
-        model = OGD(eta=8.0)
+        model = OGD(eta=8.0, shuffle=False)
         train(model, TINY_X2.stream(0, TINY_X2.n_train))
         zeros = 100 * (1 - np.count_nonzero(model.coef_.data) / TINY_X2.n_features)
         assert 50 < zeros < 95
@@ -311,3 +346,16 @@ class TestCommandLine:
         done = CliRunner().invoke(app, ["run", "basehok"])
         assert done.exit_code == 2
         assert "there is no basehok; there are relathe" in " ".join(done.output.replace("│", " ").split())
+
+    def test_an_unknown_method_is_refused(self):
+        done = CliRunner().invoke(app, ["run", "relathe", "--methods", "SOFS, FGN"])
+        assert done.exit_code == 2
+        assert "--methods: there is no FGN; there are SOFS" in " ".join(done.output.replace("│", " ").split())
+
+    def test_a_method_that_a_set_does_not_have(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
+        done = CliRunner().invoke(app, ["run", "dense", "x2", "--smallest", "--methods", "mRMR"])
+        assert done.exit_code == 0, done.output
+        assert "dense: it has SOFS" in done.output
+        assert "x2: it has OGD" in done.output
+        assert not (tmp_path / "smallest" / "results").exists()

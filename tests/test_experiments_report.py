@@ -418,13 +418,14 @@ class TestReport:
 
     def test_a_busy_machine_and_uncommitted_code_are_noted(self, folder):
         rows = [
-            {"set": "one", "commit": "abc", "cores": 2, "load": 3.0},
-            {"set": "two", "commit": "abc and changes", "cores": 2, "load": 3.1},
+            {"set": "one", "method": "SOFS", "commit": "abc", "cores": 2, "load": 3.0},
+            {"set": "one", "method": "FGM", "commit": "abc", "cores": 2, "load": 3.0},
+            {"set": "one", "method": "PET", "commit": "abc and changes", "cores": 2, "load": 3.1},
         ]
         write_csv(folder / "runs.csv", rows[0], rows)
         assert paper_tables.runs(Record(folder)).splitlines()[2:] == [
-            "| one | abc | 2 | 3.0 |  |",
-            "| two | abc and changes | 2 | 3.1 | busy, uncommitted |",
+            "| one | SOFS, FGM | abc | 2 | 3.0 |  |",
+            "| one | PET | abc and changes | 2 | 3.1 | busy, uncommitted |",
         ]
 
     def test_figures_are_drawn_and_the_same_each_time(self, tmp_path):

@@ -17,6 +17,7 @@ TEMPLATE = Path(__file__).with_name("template.md")
 
 def write_report(folder: Path) -> None:
     """Write REPORT.md from the results in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "REPORT.md").write_text(report(Record(folder / "results")))
 
 
