@@ -63,8 +63,9 @@ class Store:
     @classmethod
     def of(cls, config: Config, folder: Path = CACHE) -> Store:
         """Return the store of a data set; results of other code or another config are not in it."""
-        # Method and permutation are in the key of a cell: more of them leave those that are finished as they are.
-        settings = {name: value for name, value in asdict(config).items() if name not in ("methods", "permutations")}
+        # Method and permutation are in the key of a cell: more of them leave finished cells as they are.
+        in_keys = ("methods", "permutations", "once_above")
+        settings = {name: value for name, value in asdict(config).items() if name not in in_keys}
         return cls.named(config.name, settings, folder)
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -222,6 +223,13 @@ class TestProtocol:
             assert order == sorted(order)
         fewer = run({"SOFS"}, methods=("SOFS", "PET"))
         assert {row["method"] for rows in fewer.values() for row in rows} == {"SOFS", "PET"}
+
+    def test_budgets_that_take_long_are_run_once(self, tmp_path):
+        wanted = replace(TINY, methods=("SOFS", "PET"), once_above={"PET": 5})
+        experiment = Experiment(wanted, Store(tmp_path / "c.jsonl"))
+        experiment.run(Steps())
+        n_fits = Counter((fit["method"], fit["budget"]) for fit in experiment.fits())
+        assert n_fits == {("SOFS", 5): 2, ("SOFS", 10): 2, ("PET", 5): 2, ("PET", 10): 1}
 
     def test_the_cache_knows_another_config(self, tmp_path):
         one, two = (Store.of(wanted, tmp_path) for wanted in (TINY, replace(TINY, n_train=199)))
