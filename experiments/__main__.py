@@ -15,7 +15,7 @@ from experiments import config, gamma_auto, store, truncation, x2
 from experiments.config import HOME, Config
 from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
-from experiments.store import Methods, Store, note_run, write_csv, write_methods
+from experiments.store import Methods, Store, note_run, read_csv, write_csv, write_methods
 from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -41,11 +41,12 @@ Only = Annotated[
     str | None,
     typer.Option("--methods", help='Run these alone, separated by commas ("FGM,l1-SVM"); the results of others stay.'),
 ]
+Add = Annotated[bool, typer.Option("--add", help="Run only what results/ does not have, such as more permutations.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="How many fits run at the same time; one per core.")]
 
 
 @app.command()
-def run(names: Names, methods: Only = None, smallest: Smallest = False, jobs: Jobs = None) -> None:
+def run(names: Names, methods: Only = None, add: Add = False, smallest: Smallest = False, jobs: Jobs = None) -> None:
     """Run experiments and write the report; what is finished is not run again."""
     _check(names, (*ORDER, "all"), "data sets")
     wanted = None if methods is None else [name.strip() for name in methods.split(",")]
@@ -63,7 +64,7 @@ def run(names: Names, methods: Only = None, smallest: Smallest = False, jobs: Jo
         else:
             of = config.read(name).smallest() if smallest else config.read(name)
             seconds = SMALLEST_SECONDS if smallest else SECONDS_PER_CELL
-            run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, wanted)
+            run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, wanted, add)
     report(folder)
 
 
@@ -103,24 +104,30 @@ def run_set(
     cache: Path = store.CACHE,
     seconds: float = SECONDS_PER_CELL,
     names: Collection[str] | None = None,
+    add: bool = False,
 ) -> None:
     """Run all methods or some on a data set and write its tables; without the data, say where to get them."""
     methods = Methods.chosen(wanted.methods, names)
     wanted = dataclasses.replace(wanted, methods=methods.run)
-    experiment = Experiment(wanted, Store.of(wanted, cache), n_at_once, seconds)
+    kept = Store.of(wanted, cache)
+    choices, fits = results / f"{wanted.name}-parameters.csv", results / f"{wanted.name}.csv"
+    if add:
+        kept.recall("choice", read_csv(choices), methods.run)
+        kept.recall("fit", read_csv(fits), methods.run)
+    experiment = Experiment(wanted, kept, n_at_once, seconds)
     if experiment.rows is None:
         typer.echo(f"{wanted.name}: data not present; {_source(wanted)}.", err=True)
         return
     n_features = experiment.rows.n_features
     with steps_bar(wanted.name, experiment.n_steps, True) as bar:
         experiment.run(bar)
-    write_methods(results / f"{wanted.name}-parameters.csv", store.CHOICES, experiment.choices(), methods)
-    write_methods(results / f"{wanted.name}.csv", store.FITS, experiment.fits(), methods)
+    write_methods(choices, store.CHOICES, experiment.choices(), methods)
+    write_methods(fits, store.FITS, experiment.fits(), methods)
     if not truncation.ADDED_TO.isdisjoint(methods.run):
         costs = truncation.truncations(wanted.name, n_features, experiment.row_size, wanted.budgets_of(n_features))
         write_csv(results / f"{wanted.name}-truncation.csv", truncation.TRUNCATIONS, costs)
     write_csv(results / f"{wanted.name}-data.csv", DATA, [experiment.data()])
-    note_run(wanted.name, methods, results)
+    note_run(wanted.name, methods, results, add)
     typer.echo(f"{wanted.name}: done", err=True)
 
 

@@ -26,6 +26,7 @@ RESULTS = HOME / "results"
 Found = dict[str, Any]
 
 CHOICES = ("set", "method", "budget", "status", "parameters", "cv_accuracy")
+_KEY = ("set", "method", "budget", "permutation")
 FITS = ("set", "method", "budget", "permutation", "status", "accuracy", "seconds", "n_selected", "n_updates")
 
 
@@ -76,6 +77,13 @@ class Store:
     def get(self, *key: Any) -> Found | None:
         """Return a finished cell, or None."""
         return self._cells.get(key)
+
+    def recall(self, kind: str, rows: Iterable[Mapping[str, str]], methods: Collection[str]) -> None:
+        """Take rows of some methods in a table of results for finished cells; they do not go to the cache on disk."""
+        for row in rows:
+            places = [int(row[name]) for name in ("budget", "permutation") if name in row]
+            if row["method"] in methods and self.get(kind, row["method"], *places) is None:
+                self._cells[kind, row["method"], *places] = {name: row[name] for name in row if name not in _KEY}
 
     def put(self, key: tuple[Any, ...], found: Found) -> None:
         """Keep a cell, in memory and on disk."""
@@ -131,16 +139,23 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def note_run(name: str, methods: Methods, folder: Path = RESULTS) -> None:
-    """Record on what the methods were run on a data set: commit, machine and versions."""
+def note_run(name: str, methods: Methods, folder: Path = RESULTS, added: bool = False) -> None:
+    """Record on what the methods were run on a data set: commit, machine and versions.
+
+    Where cells were added to those of earlier runs, all commits are named; the rest is that of the last run.
+    """
     path = folder / "runs.csv"
     old = read_csv(path)
-    found = {"commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
-    found |= {"python": platform.python_version(), **_versions()}
-    new = [{"set": name, "method": method, **found} for method in methods.run]
+    earlier = {row["method"]: row["commit"] for row in old if row["set"] == name and added}
+    found = {"machine": _machine(), "cores": os.cpu_count(), "load": _load(), "python": platform.python_version()}
+    found |= _versions()
+    new = []
+    for method in methods.run:
+        commits = filter(None, (earlier.get(method), _commit()))
+        new.append({"set": name, "method": method, "commit": ", ".join(dict.fromkeys(commits)), **found})
     rows = methods.merged((row for row in old if row["set"] == name), new)
     rows += [row for row in old if row["set"] != name]
-    write_csv(path, ("set", "method", *found), sorted(rows, key=lambda row: str(row["set"])))
+    write_csv(path, ("set", "method", "commit", *found), sorted(rows, key=lambda row: str(row["set"])))
 
 
 def _versions() -> dict[str, str]:

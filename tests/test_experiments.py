@@ -224,6 +224,23 @@ class TestProtocol:
         fewer = run({"SOFS"}, methods=("SOFS", "PET"))
         assert {row["method"] for rows in fewer.values() for row in rows} == {"SOFS", "PET"}
 
+    def test_permutations_are_added_to_those_that_are_there(self, tmp_path, monkeypatch):
+        fewer = replace(TINY, permutations={"SOFS": 1})
+        run_set(fewer, tmp_path, 2, tmp_path / "one")
+        before = read_csv(tmp_path / "tiny.csv")
+        monkeypatch.setattr(store, "_commit", lambda: "another")
+        run_set(TINY, tmp_path, 2, tmp_path / "two", names={"SOFS"}, add=True)
+        after = read_csv(tmp_path / "tiny.csv")
+        new = [row for row in after if row not in before]
+        assert [(row["method"], row["budget"], row["permutation"]) for row in new] == [
+            ("SOFS", "5", "1"), ("SOFS", "10", "1"),
+        ]  # fmt: skip
+        assert [row for row in after if row in before] == before
+        commits = {row["method"]: row["commit"] for row in read_csv(tmp_path / "runs.csv")}
+        assert commits["SOFS"] == f"{commits['PET']}, another"
+        run_set(TINY, tmp_path / "all", 2, tmp_path / "three")
+        assert without_times(read_csv(tmp_path / "all" / "tiny.csv")) == without_times(after)
+
     def test_budgets_that_take_long_are_run_once(self, tmp_path):
         wanted = replace(TINY, methods=("SOFS", "PET"), once_above={"PET": 5})
         experiment = Experiment(wanted, Store(tmp_path / "c.jsonl"))
