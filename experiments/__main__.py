@@ -13,8 +13,9 @@ import typer
 
 from experiments import config, gamma_auto, store, truncation, x2
 from experiments.config import HOME, Config
-from experiments.methods import METHODS, TABLE_2_METHODS
+from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
+from experiments.results import Record
 from experiments.store import Methods, Store, note_run, read_csv, write_csv, write_methods
 from thresher.progress import steps_bar
 
@@ -51,7 +52,7 @@ def run(names: Names, methods: Only = None, add: Add = False, smallest: Smallest
     _check(names, (*ORDER, "all"), "data sets")
     wanted = None if methods is None else [name.strip() for name in methods.split(",")]
     _check(wanted or (), METHODS, "--methods")
-    folder, cache = (SMALLEST, SMALLEST / "cache") if smallest else (HOME, store.CACHE)
+    folder, cache, seconds = _places(smallest)
     if smallest:
         shutil.rmtree(SMALLEST, ignore_errors=True)  # or a second run would have nothing to do
     every = SMALLEST_ORDER if smallest else ORDER
@@ -63,15 +64,37 @@ def run(names: Names, methods: Only = None, add: Add = False, smallest: Smallest
             run_x2(x2.SMALLEST if smallest else x2.Size(), folder / "results", cache, wanted)
         else:
             of = config.read(name).smallest() if smallest else config.read(name)
-            seconds = SMALLEST_SECONDS if smallest else SECONDS_PER_CELL
             run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, wanted, add)
     report(folder)
+
+
+def _places(smallest: bool) -> tuple[Path, Path, float]:
+    """Return the folder of results, the cache, and the seconds that a cell may take."""
+    if smallest:
+        return SMALLEST, SMALLEST / "cache", SMALLEST_SECONDS
+    return HOME, store.CACHE, SECONDS_PER_CELL
 
 
 def _check(names: Iterable[str], known: Collection[str], what: str) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise typer.BadParameter(f"{what}: there is no {', '.join(unknown)}; there are {', '.join(known)}.")
+
+
+@app.command()
+def remedies(smallest: Smallest = False, jobs: Jobs = None) -> None:
+    """Try what may help in the cells of Table 6 where ShadowSOFS is below a batch method, and write the report."""
+    from experiments.reporting.comparisons import below_batch
+
+    folder, cache, seconds = _places(smallest)
+    cells: dict[str, list[int]] = {}
+    for results, budget, _ in below_batch(Record(folder / "results")):
+        cells.setdefault(results.name, []).append(budget)
+    for name, budgets in cells.items():
+        of = config.read(name).smallest() if smallest else config.read(name)
+        of = dataclasses.replace(of, methods=(*of.methods, *REMEDIES), budgets=tuple(budgets), shares=())
+        run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, REMEDIES)
+    report(folder)
 
 
 @app.command()

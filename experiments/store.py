@@ -43,9 +43,10 @@ class Methods:
         return cls(all_methods, tuple(name for name in all_methods if names is None or name in names))
 
     def merged(self, old: Iterable[Found], new: Iterable[Found]) -> list[Found]:
-        """Return the new rows of those that are run and the old rows of the others, in the order of methods."""
-        kept = [row for row in old if row["method"] in self.all and row["method"] not in self.run]
-        return sorted([*kept, *new], key=lambda row: self.all.index(row["method"]))
+        """Return the new rows of those that are run and, unless all are, the old rows of others; in their order."""
+        kept = [row for row in old if row["method"] not in self.run] if self.run != self.all else []
+        places = {name: place for place, name in enumerate(self.all)}
+        return sorted([*kept, *new], key=lambda row: places.get(row["method"], len(places)))
 
 
 class Store:

@@ -19,7 +19,7 @@ from experiments.__main__ import app, run_set
 from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
-from experiments.methods import METHODS
+from experiments.methods import METHODS, REMEDIES
 from experiments.protocol import Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
@@ -30,7 +30,7 @@ from thresher.training import train
 TINY = Config(
     "tiny", "tiny", "medium", n_train=200, n_test=80, split="random", methods=("SOFS", "PET", "mRMR"),
     norms=("l2", "none"), budgets=(5, 10), generate={"n_features": 60, "n_informative": 8, "n_noise": 12},
-    most_permutations=2,
+    gamma_powers=(-5, 5), most_permutations=2,
 )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ class TestProtocol:
     def test_online_methods_learn_as_in_the_paper(self):
         """Whatever the defaults of the library are: one pass in the order of rows, without an intercept."""
         for name, method in METHODS.items():
-            if method.is_online and name != "ShadowSOFS defaults":
+            if method.is_online and name not in ("ShadowSOFS defaults", *REMEDIES):
                 made = method.make(5, method.grid(("l2",))[0]).get_params()
                 assert (made["n_passes"], made["shuffle"], made["fit_intercept"]) == (1, False, False)
 
@@ -168,7 +168,7 @@ class TestProtocol:
             models = [(SOFS(10, gamma=gamma, shuffle=False).fit(a.X, a.y), b) for a, b in folds(train)]
             return np.mean([model.score(b.X, b.y) for model, b in models])
 
-        gamma = max((2.0**power for power in range(-5, 14)), key=judged)
+        gamma = max((2.0**power for power in range(-5, 6)), key=judged)
         assert experiment.choices()[0]["parameters"] == f'{{"gamma": {gamma}, "norm": "l2"}}'
         by_hand = SOFS(10, gamma=gamma, shuffle=False).fit(train.X, train.y).score(test.X, test.y)
         assert experiment.fits()[0]["accuracy"] == pytest.approx(by_hand, abs=1e-8)
@@ -203,7 +203,7 @@ class TestProtocol:
 
     def test_some_methods_are_run_again_and_the_rows_of_others_stay(self, tmp_path, monkeypatch):
         def run(names=None, **changes):
-            run_set(replace(TINY, **changes), tmp_path, 2, tmp_path / "cache", names=names)
+            run_set(replace(TINY, norms=("l2",), **changes), tmp_path, 2, tmp_path / "cache", names=names)
             return {name: read_csv(tmp_path / f"{name}.csv") for name in ("tiny", "tiny-parameters", "runs")}
 
         def of(tables, *methods):
@@ -221,15 +221,15 @@ class TestProtocol:
         for name in ("tiny", "tiny-parameters"):
             order = [TINY.methods.index(row["method"]) for row in after[name]]
             assert order == sorted(order)
-        fewer = run({"SOFS"}, methods=("SOFS", "PET"))
+        fewer = run(methods=("SOFS", "PET"))
         assert {row["method"] for rows in fewer.values() for row in rows} == {"SOFS", "PET"}
 
     def test_permutations_are_added_to_those_that_are_there(self, tmp_path, monkeypatch):
-        fewer = replace(TINY, permutations={"SOFS": 1})
-        run_set(fewer, tmp_path, 2, tmp_path / "one")
+        wanted = replace(TINY, methods=("SOFS", "PET"), norms=("l2",), gamma_powers=(0, 1))
+        run_set(replace(wanted, permutations={"SOFS": 1}), tmp_path, 2, tmp_path / "one")
         before = read_csv(tmp_path / "tiny.csv")
         monkeypatch.setattr(store, "_commit", lambda: "another")
-        run_set(TINY, tmp_path, 2, tmp_path / "two", names={"SOFS"}, add=True)
+        run_set(wanted, tmp_path, 2, tmp_path / "two", names={"SOFS"}, add=True)
         after = read_csv(tmp_path / "tiny.csv")
         new = [row for row in after if row not in before]
         assert [(row["method"], row["budget"], row["permutation"]) for row in new] == [
@@ -238,7 +238,7 @@ class TestProtocol:
         assert [row for row in after if row in before] == before
         commits = {row["method"]: row["commit"] for row in read_csv(tmp_path / "runs.csv")}
         assert commits["SOFS"] == f"{commits['PET']}, another"
-        run_set(TINY, tmp_path / "all", 2, tmp_path / "three")
+        run_set(wanted, tmp_path / "all", 2, tmp_path / "three")
         assert without_times(read_csv(tmp_path / "all" / "tiny.csv")) == without_times(after)
 
     def test_budgets_that_take_long_are_run_once(self, tmp_path):
@@ -366,6 +366,30 @@ class TestCommandLine:
         dense = text.split("## Dense rows")[1].split("## Table 7")[0]
         assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
         assert "*No results yet.*" not in dense
+
+    def test_remedies_are_tried_in_the_cells_below_a_batch_method(self, tmp_path, monkeypatch):
+        """And the rows of other methods and cells stay."""
+        results = tmp_path / "smallest" / "results"
+        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
+        fits = [
+            {"set": "ccat", "method": method, "budget": budget, "permutation": permutation, "status": "done",
+             "accuracy": accuracy, "seconds": 1, "n_selected": budget, "n_updates": 5}
+            for method, accuracy in (("ShadowSOFS", 0.2), ("FGM", 0.3))
+            for budget in (100, 200) for permutation in (0, 1)
+        ]  # fmt: skip
+        fits[0]["accuracy"] = 0.35  # level at B = 100
+        store.write_csv(results / "ccat.csv", store.FITS, fits)
+        done = CliRunner().invoke(app, ["remedies", "--smallest"])
+        assert done.exit_code == 0, done.output
+        found = Counter((row["method"], row["budget"]) for row in read_csv(results / "ccat.csv"))
+        assert found == {
+            **{(method, budget): 2 for method in ("ShadowSOFS", "FGM") for budget in ("100", "200")},
+            **{(method, "200"): 2 for method in REMEDIES},
+        }  # fmt: skip
+        text = (tmp_path / "smallest" / "REPORT.md").read_text()
+        row = text.split("### What was tried")[1].split("\n| ccat | ")[1].split(" |\n")[0].split(" | ")
+        assert row[:3] == ["200", "FGM", "−10.00 (se 0.00) below"]
+        assert len(row) == 4 + len(REMEDIES)
 
     def test_an_unknown_name_is_refused(self):
         done = CliRunner().invoke(app, ["run", "basehok"])

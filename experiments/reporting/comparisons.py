@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from experiments.methods import PAPER_BATCH, PAPER_ONLINE, SHADOW
 from experiments.paper import BUDGETS, INFORMATIVE, NEWS_NONZEROS, RHO, TABLE_4, TABLE_6
-from experiments.reporting.statistics import Difference, difference, mean_difference, unpaired_difference
+from experiments.reporting.statistics import (
+    Difference,
+    Standing,
+    difference,
+    mean_difference,
+    unpaired_difference,
+)
 from experiments.results import Cell, Record, SetResults
 
 NEWS = ("news-last", "news-first", "news-random")
@@ -41,6 +47,18 @@ def strongest(results: SetResults, method: str, rivals: Iterable[str], budget: i
 def table_6_batch_gaps(record: Record, method: str) -> list[Difference]:
     """Return how far a method is above the strongest batch method, in all cells of Table 6 that have data."""
     return [gap for results in record.medium for gap in best_gaps(results, method, PAPER_BATCH, BUDGETS).values()]
+
+
+def below_batch(record: Record) -> list[tuple[SetResults, int, str]]:
+    """Return the cells of Table 6 where ShadowSOFS, tuned or with its defaults, is below the strongest batch method."""
+    found = []
+    for results in record.medium:
+        for budget in BUDGETS:
+            rivals = [strongest(results, method, PAPER_BATCH, budget) for method in SHADOW]
+            below = [rival for rival in rivals if rival is not None and rival[1].standing is Standing.BELOW]
+            if below:
+                found.append((results, budget, below[0][0]))
+    return found
 
 
 def more_rows(record: Record, method: str) -> Gaps:

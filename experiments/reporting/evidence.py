@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from experiments.methods import GAMMA_POWERS, METHODS, PAPER_BATCH, PAPER_ONLINE, POWERS, SHADOW
+from experiments.methods import GAMMA_POWERS, METHODS, PAPER_BATCH, PAPER_ONLINE, POWERS, REMEDIES, SHADOW
 from experiments.paper import BUDGETS, RHO, TABLE_2
 from experiments.reporting import comparisons as compare
 from experiments.reporting import tables
@@ -32,6 +32,8 @@ def grid_ends(record: Record) -> str:
     found: dict[tuple[str, str], Counter[str]] = {}
     for results in record.sets.values():
         for (name, _), chosen in results.chosen.items():
+            if name in REMEDIES:
+                continue
             for parameter, ends in METHODS[name].ends(results.config.gamma_powers).items():
                 found.setdefault((name, parameter), Counter()).update([_end(chosen[parameter], ends)])
     for name, on_x2 in record.x2.items():
@@ -184,6 +186,19 @@ def batch_counts(record: Record) -> str:
     return comparisons(rows)
 
 
+def remedies(record: Record) -> str:
+    """Show what was tried where ShadowSOFS is below a batch method."""
+    cells = compare.below_batch(record)
+    if not cells:
+        return "There is no such cell."
+    methods, rows = (*SHADOW, *REMEDIES), []
+    for results, budget, rival in cells:
+        batch = results.cell(rival, budget)
+        gaps = (difference(results.cell(method, budget), batch) for method in methods)
+        rows.append([results.name, str(budget), rival, *map(points_and_standing, gaps)])
+    return table(["", "B", "best batch", *methods], rows)
+
+
 def _cell_by_cell(sets: Sequence[SetResults], method: str, rivals: tuple[str, ...]) -> str:
     """Compare a method with the best of some rivals in each cell of Table 6."""
     rows = []
@@ -220,7 +235,8 @@ def unscaled_changes(record: Record) -> str:
 
 def norms_chosen(record: Record) -> str:
     """Show how often cross-validation chose rows of unit length in the cells of Table 6, where it could."""
-    found: dict[str, list[str | None]] = {name: [] for name, method in METHODS.items() if method.has_norm_grid}
+    names = (name for name, method in METHODS.items() if method.has_norm_grid and name not in REMEDIES)
+    found: dict[str, list[str | None]] = {name: [] for name in names}
     for results in (record.scaled(unscaled) for unscaled in record.unscaled):
         for (name, budget), chosen in results.chosen.items():
             if name in found and budget in BUDGETS:
@@ -310,7 +326,8 @@ def _all(gaps: Gaps) -> list[Difference]:
 
 ALL = (
     gammas, grid_ends, fig_1_sofs, fig_1_shadow, fig_1_more_rows, fig_1_mrmr, fig_1_batch, table_2_selection,
-    news_splits, news_order, table_6_comparisons, table_6_shadow, table_6_batch, batch_counts, table_6_best,
+    news_splits, news_order, table_6_comparisons, table_6_shadow, table_6_batch, batch_counts, remedies,
+    table_6_best,
     unscaled_changes, norms_chosen, dense_sofs, dense_seconds, online_order, deviations, time_curves, past_peak,
     smallest_budgets,
 )  # fmt: skip

@@ -145,6 +145,8 @@ def truncation(record: Record) -> str:
     rows = []
     for results in [*record.medium, *record.present("x1", "news-last", "dense")]:
         budget = _BUDGET_7 if _BUDGET_7 in results.budgets else results.budgets[len(results.budgets) // 2]
+        if budget not in results.truncation:
+            continue
         cost = f"{1e6 * results.truncation[budget]:,.0f}"
         row = [results.name, f"{results.n_features:,}", f"{budget:,}", cost]
         row.append(tables.cell_seconds(results.cell("SOFS", budget)))
