@@ -32,7 +32,7 @@ def section(effort: Effort) -> Section:
     sizes = (str(n_rows), str(n_features), str(effort.pick(20_000, 0, 1_000)))
     size = f"{n_rows:,} rows, {n_features:,} columns, " + f"{1_000 * n_rows:.0e}".replace("e+0", "e")
     lines = [
-        f"## X2: {size} nonzeros, B = 500, streamed from the generator",
+        f"## X2: {size} nonzeros, B = 500, streamed from the generator, {effort.pick('twice', '', 'once')}",
         "",
         "| | seconds | CPU s | peak MB | accuracy, held out | informative columns found, of 500 |",
         "|---|---|---|---|---|---|",
