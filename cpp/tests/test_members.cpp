@@ -83,6 +83,7 @@ TEST(watched_pool_equals_a_full_scan) {
                 std::set<std::size_t> row;
                 for (std::size_t k = 0; k < 1 + random() % 30; ++k) row.insert(random() % n_ids);
                 float lowest = std::numeric_limits<float>::max();
+                const float watched = set.watched();
                 std::vector<std::size_t> outsiders;
                 for (const std::size_t id : row) {
                     rank[id] = ties ? static_cast<float>(random() % 6) : static_cast<float>(random() % 100'000) / 7.0f;
@@ -91,7 +92,7 @@ TEST(watched_pool_equals_a_full_scan) {
                         continue;
                     }
                     lowest = std::min(lowest, rank[id]);
-                    if (rank[id] < set.watched()) set.moved(static_cast<std::int64_t>(id), rank[id]);
+                    if (rank[id] < watched) set.moved(static_cast<std::int64_t>(id), rank[id]);
                 }
                 set.lower(lowest);
                 if (random() % 200 == 0) set.forget_ranks();

@@ -55,6 +55,7 @@ class WatchedPool {
 
     // A row has changed the rank of a member, which is now below `watched`.
     void moved(std::int64_t id, float rank) {
+        if (!(rank < watched_)) return;  // an earlier member of the row has ended the watch
         // While nobody challenges, nobody looks at the pool; it must not grow without limit.
         if (pool_.size() > members_.size() + kSlack) return stop_watching();
         push({rank, id});
