@@ -105,28 +105,28 @@ void both(const char* name, const typename L::Parameters& parameters, std::uint6
 }
 
 TEST(sofs_gives_its_bits) {
-    both<Sofs<LazyHeap>, DenseMemory>("SOFS", {1.0}, 0x7755eca99bc3624eu, 0xc75603a366b0c82bu);
+    both<Sofs<LazyHeap>, DenseMemory>("SOFS", {1.0}, 0xed63ac02dc07ee05u, 0xc75603a366b0c82bu);
 }
 
 TEST(shadow_sofs_gives_its_bits) {
-    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0xdbf62329c2625caeu, 0x5d132ad1d6cf6709u);
+    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0xdbf62329c2625caeu, 0x0c7b2abfbb237051u);
 }
 
 TEST(arow_gives_its_bits) {
-    both<Arow<Unbounded>, DenseMemory>("AROW", {1.0}, 0x4c6cbe04f42725eau, 0xbfa592bcc33892eeu);
+    both<Arow<Unbounded>, DenseMemory>("AROW", {1.0}, 0x303f6295666eecbfu, 0xbfa592bcc33892eeu);
 }
 
 // The memory is not part of the result.
 TEST(pet_gives_its_bits) {
     using L = Pet<WatchedPool>;
-    both<L, DenseMemory>("PET", {1.0, Loss::perceptron}, 0x9e55bbeea826792cu, 0x25c3c8332d79ba1bu);
-    both<L, HashMemory>("PET", {1.0, Loss::perceptron}, 0x9e55bbeea826792cu, 0x25c3c8332d79ba1bu);
+    both<L, DenseMemory>("PET", {1.0, Loss::perceptron}, 0x2cd6d23f29474c33u, 0x25c3c8332d79ba1bu);
+    both<L, HashMemory>("PET", {1.0, Loss::perceptron}, 0x2cd6d23f29474c33u, 0x25c3c8332d79ba1bu);
 }
 
 TEST(fofs_gives_its_bits) {
     using L = Fofs<WatchedPool>;
-    both<L, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0xb4a582091d80a7a4u, 0x02d297083fc7a95cu);
-    both<L, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0xb4a582091d80a7a4u, 0x02d297083fc7a95cu);
+    both<L, DenseMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x06d141ea5e6eafb2u, 0x02d297083fc7a95cu);
+    both<L, HashMemory>("FOFS", {0.2, 0.3, Loss::hinge}, 0x06d141ea5e6eafb2u, 0x02d297083fc7a95cu);
 }
 
 TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x9b4cc5203207ec5bu, 0xe8ded57a89a7e319u); }
