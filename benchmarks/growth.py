@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from measure import THRESHER, Bar, Effort, Section, least_costs, least_process_costs, process, unit_rows
+from measure import THRESHER, Bar, Effort, Section, least_costs, least_process_costs, process, same_work, unit_rows
 
 from thresher import SOFS, ShadowSOFS, datasets
 
@@ -43,6 +43,7 @@ def section(effort: Effort, by_threads: dict[float, float]) -> Section:
     if by_budget:
         sofs = by_budget["SOFS"]
         bars.append(Bar("SOFS at B = 1e5 / at B = 100, news20", sofs[1e5] / sofs[100], 2.0, why=_WHY))
+        bars.append(Bar("ShadowSOFS / SOFS at B = 1e5, news20", by_budget["ShadowSOFS"][1e5] / sofs[1e5], 4.0))
     return Section(lines, bars)
 
 
@@ -95,7 +96,7 @@ def threads(effort: Effort) -> dict[float, float]:
 
 def _add_point(curves: Curves, at: float, X: Any, y: Any, budget: int, rounds: int) -> None:
     def fit(method: Any) -> Any:
-        return lambda: method(budget, norm=None).fit(X, y)
+        return lambda: method(**same_work(method, budget)).fit(X, y)
 
     for name, cost in least_costs({method.__name__: fit(method) for method in CURVES}, rounds).items():
         curves[name][at] = cost.wall / X.nnz * 1e9

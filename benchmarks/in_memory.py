@@ -1,4 +1,7 @@
-"""Learning in memory, beside peers and the floor: float32 CSR of unit rows, norm=None, so that all do the same work."""
+"""Learning in memory, beside peers and the floor: float32 CSR of unit rows, learned in their order, by all alike.
+
+What the shuffle adds is measured apart, and so is ShadowSOFS with its defaults.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import Bar, Effort, Section, least_costs, online_estimators, unit_rows
+from measure import Bar, Effort, Section, least_costs, online_estimators, same_work, unit_rows
 from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
-from thresher import datasets
+from thresher import SOFS, ShadowSOFS, datasets
 
 FLOOR = "scipy `X @ w` (floor)"
 SGD = "scikit-learn SGD hinge l1, one `partial_fit`"
 SGD_IN_ORDER = "the same with `shuffle=False`: rows in their order, as ours"
+SHUFFLED = "thresher SOFS with `shuffle=True`"
+DEFAULTS = "thresher ShadowSOFS with its defaults: shuffled, scaled, an intercept"
 CLASSES = np.array([-1, 1])
 RIVER_ROWS = 2_000  # it learns row by row, from dicts, and takes hundreds of times as long
 
@@ -43,10 +48,11 @@ def x1(permute: bool, effort: Effort) -> Section:
             limit,
             why="Most of what SOFS takes is the gather and the write-back of its cells.",
         ),
-        Bar(f"ShadowSOFS / SOFS, {name}", seconds["thresher ShadowSOFS"] / sofs, 2.0),
+        Bar(f"ShadowSOFS / SOFS, {name}", seconds["thresher ShadowSOFS"] / sofs, 1.5),
     ]
     if not permute:
         bars.insert(0, Bar("SOFS `fit`, input checks included / scipy `X @ w`, X1", sofs / seconds[FLOOR], 2.5))
+        bars.append(Bar("SOFS `fit`, shuffled / in order, X1", seconds[SHUFFLED] / sofs, 1.3))
     return Section([*lines, ""], bars)
 
 
@@ -82,6 +88,8 @@ def _compare(
         return run
 
     ours = {f"thresher {name}": _ours(of, budget, X, y) for name, of in online_estimators().items()}
+    ours[SHUFFLED] = _ours(SOFS, budget, X, y, shuffle=True)
+    ours[DEFAULTS] = lambda: ShadowSOFS(budget).fit(X, y)
     contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}
     contenders |= {who: keep(who, fit) for who, fit in (ours | peers).items()}
     costs = least_costs(contenders, rounds)
@@ -128,10 +136,9 @@ def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
     return lines
 
 
-def _ours(estimator: Any, budget: int, X: Any, y: Any) -> Callable[[], Any]:
-    has_budget = "n_features_to_select" in estimator().get_params()
-    parameters = {"n_features_to_select": budget} if has_budget else {}
-    return lambda: estimator(norm=None, **parameters).fit(X, y)
+def _ours(estimator: Any, budget: int, X: Any, y: Any, **others: Any) -> Callable[[], Any]:
+    parameters = same_work(estimator, budget) | others
+    return lambda: estimator(**parameters).fit(X, y)
 
 
 def _sgd(loss: str, X: Any, y: Any, shuffle: bool = True) -> SGDClassifier:

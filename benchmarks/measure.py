@@ -120,6 +120,15 @@ def online_estimators() -> dict[str, Any]:
     return {method.estimator: method.load_estimator() for method in methods.ONLINE}
 
 
+def same_work(estimator: Any, budget: int) -> dict[str, Any]:
+    """Return what to give an online estimator, so that all of them and their peers do the same work.
+
+    Rows have unit length already and are learned in their order, without an intercept, with the same γ.
+    """
+    wanted = {"n_features_to_select": budget, "gamma": 1.0, "norm": None, "fit_intercept": False, "shuffle": False}
+    return {name: value for name, value in wanted.items() if name in estimator().get_params()}
+
+
 def unit_rows(X: Any, y: Any) -> tuple[Any, Any]:
     """Scale rows to unit length, in place; what all contenders learn."""
     from sklearn.preprocessing import normalize  # imported late: sections that measure processes must stay small

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,10 @@ import typer
 
 from experiments import config, gamma_auto, store, truncation, x2
 from experiments.config import HOME, Config
-from experiments.methods import TABLE_2_METHODS
+from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
-from experiments.store import Store, note_run, write_csv
+from experiments.results import Record
+from experiments.store import Methods, Store, note_run, read_csv, write_csv, write_methods
 from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -36,29 +38,62 @@ Smallest = Annotated[
     bool,
     typer.Option("--smallest", help=f"The whole path on a few generated rows; writes to {SMALLEST} only."),
 ]
+Only = Annotated[
+    str | None,
+    typer.Option("--methods", help='Run these alone, separated by commas ("FGM,l1-SVM"); the results of others stay.'),
+]
+Add = Annotated[bool, typer.Option("--add", help="Run only what results/ does not have, such as more permutations.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="How many fits run at the same time; one per core.")]
 
 
 @app.command()
-def run(names: Names, smallest: Smallest = False, jobs: Jobs = None) -> None:
+def run(names: Names, methods: Only = None, add: Add = False, smallest: Smallest = False, jobs: Jobs = None) -> None:
     """Run experiments and write the report; what is finished is not run again."""
-    unknown = set(names) - {"all", *ORDER}
-    if unknown:
-        raise typer.BadParameter(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(ORDER)} and all.")
-    folder, cache = (SMALLEST, SMALLEST / "cache") if smallest else (HOME, store.CACHE)
+    _check(names, (*ORDER, "all"), "data sets")
+    wanted = None if methods is None else [name.strip() for name in methods.split(",")]
+    _check(wanted or (), METHODS, "--methods")
+    folder, cache, seconds = _places(smallest)
     if smallest:
         shutil.rmtree(SMALLEST, ignore_errors=True)  # or a second run would have nothing to do
     every = SMALLEST_ORDER if smallest else ORDER
     for name in every if "all" in names else names:
-        if name == "x2":
-            run_x2(x2.SMALLEST if smallest else x2.Size(), folder / "results", cache)
+        runs = TABLE_2_METHODS if name == "x2" else config.read(name).methods
+        if wanted is not None and not set(wanted) & set(runs):
+            typer.echo(f"{name}: it has {', '.join(runs)}; nothing to do.", err=True)
+        elif name == "x2":
+            run_x2(x2.SMALLEST if smallest else x2.Size(), folder / "results", cache, wanted)
         else:
-            wanted = config.read(name)
-            n_at_once = jobs or len(os.sched_getaffinity(0))
-            if smallest:
-                run_set(wanted.smallest(), folder / "results", n_at_once, cache, SMALLEST_SECONDS)
-            else:
-                run_set(wanted, folder / "results", n_at_once)
+            of = config.read(name).smallest() if smallest else config.read(name)
+            run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, wanted, add)
+    report(folder)
+
+
+def _places(smallest: bool) -> tuple[Path, Path, float]:
+    """Return the folder of results, the cache, and the seconds that a cell may take."""
+    if smallest:
+        return SMALLEST, SMALLEST / "cache", SMALLEST_SECONDS
+    return HOME, store.CACHE, SECONDS_PER_CELL
+
+
+def _check(names: Iterable[str], known: Collection[str], what: str) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise typer.BadParameter(f"{what}: there is no {', '.join(unknown)}; there are {', '.join(known)}.")
+
+
+@app.command()
+def remedies(smallest: Smallest = False, jobs: Jobs = None) -> None:
+    """Try what may help in the cells of Table 6 where ShadowSOFS is below a batch method, and write the report."""
+    from experiments.reporting.comparisons import below_batch
+
+    folder, cache, seconds = _places(smallest)
+    cells: dict[str, list[int]] = {}
+    for results, budget, _ in below_batch(Record(folder / "results")):
+        cells.setdefault(results.name, []).append(budget)
+    for name, budgets in cells.items():
+        of = config.read(name).smallest() if smallest else config.read(name)
+        of = dataclasses.replace(of, methods=(*of.methods, *REMEDIES), budgets=tuple(budgets), shares=())
+        run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, REMEDIES)
     report(folder)
 
 
@@ -94,21 +129,31 @@ def run_set(
     n_at_once: int,
     cache: Path = store.CACHE,
     seconds: float = SECONDS_PER_CELL,
+    names: Collection[str] | None = None,
+    add: bool = False,
 ) -> None:
-    """Run the experiments on a data set and write its tables; without the data, say where to get them."""
-    experiment = Experiment(wanted, Store.of(wanted, cache), n_at_once, seconds)
+    """Run all methods or some on a data set and write its tables; without the data, say where to get them."""
+    methods = Methods.chosen(wanted.methods, names)
+    wanted = dataclasses.replace(wanted, methods=methods.run)
+    kept = Store.of(wanted, cache)
+    choices, fits = results / f"{wanted.name}-parameters.csv", results / f"{wanted.name}.csv"
+    if add:
+        kept.recall("choice", read_csv(choices), methods.run)
+        kept.recall("fit", read_csv(fits), methods.run)
+    experiment = Experiment(wanted, kept, n_at_once, seconds)
     if experiment.rows is None:
         typer.echo(f"{wanted.name}: data not present; {_source(wanted)}.", err=True)
         return
     n_features = experiment.rows.n_features
     with steps_bar(wanted.name, experiment.n_steps, True) as bar:
         experiment.run(bar)
-    write_csv(results / f"{wanted.name}-parameters.csv", store.CHOICES, experiment.choices())
-    write_csv(results / f"{wanted.name}.csv", store.FITS, experiment.fits())
-    costs = truncation.truncations(wanted.name, n_features, experiment.row_size, wanted.budgets_of(n_features))
-    write_csv(results / f"{wanted.name}-truncation.csv", truncation.TRUNCATIONS, costs)
+    write_methods(choices, store.CHOICES, experiment.choices(), methods)
+    write_methods(fits, store.FITS, experiment.fits(), methods)
+    if not truncation.ADDED_TO.isdisjoint(methods.run):
+        costs = truncation.truncations(wanted.name, n_features, experiment.row_size, wanted.budgets_of(n_features))
+        write_csv(results / f"{wanted.name}-truncation.csv", truncation.TRUNCATIONS, costs)
     write_csv(results / f"{wanted.name}-data.csv", DATA, [experiment.data()])
-    note_run(wanted.name, results)
+    note_run(wanted.name, methods, results, add)
     typer.echo(f"{wanted.name}: done", err=True)
 
 
@@ -118,15 +163,16 @@ def _source(wanted: Config) -> str:
     return f"get {wanted.file} from {wanted.home} and put it into the folder that THRESHER_DATA names"
 
 
-def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE) -> None:
-    """Run X2 and write its tables."""
+def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE, names: Collection[str] | None = None) -> None:
+    """Run all methods or some on X2 and write its tables."""
+    methods = Methods.chosen(TABLE_2_METHODS, names)
     kept = Store.named("x2", dataclasses.asdict(size), cache)
-    with steps_bar("x2", 2 * len(TABLE_2_METHODS), True) as bar:
-        x2.run(size, kept, bar)
-    tried, measured = x2.tables(kept)
-    write_csv(results / "x2-tried.csv", x2.TRIED, tried)
-    write_csv(results / "x2.csv", x2.MEASURED, measured)
-    note_run("x2", results)
+    with steps_bar("x2", 2 * len(methods.run), True) as bar:
+        x2.run(size, kept, bar, methods.run)
+    tried, measured = x2.tables(kept, methods.run)
+    write_methods(results / "x2-tried.csv", x2.TRIED, tried, methods)
+    write_methods(results / "x2.csv", x2.MEASURED, measured, methods)
+    note_run("x2", methods, results)
     typer.echo("x2: done", err=True)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.methods import POWERS
+from experiments.methods import GAMMA_POWERS
 
 HOME = Path(__file__).parent
 
@@ -31,12 +31,17 @@ class Config:
     home: str | None = None  # and from where
     generate: dict[str, Any] = field(default_factory=dict)  # for datasets.make_x1
     cv_rows: int | None = None  # how many training rows the cross-validation uses; all unless given
-    gamma_powers: tuple[int, int] = POWERS  # the smallest and the largest power of 2 in the grid of γ
+    gamma_powers: tuple[int, int] = GAMMA_POWERS  # the smallest and the largest power of 2 in the grid of γ
     permutations: dict[str, int] = field(default_factory=dict)
+    once_above: dict[str, int] = field(
+        default_factory=dict
+    )  # budgets for which a method takes too long to run it often
     most_permutations: int = 10
 
-    def n_permutations(self, method: str) -> int:
-        """Return how often a method is run: 10 times as in the paper, or less where the file says so."""
+    def n_permutations(self, method: str, budget: int) -> int:
+        """Return how often a cell is run: 10 times as in the paper, or less where the file says so."""
+        if budget > self.once_above.get(method, budget):
+            return 1
         return min(self.permutations.get(method, 10), self.most_permutations)
 
     def budgets_of(self, n_features: int) -> list[int]:

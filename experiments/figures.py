@@ -18,6 +18,7 @@ from experiments.results import Record, SetResults
 # an entry here is drawn last, in matplotlib's own colours.
 LOOKS: dict[str, dict[str, Any]] = {
     "ShadowSOFS": {"color": "#c1272d", "marker": "o", "linewidth": 2.2},
+    "ShadowSOFS defaults": {"color": "#c1272d", "marker": "o", "linestyle": ":"},
     "SOFS": {"color": "#0b5fa5", "marker": "s", "linewidth": 2.2},
     "FOFS": {"color": "#4f9d4f", "marker": "^"},
     "PET": {"color": "#e08a1e", "marker": "v"},
@@ -98,7 +99,7 @@ def _draw(axes: Any, results: SetResults, what: str, in_shares: bool) -> None:
 
 def _legend(figure: Any, axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(9, len(labels)), frameon=False, fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)), frameon=False, fontsize=8)
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -20,7 +20,7 @@ from experiments import config, data
 from experiments.config import Config
 from experiments.data import Rows
 from experiments.methods import METHODS, Method
-from experiments.store import Found, note_run, write_csv
+from experiments.store import Found, Methods, note_run, write_csv
 from thresher import train
 from thresher.progress import Steps
 from thresher.race import FIRST_LOOK, grid
@@ -85,7 +85,7 @@ def run(results: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
         write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
         write_csv(results / "gamma-auto-looks.csv", LOOKS, looks)
     write_csv(results / "gamma-auto-time.csv", TIME, times)
-    note_run("gamma-auto", results)
+    note_run("gamma-auto", Methods(NAMES, NAMES), results)
 
 
 def measured(
@@ -144,4 +144,4 @@ def default_of(method: Method) -> float:
 
 def new_model(method: Method, budget: int, gamma: Any) -> Any:
     """Return an estimator with its defaults that learns rows in their order."""
-    return method.make(budget, {"gamma": gamma, "shuffle": False})
+    return replace(method, fixed={"shuffle": False}).make(budget, {"gamma": gamma})

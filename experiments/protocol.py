@@ -59,12 +59,12 @@ class Experiment:
     @property
     def n_steps(self) -> int:
         """How many steps `run` takes."""
-        return len(self.cells) + sum(self.config.n_permutations(name) for name, _ in self.cells)
+        return len(self.cells) + sum(self.config.n_permutations(*cell) for cell in self.cells)
 
     def run(self, bar: Steps) -> None:
         """Choose parameters for all cells, then measure them."""
         self._choose(bar)
-        for permutation in range(max(self.config.n_permutations(name) for name in self.config.methods)):
+        for permutation in range(max(self.config.n_permutations(*cell) for cell in self.cells)):
             self._measure(permutation, bar)
 
     @property
@@ -97,7 +97,7 @@ class Experiment:
         return [
             {"set": self.config.name, "method": name, "budget": budget, "permutation": permutation, **found}
             for name, budget in self.cells
-            for permutation in range(self.config.n_permutations(name))
+            for permutation in range(self.config.n_permutations(name, budget))
             if (found := self._store.get("fit", name, budget, permutation)) is not None
         ]
 
@@ -133,7 +133,7 @@ class Experiment:
         self._store.put(("choice", name, budget), found)
 
     def _measure(self, permutation: int, bar: Steps) -> None:
-        due = [cell for cell in self.cells if permutation < self.config.n_permutations(cell[0])]
+        due = [cell for cell in self.cells if permutation < self.config.n_permutations(*cell)]
         wanted = [cell for cell in due if self._store.get("fit", *cell, permutation) is None]
         self._step(bar, "", len(due) - len(wanted))
         if not wanted:
@@ -166,7 +166,7 @@ class Experiment:
             (found := self._store.get("fit", name, smaller, permutation)) is not None and found["status"] == "stopped"
             for of, smaller in self.cells
             if of == name and smaller <= budget
-            for permutation in range(self.config.n_permutations(name))
+            for permutation in range(self.config.n_permutations(name, smaller))
         )
 
     def _step(self, bar: Steps, message: str, n_steps: int = 1) -> None:

@@ -161,9 +161,9 @@ class SetResults:
         return curve[:end]
 
     def truncating_seconds(self, method: str, budget: int) -> float:
-        """Return the seconds of PET or FOFS with a full truncation added for each update."""
+        """Return the seconds of PET or FOFS with a full truncation added for each update; NaN where one is unknown."""
         cell = self.cell(method, budget)
-        return cell.seconds + cell.n_updates * self.truncation[budget]
+        return cell.seconds + cell.n_updates * self.truncation.get(budget, NAN)
 
     def _cell(self, key: tuple[str, int], rows: list[dict[str, str]]) -> Cell:
         budget = key[1]

@@ -1,4 +1,7 @@
-"""The results: a cache of finished cells, from which a stopped run resumes, and the CSV files in results/."""
+"""The results: a cache of finished cells, from which a stopped run resumes, and the CSV files in results/.
+
+The cache holds the cells of the present code only; the CSV files keep the rows of each method until it is run again.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,27 @@ RESULTS = HOME / "results"
 Found = dict[str, Any]
 
 CHOICES = ("set", "method", "budget", "status", "parameters", "cv_accuracy")
+_KEY = ("set", "method", "budget", "permutation")
 FITS = ("set", "method", "budget", "permutation", "status", "accuracy", "seconds", "n_selected", "n_updates")
+
+
+@dataclass(frozen=True)
+class Methods:
+    """All methods of a data set, in the order of its tables, and those that are run now."""
+
+    all: tuple[str, ...]
+    run: tuple[str, ...]
+
+    @classmethod
+    def chosen(cls, all_methods: tuple[str, ...], names: Collection[str] | None) -> Methods:
+        """Return those with these names to run; without names, all."""
+        return cls(all_methods, tuple(name for name in all_methods if names is None or name in names))
+
+    def merged(self, old: Iterable[Found], new: Iterable[Found]) -> list[Found]:
+        """Return the new rows of those that are run and, unless all are, the old rows of others; in their order."""
+        kept = [row for row in old if row["method"] not in self.run] if self.run != self.all else []
+        places = {name: place for place, name in enumerate(self.all)}
+        return sorted([*kept, *new], key=lambda row: places.get(row["method"], len(places)))
 
 
 class Store:
@@ -42,7 +65,10 @@ class Store:
     @classmethod
     def of(cls, config: Config, folder: Path = CACHE) -> Store:
         """Return the store of a data set; results of other code or another config are not in it."""
-        return cls.named(config.name, asdict(config), folder)
+        # Method and permutation are in the key of a cell: more of them leave finished cells as they are.
+        in_keys = ("methods", "permutations", "once_above")
+        settings = {name: value for name, value in asdict(config).items() if name not in in_keys}
+        return cls.named(config.name, settings, folder)
 
     @classmethod
     def named(cls, name: str, settings: Mapping[str, Any], folder: Path = CACHE) -> Store:
@@ -52,6 +78,13 @@ class Store:
     def get(self, *key: Any) -> Found | None:
         """Return a finished cell, or None."""
         return self._cells.get(key)
+
+    def recall(self, kind: str, rows: Iterable[Mapping[str, str]], methods: Collection[str]) -> None:
+        """Take rows of some methods in a table of results for finished cells; they do not go to the cache on disk."""
+        for row in rows:
+            places = [int(row[name]) for name in ("budget", "permutation") if name in row]
+            if row["method"] in methods and self.get(kind, row["method"], *places) is None:
+                self._cells[kind, row["method"], *places] = {name: row[name] for name in row if name not in _KEY}
 
     def put(self, key: tuple[Any, ...], found: Found) -> None:
         """Keep a cell, in memory and on disk."""
@@ -94,6 +127,11 @@ def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Found]) -> None
     part.replace(path)
 
 
+def write_methods(path: Path, columns: Iterable[str], rows: Iterable[Found], methods: Methods) -> None:
+    """Write the rows of the methods that were run into a table, in place of their old ones; those of others stay."""
+    write_csv(path, columns, methods.merged(read_csv(path), rows))
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Read a table; a file that does not exist is an empty one."""
     if not path.exists():
@@ -102,14 +140,23 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def note_run(name: str, folder: Path = RESULTS) -> None:
-    """Record on what a data set was run: commit, machine and versions."""
+def note_run(name: str, methods: Methods, folder: Path = RESULTS, added: bool = False) -> None:
+    """Record on what the methods were run on a data set: commit, machine and versions.
+
+    Where cells were added to those of earlier runs, all commits are named; the rest is that of the last run.
+    """
     path = folder / "runs.csv"
-    rows = [row for row in read_csv(path) if row["set"] != name]
-    row = {"set": name, "commit": _commit(), "machine": _machine(), "cores": os.cpu_count(), "load": _load()}
-    row |= {"python": platform.python_version()}
-    row |= _versions()
-    write_csv(path, row, sorted([*rows, row], key=lambda row: str(row["set"])))
+    old = read_csv(path)
+    earlier = {row["method"]: row["commit"] for row in old if row["set"] == name and added}
+    found = {"machine": _machine(), "cores": os.cpu_count(), "load": _load(), "python": platform.python_version()}
+    found |= _versions()
+    new = []
+    for method in methods.run:
+        commits = filter(None, (earlier.get(method), _commit()))
+        new.append({"set": name, "method": method, "commit": ", ".join(dict.fromkeys(commits)), **found})
+    rows = methods.merged((row for row in old if row["set"] == name), new)
+    rows += [row for row in old if row["set"] != name]
+    write_csv(path, ("set", "method", "commit", *found), sorted(rows, key=lambda row: str(row["set"])))
 
 
 def _versions() -> dict[str, str]:

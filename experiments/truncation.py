@@ -15,6 +15,8 @@ from experiments.store import Found
 
 TRUNCATIONS = ("set", "n_features", "budget", "seconds")
 
+ADDED_TO = {"PET", "FOFS"}
+
 _LEAST_SECONDS = 0.05  # for each point, so that short ones are repeated
 
 

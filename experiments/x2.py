@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,10 @@ SMALLEST = Size(2_000, 1_000, 1_000_000, 500, 500, 100_000)
 SIZES = (Size(), SMALLEST)
 
 
-def run(size: Size, store: Store, bar: Steps) -> None:
+def run(size: Size, store: Store, bar: Steps, methods: Sequence[str] = TABLE_2_METHODS) -> None:
     """Choose parameters, then measure every method."""
     prefix: Rows | None = None
-    for n_done, name in enumerate(TABLE_2_METHODS):
+    for n_done, name in enumerate(methods):
         bar.done(2 * n_done, f"{name}: parameters")
         if store.get("tried", name) is None:
             prefix = prefix or _prefix(size)
@@ -67,7 +68,7 @@ def run(size: Size, store: Store, bar: Steps) -> None:
         if store.get("measured", name) is None:
             found = _in_a_process(name, chosen(store, name), size)
             store.put(("measured", name), found)
-    bar.done(2 * len(TABLE_2_METHODS), "")
+    bar.done(2 * len(methods), "")
 
 
 def chosen(store: Store, name: str) -> dict[str, Any]:
@@ -79,14 +80,14 @@ def chosen(store: Store, name: str) -> dict[str, Any]:
     return parameters
 
 
-def tables(store: Store) -> tuple[list[Found], list[Found]]:
+def tables(store: Store, methods: Sequence[str] = TABLE_2_METHODS) -> tuple[list[Found], list[Found]]:
     """Return what was tried and what was measured, as rows of tables."""
     tried = [
         {"set": "x2", "method": name, **row}
-        for name in TABLE_2_METHODS
+        for name in methods
         for row in (store.get("tried", name) or {"tried": []})["tried"]
     ]
-    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in TABLE_2_METHODS]
+    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in methods]
     return tried, measured
 
 
@@ -105,6 +106,8 @@ def _prefix(size: Size) -> Rows:
 
 def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
     grid = METHODS[name].grid(("l2",))
+    if len(grid) == 1:
+        return [{"parameters": json.dumps(grid[0]), "n_mistakes": "", "n_rows": size.prefix}]
     models = [METHODS[name].make(size.budget, parameters) for parameters in grid]
     train_many(models, prefix.stream())
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,18 +19,18 @@ from experiments.__main__ import app, run_set
 from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
-from experiments.methods import METHODS
+from experiments.methods import METHODS, REMEDIES
 from experiments.protocol import Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
-from thresher import OGD, SOFS, datasets
+from thresher import OGD, SOFS, ShadowSOFS, datasets
 from thresher.progress import Steps
 from thresher.training import train
 
 TINY = Config(
     "tiny", "tiny", "medium", n_train=200, n_test=80, split="random", methods=("SOFS", "PET", "mRMR"),
     norms=("l2", "none"), budgets=(5, 10), generate={"n_features": 60, "n_informative": 8, "n_noise": 12},
-    most_permutations=2,
+    gamma_powers=(-5, 5), most_permutations=2,
 )  # fmt: skip
 
 
@@ -109,6 +110,18 @@ class TestProtocol:
         assert METHODS["mRMR"].grid(("l2", "none")) == [{"norm": "l2"}, {"norm": None}]
         assert METHODS["l1-SVM"].grid(("l2", "none")) == [{"norm": "l2"}]
 
+    def test_online_methods_learn_as_in_the_paper(self):
+        """Whatever the defaults of the library are: one pass in the order of rows, without an intercept."""
+        for name, method in METHODS.items():
+            if method.is_online and name not in ("ShadowSOFS defaults", *REMEDIES):
+                made = method.make(5, method.grid(("l2",))[0]).get_params()
+                assert (made["n_passes"], made["shuffle"], made["fit_intercept"]) == (1, False, False)
+
+    def test_the_defaults_are_those_of_the_library(self):
+        method = METHODS["ShadowSOFS defaults"]
+        assert method.grid(("l2", "none")) == [{"norm": "l2"}], "nothing to choose"
+        assert method.make(7, {"norm": "l2"}).get_params() == ShadowSOFS(7).get_params()
+
     def test_a_config_sets_the_grid_of_gamma(self, tmp_path):
         assert max(p["gamma"] for p in METHODS["SOFS"].grid(("l2",), (-5, 13))) == 2.0**13
         assert METHODS["SOFS"].ends((-5, 13)) == {"gamma": (2.0**-5, 2.0**13)}
@@ -152,12 +165,12 @@ class TestProtocol:
         train, test = split(rows, wanted, 0)
 
         def judged(gamma):
-            models = [(SOFS(10, gamma=gamma).fit(a.X, a.y), b) for a, b in folds(train)]
+            models = [(SOFS(10, gamma=gamma, shuffle=False).fit(a.X, a.y), b) for a, b in folds(train)]
             return np.mean([model.score(b.X, b.y) for model, b in models])
 
         gamma = max((2.0**power for power in range(-5, 6)), key=judged)
         assert experiment.choices()[0]["parameters"] == f'{{"gamma": {gamma}, "norm": "l2"}}'
-        by_hand = SOFS(10, gamma=gamma).fit(train.X, train.y).score(test.X, test.y)
+        by_hand = SOFS(10, gamma=gamma, shuffle=False).fit(train.X, train.y).score(test.X, test.y)
         assert experiment.fits()[0]["accuracy"] == pytest.approx(by_hand, abs=1e-8)
 
     @pytest.mark.parametrize("after", [1, 4, 9])
@@ -187,6 +200,53 @@ class TestProtocol:
         experiment.run(Steps())
         status = {(fit["budget"], fit["permutation"]): fit["status"] for fit in experiment.fits()}
         assert status == {(5, 0): "stopped", (10, 0): "not tried", (5, 1): "not tried", (10, 1): "not tried"}
+
+    def test_some_methods_are_run_again_and_the_rows_of_others_stay(self, tmp_path, monkeypatch):
+        def run(names=None, **changes):
+            run_set(replace(TINY, norms=("l2",), **changes), tmp_path, 2, tmp_path / "cache", names=names)
+            return {name: read_csv(tmp_path / f"{name}.csv") for name in ("tiny", "tiny-parameters", "runs")}
+
+        def of(tables, *methods):
+            return {name: [row for row in rows if row["method"] in methods] for name, rows in tables.items()}
+
+        before = run()
+        monkeypatch.setattr(store, "_commit", lambda: "another")
+        after = run({"PET", "mRMR"}, permutations={"PET": 1})
+        assert of(after, "SOFS") == of(before, "SOFS")
+        assert of(after, "mRMR")["tiny"] == of(before, "mRMR")["tiny"], "what is finished is not run again"
+        assert [(row["budget"], row["permutation"]) for row in of(after, "PET")["tiny"]] == [("5", "0"), ("10", "0")]
+        assert {row["method"]: row["commit"] == "another" for row in after["runs"]} == {
+            "SOFS": False, "PET": True, "mRMR": True,
+        }  # fmt: skip
+        for name in ("tiny", "tiny-parameters"):
+            order = [TINY.methods.index(row["method"]) for row in after[name]]
+            assert order == sorted(order)
+        fewer = run(methods=("SOFS", "PET"))
+        assert {row["method"] for rows in fewer.values() for row in rows} == {"SOFS", "PET"}
+
+    def test_permutations_are_added_to_those_that_are_there(self, tmp_path, monkeypatch):
+        wanted = replace(TINY, methods=("SOFS", "PET"), norms=("l2",), gamma_powers=(0, 1))
+        run_set(replace(wanted, permutations={"SOFS": 1}), tmp_path, 2, tmp_path / "one")
+        before = read_csv(tmp_path / "tiny.csv")
+        monkeypatch.setattr(store, "_commit", lambda: "another")
+        run_set(wanted, tmp_path, 2, tmp_path / "two", names={"SOFS"}, add=True)
+        after = read_csv(tmp_path / "tiny.csv")
+        new = [row for row in after if row not in before]
+        assert [(row["method"], row["budget"], row["permutation"]) for row in new] == [
+            ("SOFS", "5", "1"), ("SOFS", "10", "1"),
+        ]  # fmt: skip
+        assert [row for row in after if row in before] == before
+        commits = {row["method"]: row["commit"] for row in read_csv(tmp_path / "runs.csv")}
+        assert commits["SOFS"] == f"{commits['PET']}, another"
+        run_set(wanted, tmp_path / "all", 2, tmp_path / "three")
+        assert without_times(read_csv(tmp_path / "all" / "tiny.csv")) == without_times(after)
+
+    def test_budgets_that_take_long_are_run_once(self, tmp_path):
+        wanted = replace(TINY, methods=("SOFS", "PET"), once_above={"PET": 5})
+        experiment = Experiment(wanted, Store(tmp_path / "c.jsonl"))
+        experiment.run(Steps())
+        n_fits = Counter((fit["method"], fit["budget"]) for fit in experiment.fits())
+        assert n_fits == {("SOFS", 5): 2, ("SOFS", 10): 2, ("PET", 5): 2, ("PET", 10): 1}
 
     def test_the_cache_knows_another_config(self, tmp_path):
         one, two = (Store.of(wanted, tmp_path) for wanted in (TINY, replace(TINY, n_train=199)))
@@ -248,7 +308,7 @@ class TestForks:
 class TestX2:
     def test_renumbered_ids_make_the_same_mistakes(self):
         X, y = next(iter(datasets.make_x2(300, n_features=100_000, n_informative=20, n_noise=30)))
-        models = [SOFS(20).fit(rows, y) for rows in (X, x2.renumbered(X))]
+        models = [SOFS(20, shuffle=False).fit(rows, y) for rows in (X, x2.renumbered(X))]
         assert models[0].n_mistakes_ == models[1].n_mistakes_
         assert models[0].coef_.data.tolist() == models[1].coef_.data.tolist()
 
@@ -265,11 +325,11 @@ class TestX2:
         tried, measured = x2.tables(kept)
         for row in measured:
             grid = {one["parameters"]: one["n_mistakes"] for one in tried if one["method"] == row["method"]}
-            assert len(grid) == 11
+            assert len(grid) == (1 if row["method"] == "ShadowSOFS defaults" else 11)
             assert grid[row["parameters"]] == min(grid.values())
             assert 0 < row["learning_seconds"] < row["seconds"] + 0.05
         sofs = next(row for row in measured if row["method"] == "SOFS")
-        model = SOFS(TINY_X2.budget, **json.loads(sofs["parameters"]))
+        model = SOFS(TINY_X2.budget, shuffle=False, **json.loads(sofs["parameters"]))
         train(model, TINY_X2.stream(0, TINY_X2.n_train))
         right = [model.predict(X) == y for X, y in TINY_X2.stream(TINY_X2.n_train, TINY_X2.n_test)]
         assert sofs["accuracy"] == pytest.approx(np.mean(np.concatenate(right)))
@@ -279,7 +339,7 @@ class TestX2:
 
     def test_zeros_are_counted(self):
         found = x2.measure("OGD", {"eta": 8.0}, TINY_X2)
-        model = OGD(eta=8.0)
+        model = OGD(eta=8.0, shuffle=False)
         train(model, TINY_X2.stream(0, TINY_X2.n_train))
         zeros = 100 * (1 - np.count_nonzero(model.coef_.data) / TINY_X2.n_features)
         assert 50 < zeros < 95
@@ -307,7 +367,44 @@ class TestCommandLine:
         assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
         assert "*No results yet.*" not in dense
 
+    def test_remedies_are_tried_in_the_cells_below_a_batch_method(self, tmp_path, monkeypatch):
+        """And the rows of other methods and cells stay."""
+        results = tmp_path / "smallest" / "results"
+        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
+        fits = [
+            {"set": "ccat", "method": method, "budget": budget, "permutation": permutation, "status": "done",
+             "accuracy": accuracy, "seconds": 1, "n_selected": budget, "n_updates": 5}
+            for method, accuracy in (("ShadowSOFS", 0.2), ("FGM", 0.3))
+            for budget in (100, 200) for permutation in (0, 1)
+        ]  # fmt: skip
+        fits[0]["accuracy"] = 0.35  # level at B = 100
+        store.write_csv(results / "ccat.csv", store.FITS, fits)
+        done = CliRunner().invoke(app, ["remedies", "--smallest"])
+        assert done.exit_code == 0, done.output
+        found = Counter((row["method"], row["budget"]) for row in read_csv(results / "ccat.csv"))
+        assert found == {
+            **{(method, budget): 2 for method in ("ShadowSOFS", "FGM") for budget in ("100", "200")},
+            **{(method, "200"): 2 for method in REMEDIES},
+        }  # fmt: skip
+        text = (tmp_path / "smallest" / "REPORT.md").read_text()
+        row = text.split("### What was tried")[1].split("\n| ccat | ")[1].split(" |\n")[0].split(" | ")
+        assert row[:3] == ["200", "FGM", "−10.00 (se 0.00) below"]
+        assert len(row) == 4 + len(REMEDIES)
+
     def test_an_unknown_name_is_refused(self):
         done = CliRunner().invoke(app, ["run", "basehok"])
         assert done.exit_code == 2
         assert "there is no basehok; there are relathe" in " ".join(done.output.replace("│", " ").split())
+
+    def test_an_unknown_method_is_refused(self):
+        done = CliRunner().invoke(app, ["run", "relathe", "--methods", "SOFS, FGN"])
+        assert done.exit_code == 2
+        assert "--methods: there is no FGN; there are SOFS" in " ".join(done.output.replace("│", " ").split())
+
+    def test_a_method_that_a_set_does_not_have(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
+        done = CliRunner().invoke(app, ["run", "dense", "x2", "--smallest", "--methods", "mRMR"])
+        assert done.exit_code == 0, done.output
+        assert "dense: it has SOFS" in done.output
+        assert "x2: it has OGD" in done.output
+        assert not (tmp_path / "smallest" / "results").exists()

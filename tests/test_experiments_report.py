@@ -11,7 +11,7 @@ import pytest
 
 from experiments import paper, x2
 from experiments.config import HOME, Config
-from experiments.methods import TABLE_2_METHODS, TABLE_6_METHODS
+from experiments.methods import SHADOW, TABLE_2_METHODS, TABLE_6_METHODS
 from experiments.protocol import DATA
 from experiments.reporting import evidence, paper_tables, tables
 from experiments.reporting.claims import verdicts
@@ -201,6 +201,39 @@ class TestAims:
         assert judged(folder, f"shadow_at_least_{rival.lower()}") is FAILS
         assert "−1.00 (se 1.00) level" in evidence.table_6_shadow(Record(folder))[rival]
 
+    @pytest.mark.parametrize("shadow", SHADOW)
+    @pytest.mark.parametrize(("cells", "verdict"), [
+        ((90, 90, 90, 90, 90), HOLDS),  # level with FGM
+        ((80, 80, 90, 95, 95), HOLDS),  # two below
+        ((80, 80, 80, 95, 95), FAILS),
+        ((80, 80, Made((80.0,)), 95, 95), UNDECIDED),  # one permutation
+        ((80, 80, Made(tuple(89 + shift for shift in SHAKEN)), 95, 95), HOLDS),
+    ])  # fmt: skip
+    def test_shadow_beside_the_best_batch_method(self, folder, shadow, cells, verdict):
+        """Cells of other budgets are counted, but do not decide."""
+        made = table_6(**{shadow.replace(" ", "_"): cells, "FGM": 90.0, "mRMR": 70.0})
+        write_set(folder, "ccat", made | {(shadow, 1_000): 80, ("FGM", 1_000): 90})
+        name = "shadow" if shadow == "ShadowSOFS" else "defaults"
+        assert judged(folder, f"{name}_level_with_batch") is verdict
+        other = f"| ccat, other B | {shadow} − best batch | 1 | −10.00 | −10.00 | 0 | 0 | 1 | 0 |"
+        assert other in evidence.batch_counts(Record(folder))
+
+    def test_the_best_batch_method_is_the_best_over_common_permutations(self, folder):
+        """l1-SVM has the higher mean, because it was run on an easier permutation only."""
+        made = table_6(ShadowSOFS=Made((80, 90, 85)), FGM=Made((81, 91, 87)), l1SVM=Made((88, 89.5)))
+        made |= {("l1-SVM", 200): Made((70, 89.5))}
+        write_set(folder, "ccat", made)
+        row = evidence.table_6_batch(Record(folder))["ShadowSOFS"].splitlines()[2].split(" | ")
+        assert row[1] == "−3.75 (se 4.25) level, l1-SVM"
+        assert row[2] == "−1.33 (se 0.33) below, FGM"
+
+    @pytest.mark.parametrize(("many", "verdict"), [(75, HOLDS), (70, HOLDS), (65, FAILS), (Made((65.0,)), UNDECIDED)])
+    def test_more_rows(self, folder, many, verdict):
+        write_set(folder, "x1-20k", {("ShadowSOFS", 50): 70, ("ShadowSOFS", 100): 80})
+        write_set(folder, "x1", {("ShadowSOFS", 50): many, ("ShadowSOFS", 100): 81})
+        assert judged(folder, "shadow_gains_by_rows") is verdict
+        assert "+1.00 (se 0.82) level" in evidence.fig_1_more_rows(Record(folder)), "test rows differ: not paired"
+
     @pytest.mark.parametrize(("accuracy", "seconds", "both"), [
         (0.994, 60.0, (HOLDS, HOLDS)), (0.9939, 60.0, (FAILS, HOLDS)), (0.995, 61.0, (HOLDS, FAILS)),
     ])  # fmt: skip
@@ -255,12 +288,14 @@ class TestClaims:
         write_set(folder, "ccat", table_6(FGM=batch, PET=75.0, SOFS=80.0, ShadowSOFS=85.0))
         assert judged(folder, "batch_better_at_small_budgets") is verdict
 
+    @pytest.mark.parametrize("name", SHADOW)
     @pytest.mark.parametrize(("shadow", "verdict"), [
         (95.0, HOLDS), (85.0, FAILS), (Made(tuple(91 + shift for shift in SHAKEN)), UNDECIDED),
     ])  # fmt: skip
-    def test_shadow_above_batch(self, folder, shadow, verdict):
-        write_set(folder, "ccat", table_6(FGM=90.0, mRMR=70.0, PET=75.0, SOFS=80.0, ShadowSOFS=shadow))
-        assert judged(folder, "shadow_above_batch") is verdict
+    def test_shadow_above_batch(self, folder, name, shadow, verdict):
+        cells = table_6(FGM=90.0, mRMR=70.0, PET=75.0, SOFS=80.0)
+        write_set(folder, "ccat", cells | {(name, 100): shadow})
+        assert judged(folder, "shadow_above_batch" if name == "ShadowSOFS" else "defaults_above_batch") is verdict
 
 
 def write_news(folder, name, pet, sofs, fgm, nonzeros=1):
@@ -309,15 +344,16 @@ class TestOtherFindings:
         write_set(folder, name, cells)
         assert judged(folder, f"sofs_first_on_{name.replace('-', '_')}") is verdict
 
+    @pytest.mark.parametrize("name", SHADOW)
     @pytest.mark.parametrize(("large", "verdict"), [(99.5, HOLDS), (98.5, FAILS)])
-    def test_shadow_above_sofs_on_x1(self, folder, large, verdict):
-        cells = {("SOFS", 50): 60, ("SOFS", 200): 99, ("ShadowSOFS", 50): 75, ("ShadowSOFS", 200): large}
-        write_set(folder, "x1", cells)
-        assert judged(folder, "shadow_above_sofs_on_x1") is verdict
+    def test_shadow_above_sofs_on_x1(self, folder, name, large, verdict):
+        write_set(folder, "x1", {("SOFS", 50): 60, ("SOFS", 200): 99, (name, 50): 75, (name, 200): large})
+        claim = "shadow_above_sofs_on_x1" if name == "ShadowSOFS" else "defaults_above_sofs_on_x1"
+        assert judged(folder, claim) is verdict
 
     @pytest.mark.parametrize(("sofs", "verdict"), [(0.9962, HOLDS), (0.9938, FAILS), (0.9951, UNDECIDED)])
     def test_selection_better_on_x2(self, folder, sofs, verdict):
-        write_x2(folder, {"OGD": 0.99, "AROW": 0.995, "SOFS": sofs, "ShadowSOFS": sofs})
+        write_x2(folder, {"OGD": 0.99, "AROW": 0.995, "SOFS": sofs, **dict.fromkeys(SHADOW, sofs)})
         assert judged(folder, "selection_better_on_x2") is verdict
 
 
@@ -388,7 +424,7 @@ class TestReport:
         assert [tables.signed(value) for value in (-0.004, 0.0, -1.5)] == ["+0.00", "+0.00", "−1.50"]
 
     def test_ends_of_the_grid_are_counted(self, folder):
-        gammas = {100: 32.0, 200: 32.0, 300: 1.0, 400: 0.03125}
+        gammas = {100: 2.0**13, 200: 2.0**13, 300: 1.0, 400: 0.03125}
         write_choices(folder, "ccat", {("SOFS", budget): {"gamma": gamma} for budget, gamma in gammas.items()})
         write_x2(folder, dict.fromkeys(TABLE_2_METHODS, 0.99))
         text = evidence.grid_ends(Record(folder))
@@ -418,13 +454,14 @@ class TestReport:
 
     def test_a_busy_machine_and_uncommitted_code_are_noted(self, folder):
         rows = [
-            {"set": "one", "commit": "abc", "cores": 2, "load": 3.0},
-            {"set": "two", "commit": "abc and changes", "cores": 2, "load": 3.1},
+            {"set": "one", "method": "SOFS", "commit": "abc", "cores": 2, "load": 3.0},
+            {"set": "one", "method": "FGM", "commit": "abc", "cores": 2, "load": 3.0},
+            {"set": "one", "method": "PET", "commit": "abc and changes", "cores": 2, "load": 3.1},
         ]
         write_csv(folder / "runs.csv", rows[0], rows)
         assert paper_tables.runs(Record(folder)).splitlines()[2:] == [
-            "| one | abc | 2 | 3.0 |  |",
-            "| two | abc and changes | 2 | 3.1 | busy, uncommitted |",
+            "| one | SOFS, FGM | abc | 2 | 3.0 |  |",
+            "| one | PET | abc and changes | 2 | 3.1 | busy, uncommitted |",
         ]
 
     def test_figures_are_drawn_and_the_same_each_time(self, tmp_path):

@@ -6,9 +6,15 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from experiments.methods import PAPER_BATCH, PAPER_ONLINE
+from experiments.methods import PAPER_BATCH, PAPER_ONLINE, SHADOW
 from experiments.paper import BUDGETS, INFORMATIVE, NEWS_NONZEROS, RHO, TABLE_4, TABLE_6
-from experiments.reporting.statistics import Difference, difference, mean_difference
+from experiments.reporting.statistics import (
+    Difference,
+    Standing,
+    difference,
+    mean_difference,
+    unpaired_difference,
+)
 from experiments.results import Cell, Record, SetResults
 
 NEWS = ("news-last", "news-first", "news-random")
@@ -26,12 +32,43 @@ def gaps(results: SetResults, method: str, rival: str, budgets: Iterable[int] | 
 
 
 def best_gaps(results: SetResults, method: str, rivals: Iterable[str], budgets: Iterable[int] | None = None) -> Gaps:
-    """Return how far a method is above the best of some rivals, at each budget where there are figures."""
+    """Return how far a method is above the strongest of some rivals, at each budget where there are figures."""
+    tried = {b: strongest(results, method, rivals, b) for b in (results.budgets if budgets is None else budgets)}
+    return {budget: found[1] for budget, found in tried.items() if found is not None}
+
+
+def strongest(results: SetResults, method: str, rivals: Iterable[str], budget: int) -> tuple[str, Difference] | None:
+    """Return the rival that a method is least above, over the permutations that both have, and how far it is."""
+    mine = results.cell(method, budget)
+    found = {name: gap for name in rivals if (gap := difference(mine, results.cell(name, budget))) is not None}
+    return min(found.items(), key=lambda item: item[1].mean, default=None)
+
+
+def table_6_batch_gaps(record: Record, method: str) -> list[Difference]:
+    """Return how far a method is above the strongest batch method, in all cells of Table 6 that have data."""
+    return [gap for results in record.medium for gap in best_gaps(results, method, PAPER_BATCH, BUDGETS).values()]
+
+
+def below_batch(record: Record) -> list[tuple[SetResults, int, str]]:
+    """Return the cells of Table 6 where ShadowSOFS, tuned or with its defaults, is below the strongest batch method."""
+    found = []
+    for results in record.medium:
+        for budget in BUDGETS:
+            rivals = [strongest(results, method, PAPER_BATCH, budget) for method in SHADOW]
+            below = [rival for rival in rivals if rival is not None and rival[1].standing is Standing.BELOW]
+            if below:
+                found.append((results, budget, below[0][0]))
+    return found
+
+
+def more_rows(record: Record, method: str) -> Gaps:
+    """Return how far a method is higher with 100,000 rows of X1 than with 20,000; the test rows are not the same."""
+    many, few = (record.sets[name] for name in X1)
     found = {}
-    for budget in results.budgets if budgets is None else budgets:
-        rival = best(results, rivals, budget)
-        if rival and (gap := difference(results.cell(method, budget), results.cell(rival, budget))):
-            found[budget] = gap
+    for budget in many.budgets:
+        cells = many.cell(method, budget), few.cell(method, budget)
+        if all(cell.done for cell in cells):
+            found[budget] = unpaired_difference(*cells)
     return found
 
 
@@ -182,7 +219,7 @@ class SmallestBudget:
     batch: str
     online: str
     batch_lead: Difference | None  # over the online method
-    shadow_lead: Difference | None  # over the batch method
+    shadow_leads: dict[str, Difference | None]  # over the batch method: tuned, and with its defaults
 
 
 def smallest_budgets(record: Record) -> list[SmallestBudget]:
@@ -193,6 +230,7 @@ def smallest_budgets(record: Record) -> list[SmallestBudget]:
         batch, online = best(results, PAPER_BATCH, budget), best(results, PAPER_ONLINE, budget)
         if batch and online:
             lead = difference(results.cell(batch, budget), results.cell(online, budget))
-            shadow_lead = difference(results.cell("ShadowSOFS", budget), results.cell(batch, budget))
-            found.append(SmallestBudget(results, budget, batch, online, lead, shadow_lead))
+            rival = results.cell(batch, budget)
+            leads = {name: difference(results.cell(name, budget), rival) for name in SHADOW}
+            found.append(SmallestBudget(results, budget, batch, online, lead, leads))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from experiments.methods import METHODS, PAPER_BATCH, PAPER_ONLINE
+from experiments.methods import GAMMA_POWERS, METHODS, PAPER_BATCH, PAPER_ONLINE, POWERS, REMEDIES, SHADOW
 from experiments.paper import BUDGETS, RHO, TABLE_2
 from experiments.reporting import comparisons as compare
 from experiments.reporting import tables
@@ -17,11 +17,23 @@ from experiments.results import Record, SetResults
 Comparison = tuple[str, str, list[Difference]]
 
 
+def gammas(record: Record) -> str:
+    """Say which γ are tried."""
+    others: dict[tuple[int, int], list[str]] = {POWERS: ["X2"]}
+    for name, results in record.sets.items():
+        if results.config.gamma_powers != GAMMA_POWERS:
+            others.setdefault(results.config.gamma_powers, []).append(name)
+    parts = (f"{tables.powers(ends)} on {', '.join(names)}" for ends, names in others.items())
+    return f"{tables.powers(GAMMA_POWERS)} ({'; '.join(parts)})"
+
+
 def grid_ends(record: Record) -> str:
     """Show how often a parameter was chosen from an end of its grid."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for results in record.sets.values():
         for (name, _), chosen in results.chosen.items():
+            if name in REMEDIES:
+                continue
             for parameter, ends in METHODS[name].ends(results.config.gamma_powers).items():
                 found.setdefault((name, parameter), Counter()).update([_end(chosen[parameter], ends)])
     for name, on_x2 in record.x2.items():
@@ -46,7 +58,17 @@ def fig_1_sofs(record: Record) -> str:
 
 def fig_1_shadow(record: Record) -> str:
     """Show ShadowSOFS against SOFS on X1."""
-    return comparisons(row for name in X1 for row in _by_range(record, name, "ShadowSOFS", "SOFS"))
+    pairs = ((name, method) for name in X1 for method in SHADOW)
+    return comparisons(row for name, method in pairs for row in _by_range(record, name, method, "SOFS"))
+
+
+def fig_1_more_rows(record: Record) -> str:
+    """Show what 100,000 rows of X1 add to 20,000."""
+    rows, budgets = [], record.sets[X1[0]].budgets
+    for method in ("SOFS", *SHADOW):
+        if gaps := compare.more_rows(record, method):
+            rows.append([method, *(points_and_standing(gaps.get(budget)) for budget in budgets)])
+    return table(tables.by_budget(budgets), rows)
 
 
 def _by_range(record: Record, name: str, method: str, rival: str) -> Iterator[Comparison]:
@@ -112,7 +134,7 @@ def news_splits(record: Record) -> str:
 def news_order(record: Record) -> str:
     """Show PET, SOFS, ShadowSOFS and FGM on the paper's split of news."""
     split = compare.paper_split(record)
-    pairs = (("SOFS", "PET"), ("FGM", "SOFS"), ("ShadowSOFS", "SOFS"))
+    pairs = (("SOFS", "PET"), ("FGM", "SOFS"), *((method, "SOFS") for method in SHADOW))
     rows = []
     for one, other in pairs:
         if split is None:
@@ -135,6 +157,46 @@ def table_6_comparisons(record: Record) -> str:
 def table_6_shadow(record: Record) -> dict[str, str]:
     """Show ShadowSOFS against SOFS and mRMR, cell by cell."""
     return {rival: _cell_by_cell(record.medium, "ShadowSOFS", (rival,)) for rival in ("SOFS", "mRMR")}
+
+
+def table_6_batch(record: Record) -> dict[str, str]:
+    """Show ShadowSOFS against the strongest batch method, cell by cell."""
+    found = {}
+    for method in SHADOW:
+        rows = []
+        for results in record.medium:
+            rivals = (compare.strongest(results, method, PAPER_BATCH, budget) for budget in BUDGETS)
+            rows.append([results.name, *(f"{points_and_standing(of[1])}, {of[0]}" if of else NONE for of in rivals)])
+        found[method] = table(tables.by_budget(BUDGETS), rows)
+    return found
+
+
+def batch_counts(record: Record) -> str:
+    """Count where ShadowSOFS stands beside the strongest batch method: in Table 6, and in all other cells."""
+    rows: list[Comparison] = []
+    for method in SHADOW:
+        what = f"{method} − best batch"
+        rows.append(("Table 6", what, compare.table_6_batch_gaps(record, method)))
+        for results in record.present(*record.sets):
+            rest = results.budgets
+            if results in record.medium:
+                rest = [budget for budget in results.budgets if budget not in BUDGETS]
+            title = f"{results.title}, other B" if results in record.medium else results.title
+            rows.append((title, what, _all(compare.best_gaps(results, method, PAPER_BATCH, rest))))
+    return comparisons(rows)
+
+
+def remedies(record: Record) -> str:
+    """Show what was tried where ShadowSOFS is below a batch method."""
+    cells = compare.below_batch(record)
+    if not cells:
+        return "There is no such cell."
+    methods, rows = (*SHADOW, *REMEDIES), []
+    for results, budget, rival in cells:
+        batch = results.cell(rival, budget)
+        gaps = (difference(results.cell(method, budget), batch) for method in methods)
+        rows.append([results.name, str(budget), rival, *map(points_and_standing, gaps)])
+    return table(["", "B", "best batch", *methods], rows)
 
 
 def _cell_by_cell(sets: Sequence[SetResults], method: str, rivals: tuple[str, ...]) -> str:
@@ -173,7 +235,8 @@ def unscaled_changes(record: Record) -> str:
 
 def norms_chosen(record: Record) -> str:
     """Show how often cross-validation chose rows of unit length in the cells of Table 6, where it could."""
-    found: dict[str, list[str | None]] = {name: [] for name, method in METHODS.items() if method.has_norm_grid}
+    names = (name for name, method in METHODS.items() if method.has_norm_grid and name not in REMEDIES)
+    found: dict[str, list[str | None]] = {name: [] for name in names}
     for results in (record.scaled(unscaled) for unscaled in record.unscaled):
         for (name, budget), chosen in results.chosen.items():
             if name in found and budget in BUDGETS:
@@ -249,10 +312,10 @@ def past_peak(record: Record) -> str:
 
 def smallest_budgets(record: Record) -> str:
     """Show batch methods, online methods and ShadowSOFS at the smallest B of each set."""
-    head = ["", "B", "best batch", "best of PET, FOFS, SOFS", "batch − online", "ShadowSOFS − batch"]
+    head = ["", "B", "best batch", "best of PET, FOFS, SOFS", "batch − online", *(f"{name} − batch" for name in SHADOW)]
     rows = []
     for of in compare.smallest_budgets(record):
-        leads = map(points_and_standing, (of.batch_lead, of.shadow_lead))
+        leads = map(points_and_standing, (of.batch_lead, *of.shadow_leads.values()))
         rows.append([of.results.name, str(of.budget), of.batch, of.online, *leads])
     return table(head, rows)
 
@@ -262,7 +325,9 @@ def _all(gaps: Gaps) -> list[Difference]:
 
 
 ALL = (
-    grid_ends, fig_1_sofs, fig_1_shadow, fig_1_mrmr, fig_1_batch, table_2_selection, news_splits, news_order,
-    table_6_comparisons, table_6_shadow, table_6_best, unscaled_changes, norms_chosen, dense_sofs, dense_seconds,
-    online_order, deviations, time_curves, past_peak, smallest_budgets,
+    gammas, grid_ends, fig_1_sofs, fig_1_shadow, fig_1_more_rows, fig_1_mrmr, fig_1_batch, table_2_selection,
+    news_splits, news_order, table_6_comparisons, table_6_shadow, table_6_batch, batch_counts, remedies,
+    table_6_best,
+    unscaled_changes, norms_chosen, dense_sofs, dense_seconds, online_order, deviations, time_curves, past_peak,
+    smallest_budgets,
 )  # fmt: skip

@@ -145,6 +145,8 @@ def truncation(record: Record) -> str:
     rows = []
     for results in [*record.medium, *record.present("x1", "news-last", "dense")]:
         budget = _BUDGET_7 if _BUDGET_7 in results.budgets else results.budgets[len(results.budgets) // 2]
+        if budget not in results.truncation:
+            continue
         cost = f"{1e6 * results.truncation[budget]:,.0f}"
         row = [results.name, f"{results.n_features:,}", f"{budget:,}", cost]
         row.append(tables.cell_seconds(results.cell("SOFS", budget)))
@@ -173,14 +175,19 @@ def not_present(record: Record) -> str:
 
 
 def runs(record: Record) -> str:
-    """Show on what it was run."""
-    columns = list(record.runs[0]) if record.runs else []
-    rows = []
+    """Show on what it was run: one row for the methods of a set that were run together."""
+    together: dict[tuple[str, ...], list[str]] = {}
     for row in record.runs:
+        place = tuple(value for name, value in row.items() if name != "method")
+        together.setdefault(place, []).append(row["method"])
+    rows = []
+    columns = [name for name in record.runs[0] if name != "method"] if record.runs else []
+    for place, methods in together.items():
+        row = dict(zip(columns, place, strict=True))
         busy = "busy" if float(row["load"]) > int(row["cores"]) + 1 else ""
         changed = "uncommitted" if row["commit"].endswith("and changes") else ""
-        rows.append([*(row[column] for column in columns), ", ".join(filter(None, (busy, changed)))])
-    return table([*columns, "note"], rows)
+        rows.append([place[0], ", ".join(methods), *place[1:], ", ".join(filter(None, (busy, changed)))])
+    return table([*columns[:1], "methods", *columns[1:], "note"], rows)
 
 
 def _accuracies(results: SetResults) -> str:

@@ -67,6 +67,13 @@ def mean_difference(pairs: Sequence[tuple[Cell, Cell | float]]) -> Difference | 
     return Difference(statistics.fmean(values), error, len(values))
 
 
+def unpaired_difference(mine: Cell, other: Cell) -> Difference:
+    """Compare the means of two cells that share no test rows."""
+    n = min(len(mine.accuracies), len(other.accuracies))
+    errors = [cell.deviation / math.sqrt(len(cell.accuracies)) for cell in (mine, other) if cell.deviation is not None]
+    return Difference(mine.accuracy - other.accuracy, math.hypot(*errors) if len(errors) == 2 else None, n)
+
+
 def _at(of: Cell | float, permutation: int) -> float:
     return of.accuracies[permutation] if isinstance(of, Cell) else of
 
@@ -99,6 +106,16 @@ def most_above(gaps: Collection[Difference]) -> Verdict:
     if 2 * counts[Standing.ABOVE] > len(gaps):
         return Verdict.HOLDS
     return Verdict.UNDECIDED if 2 * (len(gaps) - counts[Standing.BELOW]) > len(gaps) else Verdict.FAILS
+
+
+def few_below(gaps: Collection[Difference], most: int) -> Verdict:
+    """Judge the statement that no more than so many differences are below zero."""
+    counts = standings(gaps)
+    if not gaps:
+        return Verdict.NO_DATA
+    if counts[Standing.BELOW] > most:
+        return Verdict.FAILS
+    return Verdict.HOLDS if counts[Standing.BELOW] + counts[Standing.UNKNOWN] <= most else Verdict.UNDECIDED
 
 
 def error_of_share(percent: float, n_rows: int) -> float:

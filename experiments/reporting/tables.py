@@ -16,6 +16,7 @@ NOT_DONE = {
     "not tried": f"> {SECONDS_PER_CELL:.0f} s at a smaller B",
     "not run": NONE,
 }
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 GREEK = {"gamma": "γ", "eta": "η", "lam": "λ"}
 
 
@@ -99,6 +100,18 @@ def comparisons(rows: Iterable[tuple[str, str, Collection[Difference]]]) -> str:
 def parameters(chosen: dict[str, Any]) -> str:
     """Return parameters as the paper names them: γ = 2."""
     return ", ".join(f"{GREEK[name]} = {value:g}" for name, value in chosen.items() if name in GREEK)
+
+
+def settings(given: dict[str, Any]) -> str:
+    """Return how an online method is set, in words."""
+    intercept = "an intercept" if given["fit_intercept"] else "no intercept"
+    order = "rows shuffled before they are learned" if given["shuffle"] else "rows in their order"
+    return f"{parameters(given)}, {intercept}, {order}"
+
+
+def powers(ends: tuple[int, int]) -> str:
+    """Return a grid of powers of 2."""
+    return " … ".join(f"2{str(power).translate(_RAISED)}" for power in ends)
 
 
 def absent(results: SetResults) -> str:
