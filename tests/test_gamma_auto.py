@@ -79,7 +79,7 @@ class NaiveRace:
         self.looks = []
         for rows in range(1, len(y) + 1):
             if len(self.left) > 1 and rows in (first_look * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
-                self.look(rows, 5 if rows == first_look else 4)
+                self.look(rows, {first_look: 5, 2 * first_look: 4}.get(rows, 3))
             is_eighth = rows % max(1, 2 ** int(math.log2(rows)) // 8) == 0
             is_full = memory_limit and sum(self.n_bytes[gamma][rows] for gamma in self.left) > memory_limit
             if len(self.left) > 1 and is_eighth and is_full:
@@ -102,7 +102,7 @@ class NaiveRace:
         least, stay = self.mistakes[ranked[0]][rows], []
         for gamma in ranked[:n_stay]:
             its = self.mistakes[gamma][rows]
-            if its - least <= 2 * math.sqrt(typical * (its + least)):
+            if its - least <= 1.5 * math.sqrt(typical * (its + least)):
                 stay.append(gamma)
         self.keep(rows, stay, "behind")
 
@@ -172,16 +172,17 @@ class TestNaiveRace:
         assert alone.gamma_ == naive.winner
 
     @second_order
-    def test_five_and_four_stay_unless_they_are_clearly_behind(self, estimator):
-        X, y = random_problem(1_100, 60, 0.1, seed=1)
+    def test_five_four_and_three_stay_unless_they_are_clearly_behind(self, estimator):
+        X, y = random_problem(2_100, 60, 0.1, seed=1)
         naive = NaiveRace(estimator, X, y, first_look=512)
         model = auto(estimator).fit(X, y)
         assert model._model.race == naive.looks
-        assert [look["rows"] for look in naive.looks] == [512, 1_024, 1_100]
+        assert [look["rows"] for look in naive.looks] == [512, 1_024, 2_048, 2_100]
         n_left = [len(look["gamma"]) for look in naive.looks]
         assert n_left[0] == len(grid(default_of(estimator)))
         assert 1 < n_left[1] <= 5
         assert 1 < n_left[2] <= 4
+        assert 1 < n_left[3] <= 3
 
     def test_who_is_clearly_behind(self):
         """Rows ten times as long as unit rows want a large γ: all others make so many mistakes that one is left."""

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from experiments.gamma_auto import NAMES, default_of
 from experiments.methods import METHODS
-from experiments.reporting.tables import table
+from experiments.reporting.tables import NONE, table
 from experiments.store import read_csv
-from thresher.race import FIRST_LOOK, N_STAY, N_STAY_FIRST, STANDARD_ERRORS, are_level
+from thresher.race import FIRST_LOOK, N_STAY, STANDARD_ERRORS, are_level
 
 # What must hold: points of accuracy below the best γ in a cell and on average, and times as long as one γ.
 WORST, MEAN = 1.0, 0.4
+FEW = 2_000  # training rows
 LONGEST = {"memory": 4.0, "text": 2.0}
 
 TEXT = """\
@@ -34,9 +35,10 @@ Differences are paired, ± one standard error. Accuracies are in %, differences 
 ## Other rules for dropping
 
 What the race would have lost with other rules, on the training rows alone: by how many points of prequential error the
-winner is above that of a race in which nobody is dropped, and how many γ were trained on average over the rows. "5, 4"
-stands for the best five at the first look and the best four at later ones; *2 se* drops those that are clearly behind
-too, by so many standard errors ([docs/gamma.md](../docs/gamma.md)). The rule in use is bold.
+winner is above that of a race in which nobody is dropped, and how many γ were trained on average over the rows, on sets
+of less than 2,000 training rows and on larger ones. "5, 4, 3" stands for the best five at the first look, the best four
+at the second and the best three at later ones; *2 se* drops those that are clearly behind too, by so many standard
+errors ([docs/gamma.md](../docs/gamma.md)). The rule in use is bold.
 
 {rules}
 
@@ -89,10 +91,10 @@ class Rule:
         return ", ".join(map(str, self.n_stay)) + errors
 
 
-IN_USE = Rule((N_STAY_FIRST, N_STAY), STANDARD_ERRORS)
+IN_USE = Rule(N_STAY, STANDARD_ERRORS)
 RULES = (
-    Rule((9,)), Rule((9,), 2), Rule((9,), 1), Rule((5, 4)), IN_USE, Rule((5, 4), 1), Rule((6, 5, 4, 3)),
-    Rule((5, 4, 3)), Rule((5, 4, 3, 2)), Rule((5, 3, 2, 1)),
+    Rule((9,)), Rule((9,), 2), Rule((9,), 1), Rule((5, 4)), Rule((5, 4), 2), Rule((5, 4, 3)), Rule((5, 4, 3), 2),
+    IN_USE, Rule((5, 4, 3), 1), Rule((5, 4, 3, 2), 1.5), Rule((5, 3, 2, 1)),
 )  # fmt: skip
 
 
@@ -140,6 +142,11 @@ class PastRace:
 
     default: float
     looks: dict[float, list[Look]] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there were."""
+        return next(iter(self.looks.values()))[-1].rows
 
     def replay(self, rule: Rule) -> tuple[float, float]:
         """Return the points of prequential error that a rule loses, and the γ trained on average over the rows."""
@@ -218,8 +225,12 @@ def _rules(races: list[PastRace]) -> str:
     for rule in RULES if races else ():
         lost, trained = zip(*(race.replay(rule) for race in races), strict=True)
         name = f"**{rule.name}**" if rule == IN_USE else rule.name
-        rows.append([name, f"{statistics.fmean(lost):.3f}", f"{max(lost):.2f}", f"{statistics.fmean(trained):.1f}"])
-    return table(["stay", "mean loss", "worst loss", "γ trained"], rows)
+        costs: dict[bool, list[float]] = {True: [], False: []}
+        for race, n in zip(races, trained, strict=True):
+            costs[race.n_rows < FEW].append(n)
+        means = [f"{statistics.fmean(cost):.1f}" if cost else NONE for cost in costs.values()]
+        rows.append([name, f"{statistics.fmean(lost):.3f}", f"{max(lost):.2f}", *means])
+    return table(["stay", "mean loss", "worst loss", "γ trained, few rows", "γ trained, many"], rows)
 
 
 def _times(found: list[dict[str, str]]) -> str:

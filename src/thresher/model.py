@@ -112,11 +112,11 @@ class Model:
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-        learner = self._new_learner(n_features, len(classes), self._fixed_gamma)
+        learner = self._new_learner(n_features, len(classes), restart=True)
         try:
             self._run_passes(learner, X, codes, importances)
         except NotCanonicalError:
-            learner = self._new_learner(n_features, len(classes), self._fixed_gamma)
+            learner = self._new_learner(n_features, len(classes), restart=True)
             self._run_passes(learner, canonical(X), codes, importances)
         winner = _winner(learner)
         with self._lock:
@@ -139,7 +139,7 @@ class Model:
             n_features = _n_features(X, codes)
             self._check_width(X)
             importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
-            learner = self._learner or self._new_learner(n_features, len(known), self.gamma)
+            learner = self._learner or self._new_learner(n_features, len(known))
             _, batch = checked(X, self.norm, self.id_base)
             before = learner.counters["n_saturated"]
             # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
@@ -284,7 +284,7 @@ class Model:
             n_classes = 2 if self.classes is None else len(self.classes)
         if gamma is not None:
             self._chosen_gamma = gamma
-        learner = self._new_learner(self.n_features, n_classes, self.gamma)
+        learner = self._new_learner(self.n_features, n_classes)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
 
@@ -335,7 +335,7 @@ class Model:
     def learner_for(self, n_classes: int) -> _core.Selector | Race:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
-            self._learner, self._n_classes = self._new_learner(None, n_classes, self.gamma), n_classes
+            self._learner, self._n_classes = self._new_learner(None, n_classes), n_classes
         return self._learner
 
     def forget(self) -> None:
@@ -393,9 +393,10 @@ class Model:
         scaled = self.counters["margin_scale"] * margins
         return of_two(scaled) if self.n_vectors == 1 else of_many(scaled)
 
-    def _new_learner(self, n_features: int | None, n_classes: int, gamma: float | None) -> _core.Selector | Race:
-        """Return a new learner; a race, if γ is a parameter that is not known yet."""
+    def _new_learner(self, n_features: int | None, n_classes: int, *, restart: bool = False) -> _core.Selector | Race:
+        """Return a new learner; a race if γ is not known yet, or is to be chosen again."""
         assert self._method.kernels is not None
+        gamma = self._fixed_gamma if restart else self.gamma
         kernel = getattr(_core, self._method.kernels[n_classes > 2])
         budget = parameters.budget(self.parameters, n_features)
 

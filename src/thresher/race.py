@@ -5,10 +5,11 @@ each counted with the weight of its row; then the one with the least loss; then 
 logarithmic scale; of two equally near, the larger.
 
 **Who is dropped**: there is a look at 512, 1,024, 2,048 … rows. Once two classes were seen, the best five stay in the
-race at 512 rows and the best four at every later look; of these, the ones that are clearly behind are dropped too. With
-a and b the mistakes of a learner and of the leader, that is a − b > 2·√(w·(a + b)): if a and b were independent counts,
-√(w·(a + b)) would be the standard error of their difference. In truth the two mostly fail on the same rows, so the rule
-is cautious, and needs nothing but the counts. w is 1, or where rows have weights Σ weight² / Σ weight.
+race at 512 rows, the best four at 1,024, and the best three at every later look; of these, the ones that are clearly
+behind are dropped too. With a and b the mistakes of a learner and of the leader, that is a − b > 1.5·√(w·(a + b)): if a
+and b were independent counts, √(w·(a + b)) would be the standard error of their difference. In truth the two mostly
+fail on the same rows, so the rule is cautious, and needs nothing but the counts. w is 1, or where rows have weights
+Σ weight² / Σ weight.
 
 **When it ends**: when one is left, when the rows end, or when the states of those left take more than 2 GB together.
 Then the leader goes on alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these are
@@ -35,8 +36,8 @@ from thresher.labels import Codes
 from thresher.threads import default_threads
 
 FIRST_LOOK = 512
-N_STAY_FIRST, N_STAY = 5, 4
-STANDARD_ERRORS = 2.0
+N_STAY = (5, 4, 3)  # at the first look, the second, and all later ones
+STANDARD_ERRORS = 1.5
 MEMORY_LIMIT = 2_000_000_000  # bytes
 _PAGE, _CELL = 4096, 8  # bytes; a cell is a mean and a precision
 
@@ -218,9 +219,9 @@ class Race:
     def _look(self) -> None:
         """Drop those that are behind, and all but the leader if their states are too large."""
         n_rows, ranked = self._n_rows, self._ranked()
-        n_looks, rest = divmod(n_rows, FIRST_LOOK)
-        if self._has_two_classes and rest == 0 and n_looks.bit_count() == 1:
-            best = ranked[: N_STAY_FIRST if n_rows == FIRST_LOOK else N_STAY]
+        ratio, rest = divmod(n_rows, FIRST_LOOK)
+        if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
+            best = ranked[: N_STAY[min(ratio.bit_length(), len(N_STAY)) - 1]]
             mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
             weight = self._squared_weight / self._weight
             ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
