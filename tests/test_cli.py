@@ -241,7 +241,86 @@ class TestTrain:
         report = json.loads(thresher("train", news, "-k", 5000, "--shuffle", "--test", news, "--json").stdout)
         assert (report["rows"], report["n_features"], report["n_selected"]) == (19_996, 1_355_191, 5_000)
         assert report["accuracy_on_test"] > 0.93
-        assert "the labels come in" in thresher("train", news, "-k", 5000).stderr
+        done = thresher("train", news, "-k", 5000, "--json")
+        assert "news20.binary.bz2: the rows are grouped by label (one class: " in done.stderr
+        assert json.loads(done.stdout)["error_while_learning"] == report["error_while_learning"]
+
+
+class TestGroupedRows:
+    """A file sorted by label: the model is that of --shuffle, and the output says so."""
+
+    @pytest.fixture
+    def by_label(self, x1, tmp_path):
+        lines = (x1 / "train.svm").read_text().splitlines(keepends=True)
+        for n_rows in (300, 2_000):
+            (tmp_path / f"{n_rows}.svm").write_text("".join(sorted(lines[:n_rows], key=lambda line: line.split()[0])))
+        return tmp_path
+
+    @pytest.mark.parametrize("n_rows", [300, 2_000])
+    @pytest.mark.parametrize("options", [[], ["--threads", 1], ["--full", "--passes", 2, "--seed", 7]])
+    def test_a_new_model_is_trained_again(self, by_label, n_rows, options):
+        data, models = by_label / f"{n_rows}.svm", [by_label / "auto.thresher", by_label / "asked.thresher"]
+        done = thresher("train", data, "-k", 50, "-o", models[0], *options)
+        assert done.returncode == 0
+        assert done.stderr.startswith(f"thresher: warning: {data}: the rows are grouped by label (one class: ")
+        assert "Training starts again on a seeded shuffle of them" in done.stderr
+        assert done.stderr.count("\n") == 1
+        asked = thresher("train", data, "-k", 50, "-o", models[1], "--shuffle", *options)
+        assert asked.stderr == ""
+        assert models[0].read_bytes() == models[1].read_bytes()
+        for out in (done.stdout, asked.stdout):
+            assert re.search(r"rows( in 2 passes)? in random order, 20,000 columns", out)
+        assert re.findall("error while learning .*", done.stdout) == re.findall("error while learning .*", asked.stdout)
+
+    def test_in_their_order_if_asked(self, by_label):
+        model = by_label / "m.thresher"
+        done = thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "-o", model)
+        assert re.search(r"grouped by label .*poor results on such rows: use shuffle=True \(--shuffle\)", done.stderr)
+        assert "300 rows, 20,000 columns" in done.stdout
+        assert "error while learning: not shown, since the rows are grouped by label" in done.stdout
+        report = json.loads(thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "--json").stdout)
+        assert (report["shuffled"], report["grouped_by_label"]) == (False, True)
+        assert report["error_while_learning"] is report["loss_while_learning"] is None
+        assert "mistakes while learning  not shown: the rows were grouped by label\n" in thresher("show", model).stdout
+        shown = json.loads(thresher("show", model, "--json").stdout)
+        assert shown["mistakes_while_learning"] is None
+        assert shown["grouped_by_label"] is True
+        assert "shuffle" not in shown  # a parameter for fit, which says nothing about this run
+
+    def test_standard_input(self, by_label, x1):
+        rows = (by_label / "300.svm").read_text()
+        done = thresher("train", "-", "-k", 50, stdin=rows)
+        assert done.returncode == 0
+        assert re.search(r"standard input: the rows are grouped by label .*: write them to a file", done.stderr)
+        assert "error while learning: not shown" in done.stdout
+        model = by_label / "m.thresher"
+        model.write_bytes(b"as it was")
+        done = thresher("train", "-", "-k", 50, "--shuffle", "-o", model, stdin=rows)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "thresher: standard input can't be shuffled, since it can be read only once: write it to a file first.\n"
+        )
+        assert model.read_bytes() == b"as it was"
+
+    def test_a_model_that_continues(self, by_label, x1):
+        model = by_label / "m.thresher"
+        thresher("train", x1 / "test.svm", "-k", 50, "--full", "-o", model)
+        done = thresher("train", by_label / "300.svm", "--from", model)
+        assert re.search(r"grouped by label .*: start from the earlier model again, with .*--shuffle", done.stderr)
+        assert "error while learning: not shown" in done.stdout
+        done = thresher("train", by_label / "300.svm", "--from", model, "--shuffle")
+        assert "grouped" not in done.stderr
+        assert "300 rows in random order" in done.stdout
+
+    def test_batch_methods(self, by_label):
+        done = thresher("train", by_label / "300.svm", "-k", 5, "--method", "mrmr", "--no-shuffle")
+        assert done.returncode == 0
+        assert "grouped" not in done.stderr + done.stdout
+
+    def test_the_bar(self, by_label):
+        shown = on_a_terminal("train", by_label / "2000.svm", "-k", 50, "--passes", 10, "--no-shuffle")
+        assert b"rows, " in shown
+        assert b", error " not in shown
 
 
 @pytest.fixture(scope="module")

@@ -97,9 +97,9 @@ class LabelOrder:
         self._n_rows = end
 
     @property
-    def n_classes(self) -> int:
-        """How many classes have occurred."""
-        return int(np.count_nonzero(self._counts.any(axis=0)))
+    def n_minority(self) -> int:
+        """The number of rows that are not of the largest class."""
+        return self._n_rows - int(self._counts.sum(axis=0).max())
 
     def grouping(self) -> Grouping | None:
         """Return the window that says most about a class, if the rows are grouped by label; else None."""

@@ -47,7 +47,7 @@ class Run:
         self.is_continued = model.classes is not None
         self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self._next_note = 1_000
-        self._next_look = 1_000
+        self._next_look = 1
         self._seems_grouped = False
         self._session: Session | None = None
 
@@ -115,15 +115,16 @@ class Run:
     def error_so_far(self) -> float | None:
         """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows.
 
-        That is looked at in the first pass whenever the rows have doubled, since it takes time with many classes.
+        With many classes a look at the order takes time, so there is one whenever the rows that are not of the largest
+        class have doubled: sorted rows show soon after the second class begins.
         """
         rows, mistakes, _ = self.so_far()
         if self.history.n_passes == 1 and not self.history.shuffled:
             order = self.session.label_order
-            if order.n_classes < 2:
+            if order.n_minority == 0:
                 return None
-            if rows >= self._next_look:
-                self._next_look = 2 * rows
+            if order.n_minority >= self._next_look:
+                self._next_look = 2 * order.n_minority
                 self._seems_grouped = order.grouping() is not None
             return None if self._seems_grouped else mistakes / max(1, rows)
         return None if self.history.grouped_by_label else mistakes / max(1, rows)
