@@ -44,7 +44,7 @@ KNOWN = {
             1_355_191,
             9_097_916,
             2,
-            "20 newsgroups in two halves; rows are grouped; use --shuffle",
+            "20 newsgroups in two halves; rows are grouped by label",
             f"{_LIBSVM}/binary/news20.binary.bz2",
             "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
         ),

@@ -31,7 +31,7 @@ class History:
     shuffled : bool
         Whether the rows were learned in random order.
     grouped_by_label : bool
-        Whether the rows were learned in an order grouped by label (docs/files.md). `error` and `loss` then say nothing
+        Whether the rows were learned in an order grouped by label (docs/order.md). `error` and `loss` then say nothing
         about new rows.
     race : list of dict
         With gamma="auto", how the race for γ went in this run: each time that some could be dropped, the `rows` so far,

@@ -58,7 +58,7 @@ def train(
         Data to measure accuracy on at the end of each pass.
     shuffle : bool or "auto", default="auto"
         Whether to take the rows in random order, a new one in each pass, seeded by the model's `random_state`. With
-        "auto" they are taken in their order, unless it is grouped by label (docs/files.md): then a new model is trained
+        "auto" they are taken in their order, unless it is grouped by label (docs/order.md): then a new model is trained
         again, with exactly the result of shuffle=True, and a warning says so. Where the stream can be read only once,
         or the model was trained before, there is only a warning. The model's own `shuffle` concerns `fit` alone. Batch
         methods do not depend on the order.
