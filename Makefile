@@ -61,6 +61,7 @@ build/bench/member_sets build/bench/instructions: $(CORE) $(VENV)/.test
 paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, over an hour; rewrites experiments/
 	$(BIN)/python -m experiments run all $(SIZE:%=--%)
 	$(BIN)/python -m experiments remedies $(SIZE:%=--%)
+	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

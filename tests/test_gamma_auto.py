@@ -412,6 +412,18 @@ class TestEnds:
         assert history.race[0]["gamma"] == grid(1.0)
         assert model.gamma_ == NaiveRace(SOFS, X[order], y[order], first_look=512).winner
 
+    @pytest.mark.filterwarnings("ignore:rows. .*Training starts again on a seeded shuffle")
+    def test_rows_grouped_by_label_race_again_on_shuffled_rows(self):
+        X, y = random_problem(1_300, 50, 0.1, seed=3)
+        order = np.argsort(y, kind="stable")
+        stream = stream_of(X[order], y[order].astype(float))
+        again, shuffled = auto(SOFS), auto(SOFS)
+        history = train(again, stream)
+        expected = train(shuffled, stream, shuffle=True)
+        assert history.race == expected.race
+        assert [look["rows"] for look in history.race] == [512, 1_024, 1_300]
+        assert_same_bits(again, shuffled)
+
     def test_a_class_in_rows_of_weight_0_was_not_seen(self):
         X, y = random_problem(40, 20, 0.2, seed=3)
         y = np.where(np.arange(40) < 20, 1, np.where(np.arange(40) % 2, 1, -1))
