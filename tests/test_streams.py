@@ -398,6 +398,7 @@ class TestOddSources:
         with pytest.raises(DataError, match=r"b.vw, line 1 or later: a second namespace, 'b' after 'a'"):
             train(Model("sofs"), tmp_path)
 
+    @pytest.mark.filterwarnings("ignore:.*grouped by label")
     def test_words_that_come_late(self, tmp_path, monkeypatch):
         """A number is written alike wherever the pieces are cut, shuffled or not, cached or not."""
         path = tmp_path / "a.svm"
