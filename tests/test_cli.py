@@ -431,9 +431,9 @@ class TestPredictions:
 
     def test_probabilities_are_for_methods_that_have_them(self, x1, tmp_path):
         model, out = tmp_path / "m.thresher", tmp_path / "out.csv"
-        run("train", x1 / "test.svm", "-k", 5, "--method", "pet", "-o", model)
+        run("train", x1 / "test.svm", "-k", 5, "--method", "mrmr", "-o", model)
         done = run("predict", model, x1 / "test.svm", "--probabilities", "-o", out, status=2)
-        assert done.stderr == "thresher: --probabilities: pet has no probabilities; use --margins instead.\n"
+        assert done.stderr == "thresher: --probabilities: mrmr has no probabilities; use --margins instead.\n"
         assert not out.exists()
 
     @pytest.mark.parametrize("options", [[], ["--no-labels"]])

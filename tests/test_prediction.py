@@ -8,7 +8,7 @@ import pytest
 from every import every, made
 from strategies import random_problem
 
-from thresher import SOFS, open_stream, train
+from thresher import MRMR, SOFS, open_stream, train
 from thresher.model import Model
 from thresher.prediction import predict, write_predictions, write_selected
 from thresher.streams.conversion import convert
@@ -116,9 +116,9 @@ def test_a_failure_leaves_nothing(rows, tmp_path):
 
 
 def test_probabilities_need_a_method_that_has_them(rows, tmp_path):
-    model = Model("pet", n_features_to_select=3)
+    model = MRMR(3)
     train(model, rows)
-    with pytest.raises(ValueError, match="pet has no probabilities; use margins"):
+    with pytest.raises(ValueError, match="mrmr has no probabilities; use margins"):
         write_predictions(model, rows, str(tmp_path / "out.csv"), probabilities=True)
 
 
