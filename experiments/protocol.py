@@ -184,7 +184,7 @@ def cross_validated(
         for fold, (learned, judged) in enumerate(divided):
             models = [method.make(budget, parameters) for parameters in grid]
             if method.is_online:
-                histories = train_many(models, learned.stream(), validate=judged.stream())
+                histories = train_many(models, learned.stream(), validate=judged.stream(), shuffle=False)
                 scores[fold] = [history.validation[-1] for history in histories]
             else:
                 scores[fold] = [model.fit(learned.X, learned.y).score(judged.X, judged.y) for model in models]

@@ -109,7 +109,7 @@ def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
     if len(grid) == 1:
         return [{"parameters": json.dumps(grid[0]), "n_mistakes": "", "n_rows": size.prefix}]
     models = [METHODS[name].make(size.budget, parameters) for parameters in grid]
-    train_many(models, prefix.stream())
+    train_many(models, prefix.stream(), shuffle=False)
     return [
         {"parameters": json.dumps(parameters), "n_mistakes": model.n_mistakes_, "n_rows": size.prefix}
         for parameters, model in zip(grid, models, strict=True)

@@ -105,8 +105,8 @@ class DenseMemory {
     // cells, a small page of 4 KiB each, are marked when they are written to.
     static constexpr std::int64_t kGroup = 4096 / sizeof(Cell);
     static constexpr std::size_t kLargeBytes = std::size_t{1} << 26;
-    // Few cells need few small pages. Clearing a huge page takes 0.1 ms, a fifth of the time to learn a thousand rows of
-    // text, and a race for γ has nine states.
+    // Few cells need few small pages. Clearing a huge page takes 0.1 ms, a fifth of the time to learn a thousand rows
+    // of text, and a race for γ has nine states.
     static constexpr std::size_t kFewBytes = std::size_t{1} << 17;
 
     float* cells() const { return static_cast<float*>(pages_.data()); }

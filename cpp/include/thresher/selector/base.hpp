@@ -95,9 +95,9 @@ class SelectorBase {
         return members_.n_looks();
     }
 
-    // Pages of 4 KiB that the state takes: those that hold a cell not in its start state or, once a fifth of them do, all
-    // up to the last one, since dense memory is about to use huge pages. It depends on the rows alone, not on what was
-    // reserved.
+    // Pages of 4 KiB that the state takes: those that hold a cell not in its start state or, once a fifth of them do,
+    // all up to the last one, since dense memory is about to use huge pages. It depends on the rows alone, not on what
+    // was reserved.
     std::size_t n_pages() const {
         std::lock_guard lock(mutex_);
         constexpr auto kCells = static_cast<std::int64_t>(4096 / sizeof(Cell));
