@@ -177,17 +177,6 @@ class ArowOracle(SecondOrderOracle):
 class ShadowSofsOracle(ArowOracle):
     """Members learn as if they were alone; each outsider learns what it would be worth beside them."""
 
-    def learn_scale(self, scores: list[float], code: int, importance: float) -> None:
-        """One Newton step on t, the scale in softmax(t·scores), with the curvature of all rows so far."""
-        chances = np.exp(self.margin_scale * (np.array(scores) - max(scores)))
-        chances /= chances.sum()
-        mean = chances @ scores
-        spread = max(scores) - min(scores)
-        self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
-        if self.information > 0:
-            t = self.margin_scale
-            self.margin_scale = min(max(t - importance * (mean - scores[code]) / self.information, t / 2), t * 2)
-
     enters_first = True
 
     def learn(self, ids, x, pulls, margin, importance):
