@@ -3,15 +3,19 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "thresher/csr.hpp"
+#include "thresher/row.hpp"
 
 namespace thresher::python {
 
@@ -131,5 +135,29 @@ void bind_linear_scorer(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_batch(nb::module_& m);
+
+using OptionalOrder = std::optional<Array<const std::int64_t>>;
+
+// The scores of rows begin … end - 1 or, with an order, of the rows that it lists there.
+template <class Scorer>
+NewArray<double> scores_of(Scorer& scorer, const BatchArrays& batch, std::size_t begin, std::size_t end,
+                           const OptionalOrder& order) {
+    if (order) {
+        if (begin > end || end > order->size()) throw std::out_of_range("order: begin and end are out of range");
+        for (std::size_t k = begin; k < end; ++k)
+            if (static_cast<std::uint64_t>(order->data()[k]) >= batch.n_rows())
+                throw std::out_of_range("order: a row number is out of range");
+    } else {
+        batch.check_rows(begin, end);
+    }
+    batch.demand_trust();
+    std::vector<double> scores((end - begin) * scorer.n_vectors());
+    {
+        nb::gil_scoped_release release;
+        const RowRange rows{begin, end, order ? order->data() : nullptr};
+        batch.visit([&](const auto& csr) { scorer.score(csr, rows, scores.data()); });
+    }
+    return new_array(std::move(scores));
+}
 
 }  // namespace thresher::python

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
 #include "thresher/batch/mrmr.hpp"
@@ -15,7 +17,7 @@ class Choice {
   public:
     Choice(Array<const std::int64_t> starts, Array<const std::int32_t> ids, Array<const std::uint8_t> values,
            std::int64_t n_features, Array<const std::int32_t> classes, std::int64_t n_classes,
-           const std::string& scheme)
+           const std::string& scheme, Array<const std::int64_t> keep)
         : starts_(starts), ids_(ids), values_(values) {
         if (scheme != "MID" && scheme != "MIQ") throw nb::value_error("scheme must be 'MID' or 'MIQ'");
         if (starts.size() != classes.size() + 1) throw nb::value_error("classes must have one entry per row");
@@ -23,8 +25,14 @@ class Choice {
                           static_cast<std::size_t>(n_features)};
         nb::gil_scoped_release release;
         if (!fits(rows, classes, n_classes)) throw nb::value_error("starts, ids, values or classes out of range");
+        std::vector<std::size_t> first;
+        for (std::size_t k = 0; k < keep.size(); ++k) {
+            if (keep.data()[k] < 0 || keep.data()[k] >= n_features) throw nb::value_error("keep: out of range");
+            first.push_back(static_cast<std::size_t>(keep.data()[k]));
+        }
         mrmr_ = std::make_unique<Mrmr>(rows, classes.data(), static_cast<std::size_t>(n_classes),
-                                       scheme == "MID" ? Mrmr::Scheme::difference : Mrmr::Scheme::quotient);
+                                       scheme == "MID" ? Mrmr::Scheme::difference : Mrmr::Scheme::quotient,
+                                       std::move(first));
     }
 
     Mrmr& mrmr() { return *mrmr_; }
@@ -52,8 +60,8 @@ class Choice {
 void bind_batch(nb::module_& m) {
     nb::class_<Choice>(m, "Mrmr")
         .def(nb::init<Array<const std::int64_t>, Array<const std::int32_t>, Array<const std::uint8_t>, std::int64_t,
-                      Array<const std::int32_t>, std::int64_t, const std::string&>(),
-             "starts"_a, "ids"_a, "values"_a, "n_features"_a, "classes"_a, "n_classes"_a, "scheme"_a)
+                      Array<const std::int32_t>, std::int64_t, const std::string&, Array<const std::int64_t>>(),
+             "starts"_a, "ids"_a, "values"_a, "n_features"_a, "classes"_a, "n_classes"_a, "scheme"_a, "keep"_a)
         .def(
             "work",
             [](Choice& self, std::size_t n_entries, std::size_t budget) {

@@ -1,4 +1,4 @@
-// Generated data, picked columns, and the normal distribution.
+// Generated data and picked columns.
 #include "arrays.hpp"
 #include "thresher/columns.hpp"
 #include "thresher/synth.hpp"

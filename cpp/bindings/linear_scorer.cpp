@@ -38,17 +38,9 @@ void bind_linear_scorer(nb::module_& m) {
             "n_vectors"_a, "norm"_a, "ids"_a, "weights"_a, "intercept"_a)
         .def(
             "score",
-            [](const LinearScorer& self, const BatchArrays& batch, std::size_t begin, std::size_t end) {
-                batch.check_rows(begin, end);
-                batch.demand_trust();
-                std::vector<double> margins((end - begin) * self.n_vectors());
-                {
-                    nb::gil_scoped_release release;
-                    batch.visit([&](const auto& csr) { self.score(csr, begin, end, margins.data()); });
-                }
-                return new_array(std::move(margins));
-            },
-            "batch"_a, "begin"_a, "end"_a)
+            [](const LinearScorer& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
+               const OptionalOrder& order) { return scores_of(self, batch, begin, end, order); },
+            "batch"_a, "begin"_a, "end"_a, "order"_a = nb::none())
         .def("members",
              [](const LinearScorer& self) {
                  Ranking members = self.members();

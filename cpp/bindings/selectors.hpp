@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -97,18 +98,27 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
         .def(
             "__init__",
             [parameters_from](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm,
-                              bool fit_intercept, const nb::dict& parameters) {
+                              bool fit_intercept, const nb::dict& parameters,
+                              const std::optional<Array<const std::int64_t>>& keep) {
                 if (n_classes < S::kLeastClasses) throw nb::value_error("n_classes is too small for this selector");
                 if (budget == 0) throw nb::value_error("budget must be at least 1");
-                new (self) S(n_classes, {budget, {norm_by_name(norm), fit_intercept}, parameters_from(parameters)});
+                std::vector<std::int64_t> ids;
+                if (keep) ids.assign(keep->data(), keep->data() + keep->size());
+                if (ids.size() > budget) throw nb::value_error("keep has more ids than the budget");
+                if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end() ||
+                    (!ids.empty() && ids.front() < 0))
+                    throw nb::value_error("keep must have ids in ascending order");
+                new (self)
+                    S(n_classes,
+                      {budget, {norm_by_name(norm), fit_intercept}, parameters_from(parameters), std::move(ids)});
             },
-            "n_classes"_a, "budget"_a, "norm"_a, "fit_intercept"_a, "parameters"_a)
+            "n_classes"_a, "budget"_a, "norm"_a, "fit_intercept"_a, "parameters"_a, "keep"_a = nb::none())
         .def("reserve", &S::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "learn",
             [](S& self, const BatchArrays& batch, Array<const std::int32_t> classes,
                std::optional<Array<const double>> importances, std::optional<Array<const std::int64_t>> order,
-               std::size_t begin, std::size_t end, bool check) {
+               std::size_t begin, std::size_t end, bool check, bool is_new) {
                 batch.check_rows(begin, end);
                 check_size<std::int32_t>("classes", classes, batch.n_rows());
                 check_size("importances", importances, batch.n_rows());
@@ -119,7 +129,8 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                               order ? order->data() : nullptr,
                               begin,
                               end,
-                              check};
+                              check,
+                              is_new};
                 Fault fault;
                 {
                     nb::gil_scoped_release release;
@@ -135,20 +146,14 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                 }
                 return describe(fault);
             },
-            "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a)
+            "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
+            "is_new"_a = true)
         .def(
             "score",
-            [](S& self, const BatchArrays& batch, std::size_t begin, std::size_t end) {
-                batch.check_rows(begin, end);
-                batch.demand_trust();
-                std::vector<double> margins((end - begin) * self.n_vectors());
-                {
-                    nb::gil_scoped_release release;
-                    batch.visit([&](const auto& csr) { self.score(csr, begin, end, margins.data()); });
-                }
-                return new_array(std::move(margins));
+            [](S& self, const BatchArrays& batch, std::size_t begin, std::size_t end, const OptionalOrder& order) {
+                return scores_of(self, batch, begin, end, order);
             },
-            "batch"_a, "begin"_a, "end"_a)
+            "batch"_a, "begin"_a, "end"_a, "order"_a = nb::none())
         .def("members",
              [](const S& self) {
                  Ranking members;
@@ -158,6 +163,14 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                  }
                  return nb::make_tuple(new_array(std::move(members.ids)), new_array(std::move(members.weights)));
              })
+        .def(
+            "cells",
+            [](const S& self, Array<const std::int64_t> ids) {
+                for (std::size_t k = 0; k < ids.size(); ++k)
+                    if (ids.data()[k] < 0) throw nb::value_error("ids must not be negative");
+                return new_array(self.cells({ids.data(), ids.size()}));
+            },
+            "ids"_a)
         .def_prop_ro(
             "intercept", [](const S& self) { return new_array(self.intercept()); }, nb::rv_policy::move)
         .def_prop_ro("n_looks", &S::n_looks)

@@ -52,7 +52,7 @@ TEST(linear_scorer_equals_a_plain_sum) {
             const LinearScorer scorer(n_vectors, norm, ranking, intercept);
             CHECK(scorer.members().ids == ranking.ids && scorer.members().weights == ranking.weights);
             std::vector<double> scores(30 * n_vectors);
-            scorer.score(rows.batch(), 10, 40, scores.data());
+            scorer.score(rows.batch(), {10, 40}, scores.data());
             for (std::size_t r = 10; r < 40; ++r)
                 for (std::size_t c = 0; c < n_vectors; ++c) {
                     double sum = 0.0, squares = 0.0;
@@ -88,8 +88,8 @@ TEST(linear_scorer_has_the_bits_of_a_selector) {
         if (simd > best_simd()) continue;
         simd_choice() = simd;
         std::vector<double> ours(50), theirs(50);
-        scorer.score(rows.batch(), 0, 50, ours.data());
-        selector.score(rows.batch(), 0, 50, theirs.data());
+        scorer.score(rows.batch(), {0, 50}, ours.data());
+        selector.score(rows.batch(), {0, 50}, theirs.data());
         CHECK(ours == theirs);
     }
 }

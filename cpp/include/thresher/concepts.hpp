@@ -192,7 +192,8 @@ concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, t
                   (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
                   (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
                   (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
-                  (!L::Members::kBounded || Competes<L>) &&  // A set without reports relies on ranks that never fall.
+                  (!L::Members::kBounded || Competes<L>) &&
+                  // A set without reports relies on ranks that never fall.
                   (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
 
 template <class M, class L>

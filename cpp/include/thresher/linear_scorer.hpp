@@ -41,14 +41,14 @@ class LinearScorer {
     const Ranking& members() const { return ranking_; }
     const std::vector<double>& intercept() const { return intercept_; }
 
-    // Scores of rows begin … end - 1, n_vectors per row. Ids that were not selected are ignored. Any number of threads
+    // Scores of the rows, n_vectors per row. Ids that were not selected are ignored. Any number of threads
     // may score at the same time.
     template <class Id>
-    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* scores) const {
+    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* scores) const {
         RowBuffer buffer;
         std::vector<std::int32_t> places;
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, begin, end, {norm_, false}, buffer,
+            for_each_row(batch, rows, {norm_, false}, buffer,
                          [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
                              places.resize(n);
                              for (std::size_t i = 0; i < n; ++i)

@@ -13,7 +13,7 @@
 
 namespace thresher {
 
-// The intercept's x in every row. Beside rows of unit length, 1 would learn too loudly.
+// The intercept's x in every row. Beside rows of unit length, 1 would take too large steps.
 inline constexpr float kInterceptValue = 0.3f;
 
 // What happens to a row before a learner sees it.
@@ -108,15 +108,22 @@ THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::s
     if (intercept) x[n] = kInterceptValue;
 }
 
-// Loads rows begin … end - 1 and calls score(ids, n, row - begin) for each.
+// Which rows of a batch to score: rows begin … end - 1 or, where there is an `order`, order[begin] … order[end - 1].
+struct RowRange {
+    std::size_t begin, end;
+    const std::int64_t* order = nullptr;
+};
+
+// Loads rows and calls score(ids, n, k) for the k-th of them.
 template <class Id, class Score>
-THRESHER_INLINE void for_each_row(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end,
-                                  const RowOptions& options, RowBuffer& buffer, Score score) {
-    for (std::size_t r = begin; r < end; ++r) {
+THRESHER_INLINE void for_each_row(const CsrBatch<Id>& batch, const RowRange& rows, const RowOptions& options,
+                                  RowBuffer& buffer, Score score) {
+    for (std::size_t k = rows.begin; k < rows.end; ++k) {
+        const std::size_t r = rows.order != nullptr ? static_cast<std::size_t>(rows.order[k]) : k;
         const auto first = static_cast<std::size_t>(batch.starts[r]);
         const auto n = static_cast<std::size_t>(batch.starts[r + 1]) - first;
         load_values(batch.values, first, n, options.norm, options.fit_intercept, buffer);
-        score(batch.ids + first, n, r - begin);
+        score(batch.ids + first, n, k - rows.begin);
     }
 }
 

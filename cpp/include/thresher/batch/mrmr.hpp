@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace thresher {
@@ -35,8 +36,14 @@ class Mrmr {
     enum class Scheme { difference, quotient };
 
     // The arrays of `rows` must outlive this; the classes are read here only.
-    Mrmr(const Levels& rows, const std::int32_t* classes, std::size_t n_classes, Scheme scheme)
-        : rows_(rows), scheme_(scheme), c_log_c_(rows.n_rows + 1), totals_(3 * rows.n_features) {
+    // The features to keep are chosen first, in their order.
+    Mrmr(const Levels& rows, const std::int32_t* classes, std::size_t n_classes, Scheme scheme,
+         std::vector<std::size_t> keep = {})
+        : rows_(rows),
+          scheme_(scheme),
+          keep_(std::move(keep)),
+          c_log_c_(rows.n_rows + 1),
+          totals_(3 * rows.n_features) {
         for (std::size_t c = 1; c <= rows.n_rows; ++c)
             c_log_c_[c] = static_cast<double>(c) * std::log2(static_cast<double>(c));
         turn_to_columns();
@@ -125,6 +132,7 @@ class Mrmr {
     }
 
     void choose() {
+        if (chosen_.size() < keep_.size()) return take(keep_[chosen_.size()]);
         const std::size_t d = rows_.n_features;
         double best = -std::numeric_limits<double>::infinity();
         for (std::size_t j = 0; j < d; ++j)
@@ -134,6 +142,10 @@ class Mrmr {
         const double tied = best - 1e-9 * std::max(1.0, std::abs(best));
         std::size_t j = 0;
         while (!open_[j] || score(j) < tied) ++j;
+        take(j);
+    }
+
+    void take(std::size_t j) {
         open_[j] = false;
         chosen_.push_back(static_cast<std::int64_t>(j));
         next_row_ = column_starts_[j];
@@ -186,6 +198,7 @@ class Mrmr {
 
     Levels rows_;
     Scheme scheme_;
+    std::vector<std::size_t> keep_;
     bool two_ = false;  // whether a value 2 occurs
     std::vector<double> c_log_c_;
     std::vector<std::uint32_t> totals_;  // how many rows have value 0, 1, 2: three entries per feature

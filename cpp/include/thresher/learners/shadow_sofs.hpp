@@ -19,7 +19,7 @@
 //
 //   rate = max(0, (1 − m) − (μ_y − μ_r)·x) / (c + (x·g_y + x·g_r))
 //
-// With many classes a quarter of the outsiders' x²/P counts in v: on news20's twenty classes that gains half a point.
+// With many classes a quarter of the outsiders' x²/P counts in v: on news20's twenty classes that gains up to a point.
 // On two classes it gains nothing.
 //
 // μ²P falls as well as rises, so the member set must hear of it.

@@ -33,7 +33,8 @@ class LazyHeap {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::none;
 
-    explicit LazyHeap(std::uint64_t budget) : budget_(budget) {}
+    explicit LazyHeap(std::uint64_t budget)
+        : budget_(budget), threshold_(budget > 0 ? -1.0f : std::numeric_limits<float>::infinity()) {}
 
     std::size_t size() const { return low_.size() + high_.size(); }
     std::size_t n_open() const { return static_cast<std::size_t>(budget_) - size(); }
@@ -164,7 +165,7 @@ class LazyHeap {
     std::vector<std::int64_t> high_;  // the other members, in any order
     bool wide_ = false;               // some id has more than 32 bits
     float bound_ = 0.0f;              // every member that is not in the heap is at or above it
-    float threshold_ = -1.0f;         // no member is below it
+    float threshold_;                 // no member is below it
     std::uint64_t n_looks_ = 0;
 };
 

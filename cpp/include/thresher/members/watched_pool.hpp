@@ -30,7 +30,7 @@ class WatchedPool {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::low;
 
-    explicit WatchedPool(std::uint64_t budget) : budget_(budget) {}
+    explicit WatchedPool(std::uint64_t budget) : budget_(budget) { forget_ranks(); }
 
     std::size_t size() const { return members_.size(); }
     std::size_t n_open() const { return static_cast<std::size_t>(budget_) - members_.size(); }
@@ -51,7 +51,9 @@ class WatchedPool {
     float watched() const { return watched_; }
 
     // A row has changed ranks, and the lowest of its members is now at `rank`. Called before the row's offers.
-    void lower(float rank) { threshold_ = std::min(threshold_, rank); }
+    void lower(float rank) {
+        if (budget_ > 0) threshold_ = std::min(threshold_, rank);
+    }
 
     // A row has changed the rank of a member, which is now below `watched`.
     void moved(std::int64_t id, float rank) {
@@ -88,7 +90,7 @@ class WatchedPool {
 
     // Nothing is known of the ranks until they are read again.
     void forget_ranks() {
-        threshold_ = -1.0f;
+        threshold_ = budget_ > 0 ? -1.0f : kInfinity;
         stop_watching();
     }
 
@@ -179,8 +181,7 @@ class WatchedPool {
     std::vector<std::int64_t> members_;  // in any order
     std::unordered_map<std::int64_t, std::size_t> slot_of_;
     std::vector<Entry> pool_;
-    float threshold_ = -1.0f;
-    float watched_ = -1.0f;
+    float threshold_, watched_;
     std::size_t wanted_ = 32;     // how long the pool is to be when all members are read
     std::uint64_t n_pushes_ = 0;  // since then
     std::uint64_t n_looks_ = 0;

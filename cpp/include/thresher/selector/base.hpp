@@ -4,6 +4,9 @@
 // With two classes a feature has one vector of weights; with C > 2 it has C, and there is one set of members for all of
 // them: a feature's rank is the sum of its ranks in the classes, and a leaver leaves in all. The cell of feature j for
 // class c has the key j·C + c in the memory, so that the cells of a feature lie together; all carry the member's mark.
+//
+// Features that are to be kept are marked from the start and are not in the member set, which shares out the rest of
+// the budget: so nobody can push them out.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +42,7 @@ class SelectorBase {
         std::uint64_t budget;
         RowOptions rows;
         typename L::Parameters parameters;
+        std::vector<std::int64_t> keep = {};  // ids of members from the start that never leave, ascending
     };
 
     // How many weights a feature has.
@@ -58,7 +62,7 @@ class SelectorBase {
         };
         std::vector<Member> ranked;
         if constexpr (Members::kBounded) {
-            members_.for_each([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
+            for_each_member([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
         } else {
             memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
                 const std::int64_t id = id_of(key);
@@ -75,6 +79,21 @@ class SelectorBase {
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 out.weights.push_back(learner_.weight(memory_.load(key(member.id, c))));
         }
+        return out;
+    }
+
+    // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
+    // learned, the start state.
+    std::vector<float> cells(std::span<const std::int64_t> ids) const {
+        std::lock_guard lock(mutex_);
+        std::vector<float> out;
+        out.reserve(ids.size() * n_vectors() * L::kWidth);
+        for (const std::int64_t id : ids)
+            for (std::size_t c = 0; c < n_vectors(); ++c) {
+                const bool is_known = id < memory_.n_features() / static_cast<std::int64_t>(n_vectors());
+                const Cell cell = is_known ? memory_.load(key(id, c)) : Cell{};
+                out.insert(out.end(), cell.begin(), cell.end());
+            }
         return out;
     }
 
@@ -154,11 +173,16 @@ class SelectorBase {
     SelectorBase(std::size_t n_vectors, const Options& options)
         : options_(options.rows),
           learner_(options.parameters),
-          members_(options.budget),
+          members_(options.budget - options.keep.size()),
           budget_(options.budget),
+          keep_(options.keep),
           intercept_(n_vectors, L::as_member(Cell{})),
           buffer_(n_vectors),
-          n_vectors_(n_vectors) {}
+          n_vectors_(n_vectors) {
+        if (!keep_.empty()) reserve_ids(keep_.back() + 1);
+        for (const std::int64_t id : keep_)
+            for (std::size_t c = 0; c < n_vectors; ++c) memory_.store(key(id, c), L::as_member(Cell{}));
+    }
 
     std::int64_t key(std::int64_t id, std::size_t c) const {
         return id * static_cast<std::int64_t>(n_vectors()) + static_cast<std::int64_t>(c);
@@ -178,6 +202,9 @@ class SelectorBase {
         for (std::size_t k = 0; k < planes.size(); ++k) cell[k] = planes[k][i];
         return cell;
     }
+
+    // Whether a member never leaves.
+    bool is_kept(std::int64_t id) const { return !keep_.empty() && std::binary_search(keep_.begin(), keep_.end(), id); }
 
     // A feature's rank, as the memory has it.
     float rank_of(std::int64_t id) const {
@@ -243,6 +270,7 @@ class SelectorBase {
     M memory_;
     Members members_;
     const std::uint64_t budget_;
+    const std::vector<std::int64_t> keep_;
     std::vector<Cell> intercept_;
     Counters counters_;
     RowBuffer buffer_;
@@ -276,12 +304,18 @@ class SelectorBase {
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 if (!L::is_member(memory_.load(key(id, c))))
                     throw std::invalid_argument("a feature is a member for some of the classes only");
-            ids.push_back(id);
+            if (!is_kept(id)) ids.push_back(id);
         }
-        if (ids.size() > budget_)
-            throw std::invalid_argument("it has " + std::to_string(ids.size()) + " members, more than its budget of " +
+        if (const std::size_t n = ids.size() + keep_.size(); n > budget_)
+            throw std::invalid_argument("it has " + std::to_string(n) + " members, more than its budget of " +
                                         std::to_string(budget_));
         for (const std::int64_t id : ids) members_.add(id);
+    }
+
+    template <class Visit>
+    void for_each_member(Visit visit) const {
+        for (const std::int64_t id : keep_) visit(id);
+        members_.for_each(visit);
     }
 
     [[gnu::noinline]] void fill_places(std::size_t n, std::size_t n_open) {
@@ -294,7 +328,7 @@ class SelectorBase {
 
     [[gnu::noinline]] void fold() {
         learner_.begin_fold();
-        members_.for_each([&](std::int64_t id) {
+        for_each_member([&](std::int64_t id) {
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 memory_.store(key(id, c), learner_.folded(memory_.load(key(id, c))));
         });

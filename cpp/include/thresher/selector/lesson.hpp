@@ -16,7 +16,8 @@ struct Lesson {
     const double* importances = nullptr;  // sample weights; a row of weight 0 is skipped
     const std::int64_t* order = nullptr;
     std::size_t begin = 0, end = 0;
-    bool check = true;  // check each row before it is learned, and stop at the first fault
+    bool check = true;   // check each row before it is learned, and stop at the first fault
+    bool is_new = true;  // the rows come for the first time, so their margins are those of rows never seen
 };
 
 // Fetches a row that will be loaded soon. Rows in their own order are fetched by the processor, which sees the pattern.

@@ -35,6 +35,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     template <class Id>
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
+        is_new_ = lesson.is_new;
         Fault fault;
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             fault = for_each_row(batch, n_features, lesson, options_, buffer_,
@@ -48,12 +49,12 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         return fault;
     }
 
-    // Scores of rows begin … end - 1, C per row.
+    // Scores of the rows, C per row.
     template <class Id>
-    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* scores) {
+    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* scores) {
         std::lock_guard lock(mutex_);
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, begin, end, options_, buffer_,
+            for_each_row(batch, rows, options_, buffer_,
                          [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
                              const std::int64_t n_known = memory_.n_features() / static_cast<std::int64_t>(n_classes());
                              const auto known = static_cast<std::size_t>(std::lower_bound(ids, ids + n, n_known) - ids);
@@ -105,7 +106,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         // `predict` takes the highest score, and the lowest class where two are equal.
         counters_.n_samples += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
-        counters_.margins.learn(scores_, truth, importance);
+        if (is_new_) counters_.margins.learn(scores_, truth, importance);
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
         const auto step =
@@ -159,7 +160,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         float lowest = std::numeric_limits<float>::max(), watched = std::numeric_limits<float>::infinity();
         if constexpr (Members::kReports == RankReports::low) watched = members_.watched();
         for (std::size_t i = 0; i < n; ++i) {
-            if (!is_member_at(i)) continue;
+            if (!is_member_at(i) || this->is_kept(id_at(i))) continue;
             const float rank = rank_at(i);
             lowest = std::min(lowest, rank);
             if (rank < watched) members_.moved(id_at(i), rank);
@@ -189,6 +190,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     std::vector<double> scores_;
     std::vector<std::int64_t> keys_;  // of the row at work, class 0
     std::vector<Cell> entrant_;
+    bool is_new_ = true;  // the lesson's
 };
 
 }  // namespace thresher

@@ -40,6 +40,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
     template <class Id>
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
+        is_new_ = lesson.is_new;
         Fault fault;
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             fault = for_each_row(
@@ -50,12 +51,12 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         return fault;
     }
 
-    // Margins of rows begin … end - 1. Ids never seen are ignored.
+    // Margins of the rows. Ids never seen are ignored.
     template <class Id>
-    void score(const CsrBatch<Id>& batch, std::size_t begin, std::size_t end, double* margins) {
+    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* margins) {
         std::lock_guard lock(mutex_);
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, begin, end, options_, buffer_,
+            for_each_row(batch, rows, options_, buffer_,
                          [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
                              gather(
                                  ids, n,
@@ -90,7 +91,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         counters_.n_samples += 1;
         counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
-        counters_.margins.learn(step.margin, y, importance);
+        if (is_new_) counters_.margins.learn(step.margin, y, importance);
         counters_.mistake_weight += y * step.margin > 0.0 ? 0.0 : importance;
         counters_.loss += step.loss;
         if (!step.updated) return;
@@ -101,7 +102,8 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if constexpr (L::kHooks.enters_first)
             for (const std::size_t i : this->entered_) members_.add(static_cast<std::int64_t>(ids[i]));
         if constexpr (Members::kReports == RankReports::low) {
-            members_.lower(step.lowest_member);
+            if (step.lowest_member < members_.threshold())
+                members_.lower(this->keep_.empty() ? step.lowest_member : lowest_that_can_leave(ids, n));
             if (step.low) report_moves(ids, n, members_.watched());
         }
         if constexpr (Members::kReports == RankReports::all) report_moves(ids, n, kInfinity);
@@ -128,7 +130,21 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
             n_picked += static_cast<std::size_t>(is_member & is_below & (row.x()[i] != 0.0f));
         }
         for (std::size_t k = 0; k < n_picked; ++k)
-            members_.moved(static_cast<std::int64_t>(ids[picked_[k]]), L::rank(row, picked_[k]));
+            if (const auto id = static_cast<std::int64_t>(ids[picked_[k]]); !this->is_kept(id))
+                members_.moved(id, L::rank(row, picked_[k]));
+    }
+
+    // The lowest rank of the row's members, without those that are kept whatever their rank is.
+    template <class Id>
+    [[gnu::noinline]] float lowest_that_can_leave(const Id* ids, std::size_t n) {
+        const Row row = buffer_.row();
+        float lowest = std::numeric_limits<float>::max();
+        for (std::size_t i = 0; i < n; ++i) {
+            const bool is_member = L::is_member(Base::cell_at(row, i)), is_lower = L::rank(row, i) < lowest;
+            if (is_member & is_lower & (row.x()[i] != 0.0f) && !this->is_kept(static_cast<std::int64_t>(ids[i])))
+                lowest = L::rank(row, i);
+        }
+        return lowest;
     }
 
     template <class Id>
@@ -155,6 +171,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
     static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
     std::vector<std::size_t> picked_;  // positions in the row at work
+    bool is_new_ = true;               // the lesson's
 };
 
 }  // namespace thresher
