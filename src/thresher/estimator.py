@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from thresher import _core, methods
+from thresher import _core, methods, parameters
 from thresher.csr import as_batch, checked
 from thresher.labels import Labels, refuse_missing
 from thresher.messages import warn
@@ -75,6 +75,16 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept, an array of length 1, or one per class; 0 without `fit_intercept`."""
         return self._fitted_model().intercept.astype(np.float64)
+
+    @property
+    def threshold_(self) -> float:
+        """The margin above which `predict` gives the second of two classes; 0 unless `set_threshold` chose another."""
+        return self._fitted_model().threshold
+
+    @threshold_.setter
+    def threshold_(self, margin: float) -> None:
+        parameters.check("threshold_", margin, parameters.Between(float("-inf"), float("inf")))
+        self._fitted_model().threshold = float(margin)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""

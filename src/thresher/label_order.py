@@ -97,6 +97,11 @@ class LabelOrder:
         self._n_rows = end
 
     @property
+    def n_rows(self) -> int:
+        """How many rows there were."""
+        return self._n_rows
+
+    @property
     def n_minority(self) -> int:
         """The number of rows that are not of the largest class."""
         return self._n_rows - int(self._counts.sum(axis=0).max())

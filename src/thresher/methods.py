@@ -13,6 +13,7 @@ from typing import Any
 
 from thresher.parameters import (
     Between,
+    ColumnList,
     Instance,
     LegacyGenerator,
     OneOf,
@@ -20,6 +21,7 @@ from thresher.parameters import (
     Whole,
     WithMethods,
     check,
+    check_keep,
     plain,
 )
 
@@ -29,7 +31,8 @@ _SEED = (OneOf((None,)), Whole(0, 2**32 - 1), LegacyGenerator())
 _LOSSES = (OneOf(("perceptron", "hinge")),)
 
 BUDGET = {
-    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep")
+    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep"),
+    "keep": Parameter(None, (OneOf((None,)), ColumnList()), "features to select in any case; they count in the budget"),
 }
 NORM = {"norm": Parameter("l2", (OneOf(("l2", None)),), "l2 scales each row to unit length; none leaves it as it is")}
 INTERCEPT = {"fit_intercept": Parameter(False, _FLAG, "learn an intercept, outside the budget")}
@@ -37,7 +40,9 @@ INTERCEPT = {"fit_intercept": Parameter(False, _FLAG, "learn an intercept, outsi
 SHARED_ONLINE: Mapping[str, Parameter] = {
     **NORM,
     **INTERCEPT,
-    "class_weight": Parameter(None, (OneOf((None, "balanced")), Instance(dict))),
+    "class_weight": Parameter(
+        None, (OneOf((None, "balanced")), Instance(dict)), "weights of the classes, as A=1,B=20, or balanced"
+    ),
     "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
     "shuffle": Parameter(True, _FLAG),
     "random_state": Parameter(0, _SEED, "seed of the shuffle"),
@@ -78,6 +83,7 @@ class Method:
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of shared parameters, where they are not the usual ones
     kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
     is_second_order: bool = False  # has a precision for each weight
+    has_z_scores: bool = False  # the precision counts the same rows as the weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
@@ -108,11 +114,13 @@ class Method:
             check(f"{name} of {self.estimator}", value, *known[name].allowed)
         if self.check_together is not None:
             self.check_together(values)
+        if isinstance(values.get("n_features_to_select"), int):
+            check_keep(values, values["n_features_to_select"])
         return values
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
-        return {name: values[name] for name in self.own if name != "n_features_to_select"}
+        return {name: values[name] for name in self.own if name not in BUDGET}
 
     def load_estimator(self) -> Any:
         """Return the public class; scikit-learn is imported only now."""
@@ -126,7 +134,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow", "the best features",
             own=BUDGET | _gamma(0.5), defaults={"fit_intercept": True},
-            kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True,
+            kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True, has_z_scores=True,
         ),
         Method(
             "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
@@ -145,7 +153,7 @@ METHODS: Mapping[str, Method] = {
         ),
         Method(
             "arow", "AROW", "arow", "keeps all features",
-            own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True,
+            own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True,
         ),
         Method("ogd", "OGD", "ogd", "keeps all features", own=_eta(1.0), kernels=("Ogd", "ManyOgd")),
         Method(

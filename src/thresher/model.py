@@ -10,7 +10,8 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 from __future__ import annotations
 
 import threading
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import _core, methods, parameters
 from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, checked, raise_fault, trusted_batch
 from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
-from thresher.labels import Codes, Labels, distinct, encode, row_weights
+from thresher.labels import ClassWeights, Codes, Labels, distinct, encode, row_weights
 from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
 from thresher.race import Look, Race, RaceState
+
+_Answer = TypeVar("_Answer")
 
 
 class NotEnoughMemoryError(ValueError):
@@ -56,6 +59,11 @@ class Model:
     grouped_by_label : bool
         Whether it has learned rows in an order grouped by label, so that its mistakes while learning say nothing about
         new rows.
+    threshold : float
+        With two classes, the margin above which `predict` gives the second one. It is 0 unless `set_threshold` has
+        chosen another; learning more rows sets it back.
+    selection_frequency : dict or None
+        How often each member was selected in samples of the rows, if `stability` has counted it.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -67,7 +75,13 @@ class Model:
         self.feature_names: list[str] | dict[int, str] | None = None
         self.compact = False
         self.grouped_by_label = False
+        self.threshold = 0.0
+        self.selection_frequency: dict[int, float] | None = None
+        self.class_weights = ClassWeights(self.parameters.get("class_weight"))
+        self.gamma_changed = False
         self._learner: _core.Selector | Race | None = None
+        self._kept_ids: NDArray[np.int64] | None = None  # of the learner
+        self._keep_as_written: list[str] = []
         self._chosen_gamma: float | None = None  # where the parameter is "auto"
         self._looks: list[Look] = []
         self._selection: _Selection | None = None  # instead of a learner, for a batch method
@@ -104,7 +118,28 @@ class Model:
         """The method's name."""
         return self._method.name
 
-    def fit(self, X: Csr, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def keep_as_written(self, names: list[str]) -> None:
+        """Set features to keep by what the data call them: the names of columns or, where there are none, ids.
+
+        For a new model that a stream will train; `keep` then has their columns.
+        """
+        parameters.check_keep({"keep": names}, parameters.budget(self.parameters, None))
+        self._keep_as_written = names
+
+    def untrained(self, **changed: Any) -> Self:
+        """Return a new model with the same parameters, but for those given."""
+        new = type(self)(self.method, **{**self.parameters, **changed})
+        if self._keep_as_written:
+            new.keep_as_written(self._keep_as_written)
+        return new
+
+    def fit(
+        self,
+        X: Csr,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        feature_names: list[str] | None = None,
+    ) -> Self:
         """Start again and learn these rows, `n_passes` times. On an error the model does not change."""
         self._refuse_batch_method()
         codes, classes = encode(y, None)
@@ -112,24 +147,34 @@ class Model:
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-        learner = self._new_learner(n_features, len(classes), restart=True)
+        kept = self._ids_to_keep(0, feature_names, n_features)
+        learner = self._new_learner(n_features, len(classes), kept, restart=True)
         try:
             self._run_passes(learner, X, codes, importances)
         except NotCanonicalError:
-            learner = self._new_learner(n_features, len(classes), restart=True)
+            learner = self._new_learner(n_features, len(classes), kept, restart=True)
             self._run_passes(learner, canonical(X), codes, importances)
         winner = _winner(learner)
         with self._lock:
             self._learner, self._chosen_gamma, self._looks = winner
             self._n_classes, self.classes, self.n_features = len(classes), classes, n_features
-            self.id_base, self.feature_names, self.compact, self.grouped_by_label = 0, None, False, False
+            self.id_base, self.feature_names, self.compact, self.grouped_by_label = 0, feature_names, False, False
+            self._kept_ids, self.gamma_changed = kept, False
+            self.class_weights = ClassWeights(self.parameters["class_weight"])
+            self.class_weights.count(codes, importances)
+            self.learned_more()
             self.warn_if_saturated(before=0)
             if not self.parameters["shuffle"]:
                 self._look_at_order(codes)
         return self
 
     def partial_fit(
-        self, X: Csr, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Csr,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        feature_names: list[str] | None = None,
     ) -> Self:
         """Learn more rows. On an error the model does not change."""
         with self._lock:
@@ -138,12 +183,18 @@ class Model:
             codes, known = encode(y, known)
             n_features = _n_features(X, codes)
             self._check_width(X)
-            importances = row_weights(self.parameters["class_weight"], codes, known, sample_weight)
-            learner = self._learner or self._new_learner(n_features, len(known))
+            importances = row_weights(None, codes, known, sample_weight)
+            kept = self._kept_ids
+            if kept is None:
+                kept = self._ids_to_keep(self.id_base, feature_names, n_features)
+            learner = self._learner or self._new_learner(n_features, len(known), kept)
             _, batch = checked(X, self.norm, self.id_base)
+            importances = self.class_weights.of_rows(codes, importances, known.tolist())
             before = learner.counters["n_saturated"]
             # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
             self._learner, self._n_classes, self.classes, self.n_features = learner, len(known), known, n_features
+            self.feature_names, self._kept_ids = feature_names, kept
+            self.learned_more()
             for begin, end in blocks(X.shape[0], len(X.data)):
                 learner.learn(batch, codes, importances, None, begin, end, check=False)
             self.warn_if_saturated(before)
@@ -167,17 +218,24 @@ class Model:
         return self._probabilities(self.decision_function(X))
 
     def score_batch(
-        self, batch: Any, *, with_probabilities: bool = False
+        self, batch: Any, *, rows: NDArray[np.int64] | None = None, with_probabilities: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Margins of a batch of a stream, and probabilities on request; ids that were never learned are ignored."""
-        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, batch.n_rows))
+        """Margins of a batch of a stream, or of some of its rows, and probabilities on request.
+
+        Ids that were never learned are ignored.
+        """
+        n_rows = batch.n_rows if rows is None else len(rows)
+        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, n_rows, rows))
         return margins, self._probabilities(margins) if with_probabilities else None
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
         """Return the predicted labels for these margins."""
         assert self.classes is not None
-        places: NDArray[np.intp] = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        return np.asarray(self.classes[places])
+        return np.asarray(self.classes[self.codes_of(margins)])
+
+    def codes_of(self, margins: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the places of the predicted labels among the classes."""
+        return (margins > self.threshold).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
 
     @property
     def is_batch(self) -> bool:
@@ -193,6 +251,51 @@ class Model:
         """Columns of the selected features, best first, and their weights: one, or one per class."""
         ids, weights = self._trained().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
+
+    def z_scores(self, columns: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return z = μ·√(γ(P − 1)/s²) of the given columns, or of the members, best first; with many classes, one each.
+
+        s² is the mean squared loss of the rows that had one, times their typical weight, times the number of passes. A
+        column that was never learned has z = 0.
+        """
+        if not self._method.has_z_scores:
+            having = " and ".join(each.estimator for each in methods.METHODS.values() if each.has_z_scores)
+            raise ValueError(f"{self._method.estimator} has no z-scores; {having} have.")
+        learner = self._trained()
+        assert not isinstance(learner, _Selection)
+        if columns is None:
+            ids = learner.members()[0]
+        else:
+            given = np.asarray(columns)
+            if given.ndim != 1 or given.dtype.kind not in "iu":
+                raise ValueError(f"columns must be a list of whole numbers. Got {columns!r} instead.")
+            wrong = given[(given < 0) | (given >= (self.n_features or 0))]
+            if len(wrong):
+                raise ValueError(f"there is no column {wrong[0]}: the model has {self.n_features}.")
+            ids = given.astype(np.int64) + self.id_base
+            if self.compact and not np.isin(ids, learner.members()[0]).all():
+                raise ValueError(
+                    "the model was saved compact, with its selected features only: for others, save it in full (save, "
+                    "or train --full)."
+                )
+        if self.gamma_changed:
+            raise ValueError(
+                "gamma was changed while the model learned, so its z-scores have no common scale: use fit."
+            )
+        counters = self.counters
+        mean_loss = counters["loss"] / max(1, counters["n_updates"])
+        # A row that is learned again, or with a larger weight, is not more rows.
+        n_rows = max(1, int(self.class_weights.counts.sum()))
+        scale = mean_loss * self.class_weights.typical_weight * max(1.0, counters["n_samples"] / n_rows)
+        # The sign of what is stored of the precision, P − 1, marks members.
+        mean, excess = learner.cells(np.ascontiguousarray(ids)).astype(np.float64).reshape(len(ids), -1, 2).T
+        z = (mean * np.sqrt(self.gamma * np.abs(excess) / scale)).T if scale > 0 else np.zeros(mean.T.shape)
+        return np.ascontiguousarray(z[:, 0] if self.n_vectors == 1 else z)
+
+    @property
+    def has_z_scores(self) -> bool:
+        """Whether the method has z-scores."""
+        return self._method.has_z_scores
 
     @property
     def n_vectors(self) -> int:
@@ -251,16 +354,19 @@ class Model:
             self.restore(state["_learner"], self._n_classes)
 
     def adopt_parameters(self, given: dict[str, Any]) -> None:
-        """Continue learning with other parameters; only the budget can't be changed."""
+        """Continue learning with other parameters; only the budget and the features to keep can't be changed."""
         new = self._method.complete(given)
         if new == self.parameters:
             return
-        before, after = self.parameters.get("n_features_to_select"), new.get("n_features_to_select")
-        if before != after:
-            raise ValueError(f"n_features_to_select can't be changed from {before} to {after} while learning: use fit.")
+        for name in methods.BUDGET:
+            before, after = self.parameters.get(name), new.get(name)
+            if before != after:
+                raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
         with self._lock:
+            self.class_weights.given = new["class_weight"]
             if self._learner is not None:
-                self._chosen_gamma = self.gamma  # "auto" is no new race for a model that was trained
+                self._chosen_gamma = before = self.gamma  # "auto" is no new race for a model that was trained
+                self.gamma_changed |= new.get("gamma") not in ("auto", before)
             self.parameters = new
             if self._learner is not None:
                 self.restore(self._learner.state(), self._n_classes)
@@ -284,7 +390,9 @@ class Model:
             n_classes = 2 if self.classes is None else len(self.classes)
         if gamma is not None:
             self._chosen_gamma = gamma
-        learner = self._new_learner(self.n_features, n_classes)
+        if self._kept_ids is None:
+            self._kept_ids = self._ids_to_keep(self.id_base, self.feature_names, self.n_features)
+        learner = self._new_learner(self.n_features, n_classes, self._kept_ids)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
 
@@ -308,11 +416,6 @@ class Model:
             raise ValueError(
                 f"gamma='auto' can't be used with partial_fit: a race needs a whole stream: use fit or train{chosen}."
             )
-        if self.parameters["class_weight"] == "balanced":
-            raise ValueError(
-                f"class_weight='balanced' needs all labels at once and can't be used with {source}: "
-                "give a dict {label: weight}, or use fit."
-            )
 
     def agreed_classes(self, given: ArrayLike | None) -> Labels:
         """Return the model's classes, or those given to a model that has none yet."""
@@ -332,15 +435,26 @@ class Model:
             )
         return self.classes
 
-    def learner_for(self, n_classes: int) -> _core.Selector | Race:
+    def learner_for(
+        self, n_classes: int, id_base: int | None, feature_names: list[str] | None, n_features: int | None
+    ) -> _core.Selector | Race:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
-            self._learner, self._n_classes = self._new_learner(None, n_classes), n_classes
+            kept = self._ids_to_keep(id_base, feature_names, n_features)
+            self._learner, self._n_classes = self._new_learner(None, n_classes, kept), n_classes
+            self._kept_ids = kept
         return self._learner
+
+    @property
+    def kept_ids(self) -> NDArray[np.int64]:
+        """The ids of the features to keep, while a stream is learned."""
+        return np.zeros(0, np.int64) if self._kept_ids is None else self._kept_ids
 
     def forget(self) -> None:
         """Reset the model, after a first stream that ended with an error."""
         self._learner, self._chosen_gamma, self._looks = None, None, []
+        self._kept_ids = None
+        self.class_weights = ClassWeights(self.parameters["class_weight"])
         self.grouped_by_label = False
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
@@ -349,7 +463,11 @@ class Model:
             self._learner, self._chosen_gamma, self._looks = _winner(self._learner)
         if swapped:
             self._learner.swap_classes()  # type: ignore[union-attr]  # only selectors of two classes have it
+            self.class_weights.swap_classes()
         self.classes, self.id_base = classes, id_base
+        if self._keep_as_written:
+            self.parameters["keep"] = (self.kept_ids - id_base).tolist()
+            self._keep_as_written = []
 
     def widen(self, largest_id: int) -> None:
         """Set the number of columns so that it includes an id."""
@@ -370,6 +488,33 @@ class Model:
     def _fixed_gamma(self) -> float | None:
         given = self.parameters.get("gamma")
         return None if given == "auto" else given
+
+    def learned_more(self) -> None:
+        """Drop what was measured on the model before it learned the last rows."""
+        if self.threshold != 0.0:
+            warn(
+                f"The threshold of {self.threshold:g} was chosen before the model learned these rows and is back at 0: "
+                "choose it again with set_threshold.",
+                UserWarning,
+            )
+        self.threshold, self.selection_frequency = 0.0, None
+
+    def _ids_to_keep(
+        self, id_base: int | None, names: list[str] | dict[int, str] | None, n_features: int | None
+    ) -> NDArray[np.int64]:
+        """Return the ids of the features to keep, ascending."""
+        written = self._keep_as_written
+        keep = written or self.parameters.get("keep") or []
+        if not keep:
+            return np.zeros(0, np.int64)
+        if written:
+            return ids_as_written(written, names, id_base)
+        if id_base is None:
+            raise ValueError(
+                "keep lists columns, but whether ids count from 0 or 1 is not known before the data are read: "
+                "set zero_based= in open_stream."
+            )
+        return columns_of(keep, id_base, names, n_features)
 
     def _look_at_order(self, codes: Codes) -> None:
         """Warn if rows were learned in an order grouped by label."""
@@ -393,20 +538,24 @@ class Model:
         scaled = self.counters["margin_scale"] * margins
         return of_two(scaled) if self.n_vectors == 1 else of_many(scaled)
 
-    def _new_learner(self, n_features: int | None, n_classes: int, *, restart: bool = False) -> _core.Selector | Race:
+    def _new_learner(
+        self, n_features: int | None, n_classes: int, kept: NDArray[np.int64], *, restart: bool = False
+    ) -> _core.Selector | Race:
         """Return a new learner; a race if γ is not known yet, or is to be chosen again."""
         assert self._method.kernels is not None
         gamma = self._fixed_gamma if restart else self.gamma
         kernel = getattr(_core, self._method.kernels[n_classes > 2])
         budget = parameters.budget(self.parameters, n_features)
+        parameters.check_keep(self.parameters, budget)
 
         def of(gamma: float | None) -> _core.Selector:
-            learner: _core.Selector = kernel(
+            learner: _core.Selector = _with_room(kernel, int(kept.max(initial=-1)) + 1)(
                 n_classes=n_classes,
                 budget=budget,
                 norm=self.norm,
                 fit_intercept=self.parameters["fit_intercept"],
                 parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
+                keep=kept,
             )
             return learner
 
@@ -432,7 +581,10 @@ class Model:
             order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
             for begin, end in blocks(X.shape[0], len(X.data)):
                 # The first pass checks each row while it is in cache; on a fault the learner is discarded.
-                fault = learner.learn(batch, codes, importances, order, begin, end, check=turn == 0 and not is_race)
+                first = turn == 0
+                fault = learner.learn(
+                    batch, codes, importances, order, begin, end, check=first and not is_race, is_new=first
+                )
                 if fault is not None:
                     raise_fault(fault, X)
             batch.trust()
@@ -458,13 +610,22 @@ def _winner(learner: _core.Selector | Race) -> tuple[_core.Selector, float | Non
 
 def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
     """Allocate memory for ids below `n_ids`."""
-    try:
-        learner.reserve(n_ids)
-    except MemoryError:
-        raise NotEnoughMemoryError(
-            f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): hash the ids to a smaller range."
-        ) from None
+    _with_room(learner.reserve, n_ids)(n_ids)
+
+
+def _with_room(work: Callable[..., _Answer], n_ids: int) -> Callable[..., _Answer]:
+    """Return a function that needs memory for ids below `n_ids`, and says so where there is not enough."""
+
+    def with_room(*arguments: Any, **named: Any) -> _Answer:
+        try:
+            return work(*arguments, **named)
+        except MemoryError:
+            raise NotEnoughMemoryError(
+                f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more "
+                "than two): hash the ids to a smaller range."
+            ) from None
+
+    return with_room
 
 
 class _Selection:
@@ -497,3 +658,46 @@ def _n_features(X: Csr, codes: Codes) -> int:
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
     return n_features
+
+
+def columns_of(
+    keep: list[Any], id_base: int, names: list[str] | dict[int, str] | None, n_features: int | None
+) -> NDArray[np.int64]:
+    """Return the ids of columns to keep that are given by number or by name, ascending."""
+    if keep and isinstance(keep[0], str):
+        if names is None:
+            raise ValueError(f"keep names {keep[0]!r}, but the columns of the data have no names: use their numbers.")
+        places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}
+        unknown = next((name for name in keep if name not in places), None)
+        if unknown is not None:
+            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({_some(list(places))}).")
+        keep = [places[name] for name in keep]
+    elif keep and n_features is not None and max(keep) >= n_features:
+        raise ValueError(f"keep lists column {max(keep)}, but there are {n_features}, counted from 0.")
+    return np.array(sorted(keep), np.int64) + id_base
+
+
+def ids_as_written(
+    words: list[str], names: list[str] | dict[int, str] | None, id_base: int | None
+) -> NDArray[np.int64]:
+    """Return the ids of features that are named as in the data: by the names of columns, else by ids; ascending."""
+    if names is not None:
+        return columns_of(words, id_base or 0, names, None)
+    ids = np.array(sorted(_id(word) for word in words), np.int64)
+    if id_base is not None and len(ids) and ids[0] < id_base:
+        raise ValueError(f"keep names id {ids[0]}, but the ids of the data count from {id_base}.")
+    return ids
+
+
+def _id(word: str) -> int:
+    """Return a feature id as a file writes it."""
+    if not (word.isascii() and word.isdigit() and int(word) < 2**63 - 1):
+        raise ValueError(
+            f"keep names {word!r}, which is not a feature id: the columns of the data have no names, so ids must be "
+            "whole numbers from 0 to 2^63 - 2."
+        )
+    return int(word)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

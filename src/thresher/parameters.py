@@ -96,6 +96,21 @@ class WithMethods:
 
 
 @dataclass(frozen=True)
+class ColumnList:
+    """Columns by number or by name, each once."""
+
+    def admits(self, value: object) -> bool:
+        """Return whether the value is allowed."""
+        if not isinstance(value, list | tuple):
+            return False
+        are_numbers = all(Whole(0).admits(item) for item in value)
+        return (are_numbers or all(isinstance(item, str) for item in value)) and len(set(value)) == len(value)
+
+    def __str__(self) -> str:
+        return "a list of different columns, by number or by name"
+
+
+@dataclass(frozen=True)
 class LegacyGenerator:
     """numpy's RandomState, which scikit-learn's tools use."""
 
@@ -108,7 +123,7 @@ class LegacyGenerator:
         return "a numpy.random.RandomState"
 
 
-Allowed = Whole | Between | OneOf | Instance | WithMethods | LegacyGenerator
+Allowed = Whole | Between | OneOf | Instance | WithMethods | ColumnList | LegacyGenerator
 
 
 @dataclass(frozen=True)
@@ -127,10 +142,14 @@ def check(name: str, value: object, *allowed: Allowed) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy's scalars and other numbers into Python's own."""
+    """Turn numpy's scalars and arrays, and other numbers, into Python's own."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.generic):
         return value.item()
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
     if isinstance(value, Real) and not isinstance(value, int | float):
         return float(value)
     return value
@@ -158,3 +177,12 @@ def budget(values: Mapping[str, Any], n_features: int | None) -> int:
             "but the number of features in a stream is not known: give a whole number."
         )
     return max(1, int(float(n_features_to_select) * n_features))
+
+
+def check_keep(values: Mapping[str, Any], budget: int) -> None:
+    """Raise ValueError if more columns are to be kept than the budget allows."""
+    n_kept = len(values.get("keep") or ())
+    if n_kept > budget:
+        raise ValueError(
+            f"keep lists {n_kept} features, more than the budget of {budget}: raise the budget, or keep fewer."
+        )

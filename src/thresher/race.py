@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.labels import Codes
+from thresher.labels import Codes, add_in_order
 from thresher.threads import default_threads
 
 FIRST_LOOK = 512
@@ -108,10 +108,11 @@ class Race:
         begin: int,
         end: int,
         check: bool,
+        is_new: bool = True,
     ) -> _core.Fault | None:
         """Learn rows with all learners that are left, and decide who is dropped where that is due."""
         if len(self._learners) == 1:
-            return self.leader.learn(batch, classes, importances, order, begin, end, check)
+            return self.leader.learn(batch, classes, importances, order, begin, end, check, is_new)
         codes, weights, places = _counted(classes, importances, order, begin, end)
         n_done = 0
         while begin < end and len(self._learners) > 1:
@@ -148,9 +149,15 @@ class Race:
             learner.reserve(n_features)
         self._n_ids = max(self._n_ids, n_features)
 
-    def score(self, batch: _core.CsrBatch, begin: int, end: int) -> NDArray[np.float64]:
+    def score(
+        self, batch: _core.CsrBatch, begin: int, end: int, order: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Return the leader's margins."""
-        return self.leader.score(batch, begin, end)
+        return self.leader.score(batch, begin, end, order)
+
+    def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the leader's cells."""
+        return self.leader.cells(ids)
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the leader's members and their weights."""
@@ -209,8 +216,8 @@ class Race:
     def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
         """Count rows that were learned."""
         self._n_rows += len(codes)
-        self._weight = _add_in_order(self._weight, weights)
-        self._squared_weight = _add_in_order(self._squared_weight, weights * weights)
+        self._weight = add_in_order(self._weight, weights)
+        self._squared_weight = add_in_order(self._squared_weight, weights * weights)
         if len(codes) and not self._has_two_classes:
             if self._first_class is None:
                 self._first_class = int(codes[0])
@@ -276,7 +283,8 @@ class Race:
                     return
                 answers[k] = work(learners[k])
 
-        # One thread would do for all learners, so that after Ctrl-C either all or none of them have learned the rows.
+        # After Ctrl-C either all or none of the learners must have learned the rows: any thread that runs does the work
+        # of all, and the others find nothing left to do.
         jobs: list[Future[None]] = []
         try:
             for _ in range(n_threads):
@@ -311,8 +319,3 @@ def _counted(
     weights = importances[rows]
     kept = weights != 0
     return classes[rows][kept], weights[kept], places[kept]
-
-
-def _add_in_order(total: float, numbers: NDArray[np.float64]) -> float:
-    """Return a sum that does not depend on how the numbers are cut into parts."""
-    return float(np.add.accumulate(np.concatenate(([total], numbers)))[-1])

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thresher import parameters
 from thresher.csr import blocks, trusted_batch
 from thresher.label_order import LabelOrder
-from thresher.labels import Codes, StreamClasses, class_weights, encode
+from thresher.labels import Codes, StreamClasses, encode
 from thresher.model import Model, reserve
 
 
@@ -29,33 +29,52 @@ class Session:
         New, or to continue learning.
     classes : array, optional
         The classes, if they are known in advance.
+    id_base : int, optional
+        The id of the first column, if it is known in advance.
+    feature_names : list of str, optional
+        The names of the columns, if they have names.
+    n_features : int, optional
+        The number of columns, if it is known in advance.
+    is_first_pass : bool, default=True
+        Whether the rows come for the first time.
     """
 
-    def __init__(self, model: Model, classes: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        classes: ArrayLike | None = None,
+        id_base: int | None = None,
+        feature_names: list[str] | None = None,
+        n_features: int | None = None,
+        is_first_pass: bool = True,
+    ) -> None:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         known = None if classes is None and model.classes is None else model.agreed_classes(classes)
         if known is not None:
             encode(known, known)  # at least two of them
         self.model = model
-        self._learner = model.learner_for(2 if known is None else len(known))
+        self._learner = model.learner_for(2 if known is None else len(known), id_base, feature_names, n_features)
         self._classes = StreamClasses(known)
         self._given = known
-        self._largest_id = -1 if model.n_features is None else model.n_features + model.id_base - 1
-        self._zero_seen = False
+        self._is_first_pass = is_first_pass
+        self._n_samples_before = self._learner.counters["n_samples"]
+        kept = model.kept_ids
+        largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
+        self._largest_id = max(largest, int(kept.max(initial=-1)))
+        self._zero_seen = bool((kept == 0).any())
         self._n_saturated_before = self._learner.counters["n_saturated"]
         self.label_order = LabelOrder()
 
-    def learn(self, batch: Any) -> Codes:
-        """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional."""
+    def learn(self, batch: Any, importances: NDArray[np.float64] | None = None) -> Codes:
+        """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
+
+        `importances` are the weights of its rows, where they are not the batch's own.
+        """
         codes = self._classes.encode(batch.labels)
-        importances = batch.importances
-        weights = self.model.parameters["class_weight"]
-        if weights is not None:
-            if self._given is None:
-                raise ValueError("class_weight needs the classes before the stream is read: list them with classes=.")
-            each = class_weights(weights, codes, self._given)[codes]
-            importances = each if importances is None else importances * each
+        own = batch.importances if importances is None else importances
+        weights = self.model.class_weights
+        importances = weights.of_rows(codes, own, self._classes.by_code(), are_new=self._is_first_pass)
         if batch.largest_id > self._largest_id:
             reserve(self._learner, batch.largest_id + 1)
             self._largest_id = batch.largest_id
@@ -63,16 +82,21 @@ class Session:
         rows = trusted_batch(batch)
         check = self.model.parameters["norm"] is None
         for begin, end in blocks(batch.n_rows, len(batch.data)):
-            fault = self._learner.learn(rows, codes, importances, None, begin, end, check=check)
+            fault = self._learner.learn(
+                rows, codes, importances, None, begin, end, check=check, is_new=self._is_first_pass
+            )
             if fault is not None:
                 raise ValueError(
                     f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
                 )
         self.label_order.add(codes)
+        self.model.learned_more()
         return codes
 
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
+        if self._learner.counters["n_samples"] == self._n_samples_before and self.label_order.n_rows > 0:
+            raise ValueError("every row has weight 0: there is nothing to learn from.")
         if self.model.classes is None:
             base = id_base if id_base is not None else 0 if self._zero_seen else 1
             self.model.settle(self._classes.classes(), base, swapped=not self._classes.in_order)
@@ -91,10 +115,13 @@ class Session:
         return {
             "classes": self._classes.state(),
             "given": None if self._given is None else self._given.tolist(),
+            "is_first_pass": self._is_first_pass,
+            "n_samples_before": self._n_samples_before,
             "largest_id": self._largest_id,
             "zero_seen": self._zero_seen,
             "n_saturated_before": self._n_saturated_before,
             "label_order": self.label_order.state(),
+            "row_counts": self.model.class_weights.state(),
         }
 
     @classmethod
@@ -106,4 +133,6 @@ class Session:
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session.label_order = LabelOrder.resumed(state["label_order"])
+        model.class_weights.restore(state["row_counts"])
+        session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]
         return session

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import row_norms
 
-from thresher import parameters
+from thresher import methods, parameters
 from thresher.batch.memory import demand
 from thresher.csr import checked
 from thresher.estimator import FeatureSelector
 from thresher.labels import Labels, encode
-from thresher.model import Model
+from thresher.model import Model, columns_of, ids_as_written
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24
@@ -34,6 +34,7 @@ class Problem:
     codes: NDArray[np.int32]
     n_classes: int
     budget: int
+    keep: NDArray[np.intp]  # places in `columns` of those that are selected in any case
 
 
 @dataclass(frozen=True)
@@ -78,28 +79,43 @@ class BatchSelector(FeatureSelector):
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
-            self._learn(rows, labels, id_base=0)
-            self._model.feature_names = self._names_in()
+            self._learn(rows, labels, 0, self._names_in())
         return self
 
-    def _learn(self, rows: Any, labels: Labels, id_base: int) -> None:
+    def _learn(self, rows: Any, labels: Labels, id_base: int, feature_names: list[str] | None) -> None:
         """Learn all rows; only when that is done does anything of the estimator change."""
         codes, classes = encode(labels, None)
-        budget = parameters.budget(self.get_params(deep=False), rows.shape[1])
+        given = methods.find(self._method).complete(self.get_params(deep=False))
+        if self._written_keep:
+            given["keep"] = (ids_as_written(self._written_keep, feature_names, id_base) - id_base).tolist()
+            rows.resize(rows.shape[0], max(rows.shape[1], *(column + 1 for column in given["keep"])))
+        budget = parameters.budget(given, rows.shape[1])
+        parameters.check_keep(given, budget)
+        keep = columns_of(given["keep"] or [], 0, feature_names, rows.shape[1])
         n_outputs = 1 if len(classes) == 2 else len(classes)
         bytes_per_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
         n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output
         demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
-        found = self._select(_problem(rows, self.norm, codes, len(classes), budget))
+        problem = _problem(rows, self.norm, codes, len(classes), budget, keep)
+        nothing = Selection(problem.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
+        found = _with(self._select(problem) if problem.budget > 0 else nothing, keep)
         # Predictions and files go by what was learned, whatever is set later.
-        learned_with = {**self.get_params(deep=False), "progress": False}
+        learned_with = {**given, "progress": False}
         self._model = Model.of_selection(
             self._method, learned_with, classes, rows.shape[1],
             found.columns, found.weights, found.intercept, id_base=id_base, n_rows=len(codes),
         )  # fmt: skip
+        self._model.feature_names = feature_names
         self.classes_ = classes
 
     # What `thresher.train` needs of a method that holds all rows at once.
+
+    _written_keep: list[str] | None = None
+
+    def _keep_as_written(self, names: list[str]) -> None:
+        """Set features to keep by what the data call them; see `Model.keep_as_written`."""
+        parameters.check_keep({"keep": names}, parameters.budget(self.get_params(deep=False), None))
+        self._written_keep = names
 
     def _check_room(self, n_values: float, n_read: int, what: str) -> None:
         """Raise ValueError if so many values, of which some are in memory by now, will not fit while they are learned.
@@ -113,8 +129,7 @@ class BatchSelector(FeatureSelector):
         """Learn all rows of a stream, whose column 0 has the id `id_base`."""
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):
-            self._learn(X, y, id_base)
-            self._model.feature_names = feature_names
+            self._learn(X, y, id_base, feature_names)
             self._note_model(self._model)
 
 
@@ -131,7 +146,16 @@ def by_size(columns: Columns, weights: Floats, intercept: Floats) -> Selection:
     return Selection(columns[order], np.ascontiguousarray(weights[:, order]), intercept)
 
 
-def _problem(rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: int, budget: int) -> Problem:
+def _with(found: Selection, keep: Columns) -> Selection:
+    """Return a selection in which all columns to keep are; those that it lacks come last, with weights of zero."""
+    lacking = np.setdiff1d(keep, found.columns)
+    weights = np.hstack([found.weights, np.zeros((len(found.weights), len(lacking)))])
+    return Selection(np.concatenate([found.columns, lacking]), weights, found.intercept)
+
+
+def _problem(
+    rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: int, budget: int, keep: Columns
+) -> Problem:
     rows = checked(rows, norm or "none", 0)[0]
     values = rows.data.astype(np.float64)
     if norm is not None:
@@ -144,7 +168,10 @@ def _problem(rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: i
         values, ids = values[stored], ids[stored]
     columns, ids = _occurring(ids, rows.shape[1])
     X = sp.csr_matrix((values, ids, starts), shape=(rows.shape[0], len(columns)))
-    return Problem(X, columns, codes, n_classes, min(budget, len(columns)))
+    occurring = np.isin(keep, columns)
+    n_absent = int(np.count_nonzero(~occurring))  # a kept column takes a place of the budget even if it is all zero
+    budget = min(budget, len(columns) + n_absent) - n_absent
+    return Problem(X, columns, codes, n_classes, budget, np.searchsorted(columns, keep[occurring]))
 
 
 def _occurring(ids: NDArray[Any], n_columns: int) -> tuple[Columns, NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ class FGM(BatchSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to take in all, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
     group_size : int or None, default=None
         Features that a round adds; None stands for max(1, B // 10). The last group is cut at B.
     C : float, default=10.0
@@ -74,6 +77,7 @@ class FGM(BatchSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         group_size: int | None = None,
         C: float = 10.0,
         tol: float = 1e-4,
@@ -82,6 +86,7 @@ class FGM(BatchSelector):
         progress: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.group_size = group_size
         self.C = C
         self.tol = tol
@@ -101,14 +106,16 @@ class FGM(BatchSelector):
                 pull = np.square(X.T @ (machine.slack(solution) * Y)).sum(axis=1)
                 if members:
                     pull[np.concatenate(members)] = -1.0
-                group = _largest(pull, min(size, problem.budget - n_members))
+                # The first group is what is to be kept.
+                is_first = not members and len(problem.keep) > 0
+                group = problem.keep if is_first else _largest(pull, min(size, problem.budget - n_members))
                 if len(group) == 0:  # what is left would change nothing
                     break
                 members.append(group)
                 solution = machine.solve(X[:, np.concatenate(members)], [len(group) for group in members], solution)
                 objective.append(solution.objective)
                 bar.done(n_members + len(group), f"{n_members + len(group):,} features, objective {objective[-1]:.6g}")
-                if objective[-2] - objective[-1] < self.tol * objective[0]:
+                if objective[-2] - objective[-1] < self.tol * objective[0] and not is_first:
                     break
         self.objective_ = np.array(objective)
         columns = problem.columns[np.concatenate(members)] if members else problem.columns[:0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +31,9 @@ class L1SVM(BatchSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep at most, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget. Their
+        weights are regularised like all others, and can be zero.
     max_iter : int, default=20000
         Iterations after which a fit is given up. A fit that has not converged has too many nonzero weights, so it
         counts as one with too many features.
@@ -78,6 +82,7 @@ class L1SVM(BatchSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         max_iter: int = 20_000,
         random_state: int | None = 0,
         norm: str | None = "l2",
@@ -85,6 +90,7 @@ class L1SVM(BatchSelector):
         progress: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.max_iter = max_iter
         self.random_state = random_state
         self.norm = norm
@@ -92,6 +98,9 @@ class L1SVM(BatchSelector):
         self.progress = progress
 
     def _select(self, problem: Problem) -> Selection:
+        if problem.budget == len(problem.keep):  # there is no choice
+            columns, X = problem.columns[problem.keep], problem.X[:, problem.keep]
+            problem = replace(problem, X=X, columns=columns, keep=problem.keep[:0])
         least = _least_c(problem, self.fit_intercept)
         with warnings.catch_warnings(), steps_bar("selecting", None, self.progress) as bar:
             # Said by LIBLINEAR of each fit that is given up; here that only means a smaller C.
@@ -113,12 +122,13 @@ class L1SVM(BatchSelector):
         """Return the fit of the largest C with at most B features, found by bisecting log C."""
         low, high = _Fit(least, 0, 0), math.inf
         n_fits = 0
-        while high > _PRECISION * low.C and _FARTHEST * least > low.C and low.n_features < len(problem.columns):
+        n_others = len(problem.columns) - len(problem.keep)
+        while high > _PRECISION * low.C and _FARTHEST * least > low.C and low.n_features < max(1, n_others):
             C = low.C * _GROWTH if math.isinf(high) else math.sqrt(low.C * high)
             fit = self._fit(problem, C)
             n_fits += 1
             bar.done(n_fits, f"C = {C:.3g}, " + (f"{fit.n_features:,} features" if fit else "not converged"))
-            if fit is None or fit.n_features > problem.budget:
+            if fit is None or fit.n_features > problem.budget - len(problem.keep):
                 high = C
             else:
                 low = fit
@@ -138,14 +148,16 @@ class L1SVM(BatchSelector):
         if svm.n_iter_ >= self.max_iter:
             return None
         intercept = np.broadcast_to(np.asarray(svm.intercept_, dtype=np.float64), len(svm.coef_)).copy()
-        return _Fit(C, int(svm.n_iter_), int(np.count_nonzero(svm.coef_.any(axis=0))), svm.coef_, intercept)
+        is_used = svm.coef_.any(axis=0)
+        is_used[problem.keep] = False
+        return _Fit(C, int(svm.n_iter_), int(np.count_nonzero(is_used)), svm.coef_, intercept)
 
 
 @dataclass(frozen=True)
 class _Fit:
     C: float
     n_iter: int
-    n_features: int
+    n_features: int  # without those to keep
     weights: Floats | None = None
     intercept: Floats | None = None
 

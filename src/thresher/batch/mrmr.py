@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class MRMR(BatchSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to take, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
     scheme : {"MID", "MIQ"}, default="MID"
         "MID" takes relevance minus mean redundancy, "MIQ" relevance divided by (mean redundancy + 0.0001), in bits.
     discretize : {"auto", "presence", "mean_std"}, default="auto"
@@ -79,6 +82,7 @@ class MRMR(BatchSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         scheme: str = "MID",
         discretize: str = "auto",
         classifier: Any = "perceptron",
@@ -88,6 +92,7 @@ class MRMR(BatchSelector):
         progress: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.scheme = scheme
         self.discretize = discretize
         self.classifier = classifier
@@ -98,7 +103,9 @@ class MRMR(BatchSelector):
 
     def _select(self, problem: Problem) -> Selection:
         starts, ids, levels = discretized(problem.X, self.discretize)
-        choice = _core.Mrmr(starts, ids, levels, len(problem.columns), problem.codes, problem.n_classes, self.scheme)
+        choice = _core.Mrmr(
+            starts, ids, levels, len(problem.columns), problem.codes, problem.n_classes, self.scheme, problem.keep
+        )
         with steps_bar("selecting", problem.budget, self.progress) as bar:
             while len(choice.chosen) < problem.budget and not choice.exhausted:
                 choice.work(_PIECE, problem.budget)

@@ -30,7 +30,7 @@ from thresher.io.atomic import written_whole
 from thresher.model import Model
 from thresher.parameters import Between, check
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 Tensors = dict[str, NDArray[Any]]
 
 _ONLINE_TENSORS: dict[str, Any] = {"keys": np.int64, "cells": np.float32, "intercept": np.float32}
@@ -60,6 +60,10 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         "n_features": model.n_features,
         "id_base": model.id_base,
         "grouped_by_label": model.grouped_by_label,
+        "threshold": model.threshold,
+        "selection_frequency": _frequencies(model),
+        "row_counts": model.class_weights.state(),
+        "gamma_changed": model.gamma_changed,
         **about,
     }
     with written_whole(path) as file:
@@ -209,7 +213,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     n_features, id_base, classes = metadata["n_features"], metadata["id_base"], metadata["classes"]
     _demand(type(n_features) is int and 0 <= n_features < 2**63, "n_features is out of range")
     _demand(id_base in (0, 1), "id_base is neither 0 nor 1")
-    for name in ("compact", "grouped_by_label"):
+    for name in ("compact", "grouped_by_label", "gamma_changed"):
         _demand(isinstance(metadata[name], bool), f"{name} is neither true nor false")
     _demand(_are_classes(classes), "it must have at least two classes, in ascending order")
     n_vectors = 1 if len(classes) == 2 else len(classes)
@@ -229,6 +233,10 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     _demand(ids.ndim == 1 and _is_ascending(ids), "ids are not in ascending order")
     limit = (n_features + id_base) * (1 if method.is_batch else n_vectors)
     _demand(len(ids) == 0 or (ids[0] >= 0 and int(ids[-1]) < limit), "an id is out of range")
+    _demand(_is_finite(metadata["threshold"]), "its threshold is not a finite number")
+    row_counts = metadata["row_counts"]
+    valid = isinstance(row_counts, list) and 2 <= len(row_counts) <= 2 + len(classes)
+    _demand(valid and all(_is_finite(n) and 0 <= n < 2**63 for n in row_counts), "row_counts are out of range")
     given = _usable(metadata["parameters"])
     try:
         if method.is_batch:
@@ -240,6 +248,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
             model = Model(method.name, **given)
             model.classes, model.n_features, model.id_base = np.array(classes), n_features, id_base
             model.compact = metadata["compact"]
+            model.feature_names = _names(metadata["feature_names"], tensors, model)
             gamma = None
             if model.parameters.get("gamma") == "auto":
                 gamma = metadata["chosen_gamma"]
@@ -254,8 +263,28 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None
     model.feature_names = _names(metadata["feature_names"], tensors, model)
-    model.grouped_by_label = metadata["grouped_by_label"]
+    model.grouped_by_label, model.threshold = metadata["grouped_by_label"], float(metadata["threshold"])
+    model.class_weights.restore(row_counts)
+    model.gamma_changed = metadata["gamma_changed"]
+    frequencies = metadata["selection_frequency"]
+    if frequencies is not None:
+        columns = model.members()[0].tolist()
+        valid = isinstance(frequencies, list) and len(frequencies) == len(columns)
+        _demand(
+            valid and all(_is_finite(each) and 0 <= each <= 1 for each in frequencies), "frequencies are not shares"
+        )
+        model.selection_frequency = dict(zip(columns, map(float, frequencies), strict=True))
     return model
+
+
+def _frequencies(model: Model) -> list[float] | None:
+    """Return the selection frequency of each member, best first."""
+    known = model.selection_frequency
+    return None if known is None else [known.get(column, 0.0) for column in model.members()[0].tolist()]
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def _names(names: Any, tensors: Tensors, model: Model) -> Any:
@@ -307,7 +336,7 @@ def _portable(given: dict[str, Any]) -> dict[str, Any]:
     if isinstance(out.get("random_state"), np.random.RandomState):
         out["random_state"] = None
     for name, value in out.items():
-        if not isinstance(value, str | int | float | dict | None):
+        if not isinstance(value, str | int | float | dict | list | None):
             raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator instead.")
     weights = out.get("class_weight")
     if isinstance(weights, dict):

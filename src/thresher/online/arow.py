@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.online.base import SecondOrderSelector
+from thresher.online.base import WithZScores
 
 
-class AROW(SecondOrderSelector):
+class AROW(WithZScores):
     """Adaptive regularisation of weights, on all features.
 
     The paper's second-order baseline: the step of SOFS without a budget. It keeps every feature that a row with a loss
@@ -24,7 +24,8 @@ class AROW(SecondOrderSelector):
     fit_intercept : bool, default=False
         Adds an intercept.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
     shuffle : bool, default=True
@@ -45,6 +46,8 @@ class AROW(SecondOrderSelector):
         The labels.
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
+    z_scores_ : ndarray of shape (n_selected,) or (n_selected, n_classes)
+        How sure each weight is, in the order of `selected_` (docs/how_many.md); `z_scores(columns)` for any columns.
     n_samples_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 

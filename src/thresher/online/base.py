@@ -53,8 +53,7 @@ class OnlineSelector(FeatureSelector):
         self._check_parameters()
         with self._lock, self._unchanged_on_error():
             rows, labels = self._validated(X, y, reset=True)
-            self._model = self._new_model().fit(rows, labels, sample_weight)
-            self._model.feature_names = self._names_in()
+            self._model = self._new_model().fit(rows, labels, sample_weight, self._names_in())
             self.classes_ = self._model.classes
         return self
 
@@ -63,7 +62,8 @@ class OnlineSelector(FeatureSelector):
     ) -> Self:
         """Learn more rows, in their order.
 
-        Any split of the rows into batches gives exactly the same model as one `fit` with shuffle=False.
+        Any split of the rows into batches gives exactly the same model, and the one of `fit` with shuffle=False, except
+        with class_weight="balanced", which here counts the rows so far.
 
         Parameters
         ----------
@@ -88,15 +88,15 @@ class OnlineSelector(FeatureSelector):
             before = model.parameters
             model.adopt_parameters(self.get_params(deep=False))
             try:
-                model.partial_fit(rows, labels, classes, sample_weight)
+                model.partial_fit(rows, labels, classes, sample_weight, self._names_in())
             except Exception:
                 model.adopt_parameters(before)
                 raise
             except BaseException:  # Ctrl-C: the rows learned until then are kept
                 if model.is_trained:
-                    self._keep(model)
+                    self._model, self.classes_ = model, model.classes
                 raise
-            self._keep(model)
+            self._model, self.classes_ = model, model.classes
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -122,11 +122,6 @@ class OnlineSelector(FeatureSelector):
         """Rows that were predicted wrong just before they were learned (prequential)."""
         return int(self._fitted_model().counters["n_mistakes"])
 
-    def _keep(self, model: Model) -> None:
-        model.feature_names = self._names_in()
-        self._model = model
-        self.classes_ = model.classes
-
     def _lend_model(self) -> Model:
         """Return the model for `train`: a new one, or the trained one to continue."""
         self._check_parameters()
@@ -148,3 +143,26 @@ class SecondOrderSelector(OnlineSelector):
         gamma = self._fitted_model().gamma
         assert gamma is not None
         return gamma
+
+
+class WithZScores(SecondOrderSelector):
+    """The base of methods whose precisions say how sure each weight is."""
+
+    @property
+    def z_scores_(self) -> NDArray[np.float64]:
+        """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
+
+        s² is the mean squared loss of the rows that had one. Of pure noise, |z| is seldom above 2. With more than two
+        classes there is a column for each.
+        """
+        return self._fitted_model().z_scores()
+
+    def z_scores(self, columns: ArrayLike) -> NDArray[np.float64]:
+        """Return the z-scores of any columns, selected or not; 0 for those that never occurred.
+
+        Parameters
+        ----------
+        columns : array of int
+            Columns of the training data.
+        """
+        return self._fitted_model().z_scores(columns)

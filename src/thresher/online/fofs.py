@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thresher.online.base import OnlineSelector
@@ -18,6 +19,8 @@ class FOFS(OnlineSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
     eta : float, default=0.2
         The size of a step. eta times lam must be below 1.
     lam : float, default=0.01
@@ -29,7 +32,8 @@ class FOFS(OnlineSelector):
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
     shuffle : bool, default=True
@@ -71,6 +75,7 @@ class FOFS(OnlineSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         eta: float = 0.2,
         lam: float = 0.01,
         loss: str = "hinge",
@@ -90,6 +95,7 @@ class FOFS(OnlineSelector):
             random_state=random_state,
         )
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.eta = eta
         self.lam = lam
         self.loss = loss

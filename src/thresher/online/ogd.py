@@ -22,7 +22,8 @@ class OGD(OnlineSelector):
     fit_intercept : bool, default=False
         Adds an intercept.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
     shuffle : bool, default=True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from thresher.online.base import SecondOrderSelector
+from thresher.online.base import WithZScores
 
 
-class ShadowSOFS(SecondOrderSelector):
+class ShadowSOFS(WithZScores):
     """Second-order online feature selection by the cost of dropping a feature.
 
     Like `SOFS` it keeps `n_features_to_select` features in one pass, with a linear classifier on just those. But it
@@ -19,6 +20,8 @@ class ShadowSOFS(SecondOrderSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
     gamma : float or "auto", default=0.5
         Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
@@ -28,7 +31,8 @@ class ShadowSOFS(SecondOrderSelector):
     fit_intercept : bool, default=True
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
     shuffle : bool, default=True
@@ -49,6 +53,8 @@ class ShadowSOFS(SecondOrderSelector):
         The labels.
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
+    z_scores_ : ndarray of shape (n_selected,) or (n_selected, n_classes)
+        How sure each weight is, in the order of `selected_` (docs/how_many.md); `z_scores(columns)` for any columns.
     n_samples_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 
@@ -71,6 +77,7 @@ class ShadowSOFS(SecondOrderSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         gamma: float | str = 0.5,
         norm: str | None = "l2",
         fit_intercept: bool = True,
@@ -88,4 +95,5 @@ class ShadowSOFS(SecondOrderSelector):
             random_state=random_state,
         )
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.gamma = gamma

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thresher.online.base import SecondOrderSelector
@@ -18,6 +19,8 @@ class SOFS(SecondOrderSelector):
     ----------
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
     gamma : float or "auto", default=1.0
         Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
@@ -27,7 +30,8 @@ class SOFS(SecondOrderSelector):
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`. "balanced" can't be used with `partial_fit`.
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
     n_passes : int, default=1
         The number of passes of `fit` over the data.
     shuffle : bool, default=True
@@ -72,6 +76,7 @@ class SOFS(SecondOrderSelector):
         self,
         n_features_to_select: int | float = 100,
         *,
+        keep: Sequence[int] | Sequence[str] | None = None,
         gamma: float | str = 1.0,
         norm: str | None = "l2",
         fit_intercept: bool = False,
@@ -89,4 +94,5 @@ class SOFS(SecondOrderSelector):
             random_state=random_state,
         )
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
         self.gamma = gamma
