@@ -56,6 +56,8 @@ class Evaluation:
         the positive one.
     n_skipped, skipped : int and list of str
         Lines or rows that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
+    threshold : float
+        The margin above which the second of two classes is predicted; 0 unless `set_threshold` has chosen another.
     """
 
     n_rows: int
@@ -68,6 +70,7 @@ class Evaluation:
     average_precision: float | None = None
     n_skipped: int = 0
     skipped: list[str] = field(default_factory=list)
+    threshold: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold; labels as a file would write them."""
@@ -81,6 +84,7 @@ class Evaluation:
             "labels": [shown(label) for label in self.labels],
             "confusion": self.confusion.tolist(),
             "per_class": {shown(label): vars(scores) for label, scores in self.per_class.items()},
+            "threshold": self.threshold,
         }
 
     def __str__(self) -> str:
@@ -90,6 +94,8 @@ class Evaluation:
                 lines[0] += f", {name} {value:.4f}"
         if self.average_precision is not None:
             lines[0] += f", average precision {self.average_precision:.4f}"
+        if self.threshold != 0.0:
+            lines[0] += f"; {shown(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
         width = max(len("class"), *(len(shown(label)) for label in self.labels))
         lines += ["", f"{'class':{width}}  precision  recall      f1  support"]
         lines += [
@@ -126,10 +132,34 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     trained = as_model(model)
     stream = as_stream(data)
     reading = Reading()
-    tally = _Tally(trained)
+    tally = Tally(trained)
     for batch in reading.watch(stream, "evaluating", batches_to_predict(trained, stream), progress):
         tally.add(batch)
-    return tally.evaluation(stream, reading)
+    return tally.evaluation(stream.name, reading)
+
+
+def pooled(parts: list[Evaluation]) -> Evaluation:
+    """Return the evaluation of several models, each on rows of its own, as one.
+
+    Counts and log loss are over all rows. ROC AUC and average precision are means, since margins of different models
+    do not compare.
+    """
+    labels = max((part.labels for part in parts), key=len)
+    labels = labels + [label for part in parts for label in part.labels if label not in labels]
+    counts = np.zeros((len(labels), len(labels)), np.int64)
+    for part in parts:
+        places = [labels.index(label) for label in part.labels]
+        counts[np.ix_(places, places)] += part.confusion
+    n_rows = int(counts.sum())
+
+    def mean(name: str, weights: list[int] | None = None) -> float | None:
+        values = [getattr(part, name) for part in parts]
+        return None if None in values else float(np.average(values, weights=weights))
+
+    return Evaluation(
+        n_rows, labels, float(np.trace(counts)) / n_rows, counts, _per_class(labels, counts),
+        mean("log_loss", [part.n_rows for part in parts]), mean("roc_auc"), mean("average_precision"),
+    )  # fmt: skip
 
 
 def accuracy(model: Model, stream: Stream) -> float:
@@ -152,11 +182,18 @@ def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
     if n_rows == 0:
         raise DataError(f"{stream.name}: there are no rows.")
     if right == 0:
-        _warn_none_right(model, stream)
+        _warn_none_right(model, stream.name)
     return right / n_rows
 
 
-class _Tally:
+def refuse_unlabelled(batch: Batch) -> None:
+    """Raise DataError for the first row without a label."""
+    if batch.labels.dtype.kind == "f" and np.isnan(batch.labels).any():
+        row = int(np.flatnonzero(np.isnan(batch.labels))[0])
+        raise DataError(f"{batch.place(row)}: the row has no label, so there is nothing to compare with.")
+
+
+class Tally:
     """Counts over the batches of a stream; of two classes it also keeps the margins, 9 bytes per row."""
 
     def __init__(self, model: Model) -> None:
@@ -173,10 +210,12 @@ class _Tally:
         self._margins: list[_Floats] = []
         self._is_second: list[NDArray[np.bool_]] = []
 
-    def add(self, batch: Batch) -> None:
-        margins, probabilities = self._model.score_batch(batch, with_probabilities=self._model.has_probabilities)
-        predicted = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        actual = self._codes(batch)
+    def add(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> None:
+        """Count a batch, or some of its rows."""
+        model = self._model
+        margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
+        predicted = model.codes_of(margins)
+        actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         size = len(self._labels)
         self._counts += np.bincount(actual * size + predicted, minlength=size * size).reshape(size, size)
         if probabilities is not None and size == self._n_classes:
@@ -187,36 +226,50 @@ class _Tally:
             self._margins.append(margins)
             self._is_second.append(actual == 1)
 
-    def evaluation(self, stream: Stream, reading: Reading) -> Evaluation:
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """How many rows of each class were counted."""
+        return np.asarray(self._counts.sum(axis=1))
+
+    def evaluation(self, name: str, reading: Reading | None = None) -> Evaluation:
+        """Return what was measured; `name` is that of the data."""
+        reading = reading or Reading()
         n_rows, right = int(self._counts.sum()), int(np.trace(self._counts))
         if n_rows == 0:
-            raise DataError(f"{stream.name}: there are no rows.")
+            raise DataError(f"{name}: there are no rows.")
         knows_all = len(self._labels) == self._n_classes
         labels, counts = self._sorted()
         if not knows_all:
             unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
             warn(
-                f"{stream.name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_named(unknown)}) not among "
+                f"{name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_named(unknown)}) not among "
                 f"the model's classes ({_named(labels[: self._n_classes])}), so no prediction of them can be right.",
                 UserWarning,
             )
         elif right == 0:
-            _warn_none_right(self._model, stream)
+            _warn_none_right(self._model, name)
         log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
         roc_auc = average_precision = None
         if self._n_classes == 2 and knows_all and self._counts.sum(axis=1).all():
             roc_auc, average_precision = _areas(np.concatenate(self._margins), np.concatenate(self._is_second))
         return Evaluation(
             n_rows, labels, right / n_rows, counts, _per_class(labels, counts),
-            log_loss, roc_auc, average_precision, reading.n_skipped, reading.skipped,
+            log_loss, roc_auc, average_precision, reading.n_skipped, reading.skipped, self._model.threshold,
         )  # fmt: skip
 
-    def _codes(self, batch: Batch) -> NDArray[np.intp]:
+    def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
+        """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
+        labels = [label for label, n in zip(self._labels, self._counts.sum(axis=1), strict=True) if n]
+        if len(self._labels) > self._n_classes or len(labels) < 2:
+            known = _named(self._labels[: self._n_classes])
+            found = _named(labels) or "none"
+            raise DataError(f"{name}: rows of the classes {known} are needed, and no others. It has {found}.")
+        return np.concatenate(self._margins), np.concatenate(self._is_second)
+
+    def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
         """Return the place of each label in `_labels`, which gets those it does not have yet."""
-        if batch.labels.dtype.kind == "f" and np.isnan(batch.labels).any():
-            row = int(np.flatnonzero(np.isnan(batch.labels))[0])
-            raise DataError(f"{batch.place(row)}: the row has no label, so there is nothing to compare with.")
-        found, places = np.unique(batch.labels, return_inverse=True)
+        refuse_unlabelled(batch)
+        found, places = np.unique(labels, return_inverse=True)
         codes = [self._place(label, batch) for label in found.tolist()]
         size = len(self._labels)
         self._counts = np.pad(self._counts, (0, size - len(self._counts)))
@@ -287,10 +340,10 @@ def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:
     return as_words(one), as_words(other)
 
 
-def _warn_none_right(model: Model, stream: Stream) -> None:
+def _warn_none_right(model: Model, name: str) -> None:
     assert model.classes is not None
     known = _named(model.classes.tolist())
-    warn(f"{stream.name}: no row was predicted right; the model's classes are {known}.", UserWarning)
+    warn(f"{name}: no row was predicted right; the model's classes are {known}.", UserWarning)
 
 
 def _named(labels: list[Any]) -> str:

@@ -86,7 +86,7 @@ def write_predictions(
     margins : bool, default=False
         Also write the margin; of more than two classes, the score of each.
     probabilities : bool, default=False
-        Also write the probability of each class. Only second-order methods have probabilities.
+        Also write the probability of each class. Online methods have probabilities, batch methods have none.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
 

@@ -109,7 +109,7 @@ class DelimitedFormat:
     @cached_property
     def _types(self) -> dict[str, Any]:
         types = {name: self._layout.types[name] for name in self._columns.all}
-        for name in self._columns.features or ():
+        for name in self._columns.numbers:
             if types[name] == arrow().string():
                 types[name] = arrow().float64()  # a row with text in it is a bad row
         return types
@@ -252,7 +252,11 @@ class DelimitedFormat:
                 raise ValueError
             return float(text)
         except ValueError:
-            must = "in the first rows it is a number" if name == self._columns.label else "features must be numbers"
+            must = f"features must be numbers; leave it out with ignore= (--ignore {name})"
+            if name == self._columns.label:
+                must = "in the first rows it is a number"
+            elif name == self._columns.weight:
+                must = "weights must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
 
 

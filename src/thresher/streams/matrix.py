@@ -20,6 +20,12 @@ class Matrix(NamedTuple):
     weights: NDArray[np.float64] | None
     id_base: int
 
+    def take(self, rows: NDArray[np.int64]) -> Matrix:
+        """Return some of the rows."""
+        X = self.X[rows]
+        X.has_canonical_format = True
+        return Matrix(X, self.y[rows], None if self.weights is None else self.weights[rows], self.id_base)
+
 
 def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     """Read all rows of a stream; `batches` are its batches, if the caller iterates them itself.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from thresher.parameters import OneOf, Whole, check
@@ -15,7 +15,7 @@ from thresher.streams.files import FileRows, Format
 from thresher.streams.iterables import stream_of
 from thresher.streams.sources import Path_, Source, find
 from thresher.streams.stream import DataError, Stream
-from thresher.streams.tables import Columns
+from thresher.streams.tables import Columns, Roles
 from thresher.streams.text import TextFormat
 from thresher.threads import default_threads
 
@@ -29,6 +29,8 @@ def open_stream(
     format: str = "auto",
     *,
     label: str | None = None,
+    weight: str | None = None,
+    ignore: Sequence[str] = (),
     delimiter: str | None = None,
     on_bad_line: str = "error",
     zero_based: bool | None = None,
@@ -47,6 +49,10 @@ def open_stream(
         "auto" recognises the format by content and file name.
     label : str, optional
         The label's column in a table (CSV, Parquet, Arrow); "label" by default.
+    weight : str, optional
+        The column of a table that has the weights of the rows.
+    ignore : sequence of str, optional
+        Columns of a table that are not features, such as a row number.
     delimiter : str, optional
         The separator of a CSV; by default comma, semicolon or tab, whichever is most frequent in the header.
     on_bad_line : {"error", "skip"}
@@ -96,8 +102,12 @@ def open_stream(
         raise DataError(
             f"the files have different formats ({', '.join(sorted(kinds))}): open them one format at a time."
         )
-    _refuse_table_options(sources[0], label=label, delimiter=delimiter)
-    names, formats = _formats(sources, label, delimiter, on_bad_line == "skip", labelled, no_labels)
+    ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+    _refuse_table_options(
+        sources[0], label=label, weight=weight, ignore=", ".join(ignored) or None, delimiter=delimiter
+    )
+    roles = Roles(label, weight, ignored, labelled, no_labels)
+    names, formats = _formats(sources, roles, delimiter, on_bad_line == "skip")
     if names and id_base == 1:
         raise ValueError(f"{sources[0].name}: zero_based can't be False for a table: its columns have names.")
     n_threads = threads or (1 if kinds == {"cache"} else default_threads())
@@ -143,21 +153,18 @@ def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
 
 
 def _formats(
-    sources: list[Source], label: str | None, delimiter: str | None, skip_bad: bool, labelled: bool, no_labels: bool
+    sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool
 ) -> tuple[list[str] | None, list[Format]]:
     """Return the names of the features, if there are any, and the format object of each file."""
     kind = sources[0].format
     if kind in ("svmlight", "vw"):
-        without = [no_labels or (not labelled and source.starts_with_feature) for source in sources]
+        without = [roles.no_labels or (not roles.labelled and source.starts_with_feature) for source in sources]
         return None, [TextFormat(skip_bad, labelled=not each) for each in without]
     if kind == "cache":
         footers = [cache.read_footer(source) for source in sources]
         return footers[0]["names"], [cache.CacheFormat(footer) for footer in footers]
     names = read_layout(sources[0], delimiter).names if kind == "csv" else schema_names(sources[0])
-    if no_labels:
-        columns = Columns.without_label(sources[0].name, names, pairs=kind != "csv")
-    else:
-        columns = Columns.choose(sources[0].name, names, label, labelled, pairs=kind != "csv")
+    columns = Columns.choose(sources[0].name, names, roles, pairs=kind != "csv")
     if kind == "csv":
         return columns.features, [DelimitedFormat(source, columns, skip_bad, delimiter) for source in sources]
     columnar = ColumnarFormat(columns, skip_bad)

@@ -174,6 +174,9 @@ class _Taken(Batch):
     def place(self, row: int) -> str:
         return self._origin.place(int(self._rows[row]))
 
+    def rows_from(self, first: int) -> NDArray[np.int64]:
+        return self._rows  # in the stream's own order, whatever came before
+
 
 class _Store:
     """An array that grows, in memory or in a temporary file."""

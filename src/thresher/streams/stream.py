@@ -48,6 +48,10 @@ class Batch:
         """The number of rows, and the smallest number of columns that includes all ids."""
         return self.n_rows, self.largest_id + 1
 
+    def rows_from(self, first: int) -> NDArray[np.int64]:
+        """Return the numbers of the rows in the stream, from 0; `first` rows came before."""
+        return np.arange(first, first + self.n_rows)
+
     def part(self, begin: int, end: int) -> Batch:
         """Return some of the rows; `numbers` must be None."""
         if begin == 0 and end == self.n_rows:

@@ -39,42 +39,72 @@ def arrow() -> Any:
 
 
 @dataclass(frozen=True)
+class Roles:
+    """What columns are for, by name.
+
+    With `labelled` there must be a label, else it is used where it exists. Columns that are neither the label, nor the
+    weight, nor ignored are features.
+    """
+
+    label: str | None = None
+    weight: str | None = None
+    ignore: tuple[str, ...] = ()
+    labelled: bool = True
+    no_labels: bool = False
+
+
+def _label(file: str, names: list[str], roles: Roles) -> str | None:
+    if roles.no_labels:
+        return None
+    wanted = roles.label or DEFAULT_LABEL
+    if wanted in names:
+        return wanted
+    if roles.labelled or roles.label:
+        hint = "" if roles.label else " Name the label's column with label= (--label)."
+        raise DataError(f"{file}: there is no column {wanted!r}; there are {some(names)}.{hint}")
+    return None
+
+
+@dataclass(frozen=True)
 class Columns:
-    """The columns to read: the label, if there is one, and the features."""
+    """The columns to read: the label and the weight, if there are any, and the features."""
 
     label: str | None
     features: list[str] | None  # None: a pair of ids and values
+    weight: str | None = None
 
     @classmethod
-    def choose(cls, file: str, names: list[str], label: str | None, labelled: bool, pairs: bool = True) -> Columns:
-        """Choose the columns by name; with `labelled` there must be a label."""
-        wanted: str | None = label or DEFAULT_LABEL
-        if wanted not in names:
-            if labelled or label:
-                hint = "" if label else " Name the label's column with label= (--label)."
-                raise DataError(f"{file}: there is no column {wanted!r}; there are {some(names)}.{hint}")
-            wanted = None
-        return cls._of(file, wanted, names, pairs)
-
-    @classmethod
-    def without_label(cls, file: str, names: list[str], pairs: bool = True) -> Columns:
-        """Take all columns as features."""
-        return cls._of(file, None, names, pairs)
-
-    @classmethod
-    def _of(cls, file: str, label: str | None, names: list[str], pairs: bool) -> Columns:
+    def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
+        """Choose the columns by name."""
+        wanted = _label(file, names, roles)
+        if roles.weight is not None and roles.weight not in names and roles.labelled:
+            raise DataError(f"{file}: there is no column {roles.weight!r} for weights; there are {some(names)}.")
+        weight = roles.weight if roles.weight in names else None
+        if weight is not None and weight == wanted:
+            raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
+        unknown = next((name for name in roles.ignore if name not in names), None)
+        if unknown is not None and roles.labelled:
+            raise DataError(f"{file}: there is no column {unknown!r} to ignore; there are {some(names)}.")
+        for role, name in (("label", wanted), ("weight", weight)):
+            if name is not None and name in roles.ignore:
+                raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:
             raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
-        rest = [name for name in names if name != label]
+        rest = [name for name in names if name not in (wanted, weight, *roles.ignore)]
         if not rest:
-            raise DataError(f"{file}: there is no column except the label.")
-        return cls(label, None if pairs and set(rest) == set(_PAIR) else rest)
+            raise DataError(f"{file}: no column is left for the features.")
+        return cls(wanted, None if pairs and set(rest) == set(_PAIR) else rest, weight)
 
     @property
     def all(self) -> list[str]:
         """The names of all columns that are read."""
-        return [*(self.features or _PAIR), *([] if self.label is None else [self.label])]
+        return [*(self.features or _PAIR), *(name for name in (self.label, self.weight) if name is not None)]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The names of the columns that must hold numbers."""
+        return [*(self.features or ()), *([] if self.weight is None else [self.weight])]
 
     def check_names(self, file: str, names: list[str]) -> None:
         """Raise DataError if a column is missing."""
@@ -88,7 +118,8 @@ class Columns:
         for name in self.features or ():
             if not is_numeric(schema.field(name).type):
                 raise DataError(
-                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers."
+                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers. "
+                    f"Leave it out with ignore= (--ignore {name})."
                 )
         for name in () if self.features else _PAIR:
             kind, is_right = schema.field(name).type, _is_whole if name == "ids" else is_numeric
@@ -100,6 +131,9 @@ class Columns:
             plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
             if not is_numeric(plain) and not _is_text(plain):
                 raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
+        if self.weight is not None and not is_numeric(schema.field(self.weight).type):
+            kind = schema.field(self.weight).type
+            raise DataError(f"{file}: the weight {self.weight!r} has type {kind}; it must be a number.")
 
 
 def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: int) -> Piece:
@@ -107,10 +141,12 @@ def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: i
     checked = _Checked(table, skip_bad)
     try:
         labels = _labels(checked, columns.label)
+        weights = None if columns.weight is None else _weights(checked, columns.weight)
         batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
     except _BadRow as bad:
         return Piece(empty_batch(n_bytes), table.num_rows, byte, [(bad.number, bad.why)])
     batch.labels = labels[checked.left]
+    batch.importances = None if weights is None else weights[checked.left]
     batch.n_bytes, batch.numbers = n_bytes, checked.numbers
     return Piece(batch, table.num_rows, byte, sorted(checked.bad))
 
@@ -131,14 +167,14 @@ class _Checked:
         self.numbers: NDArray[np.int64] | None = None  # of the remaining rows; None: no row was dropped
         self.bad: list[tuple[int, str]] = []
         self._skip_bad = skip_bad
-        self._n_rows = table.num_rows
+        self.n_rows = table.num_rows
 
     def drop(self, bad: NDArray[np.bool_], why: Callable[[int], str]) -> None:
         """Drop the marked rows; `why` is called with their indices."""
         rows = np.flatnonzero(bad).tolist()
         if not rows:
             return
-        numbers = np.arange(self._n_rows) if self.numbers is None else self.numbers
+        numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
         for row in rows:
             self.bad.append((int(numbers[row]), why(row)))
             if not self._skip_bad:
@@ -172,6 +208,21 @@ def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
     numbers[~lost] = values[~lost].astype(np.float64)
     left = numbers[checked.left]
     checked.drop(~np.isfinite(left), lambda row: f"the label is {left[row]}; it must be a finite number, or text")
+    return numbers
+
+
+def _weights(checked: _Checked, name: str) -> NDArray[np.float64]:
+    """Return the weights of all rows; those of dropped rows have no meaning."""
+    numbers = np.full(checked.n_rows, np.nan)
+    values = checked.table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers[checked.left] = values
+    checked.drop(
+        ~(np.isfinite(values) & (values >= 0)),
+        lambda row: (
+            f"the weight, column {name!r}, is {'missing' if np.isnan(values[row]) else values[row]}; it must be finite "
+            "and not negative"
+        ),
+    )
     return numbers
 
 

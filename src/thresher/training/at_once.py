@@ -13,7 +13,7 @@ from thresher.evaluation import accuracy
 from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
 from thresher.model import Model
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.matrix import collect
+from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
 from thresher.training.history import History
 
@@ -21,6 +21,10 @@ from thresher.training.history import History
 @runtime_checkable
 class LearnsAtOnce(Protocol):
     """An estimator of a batch method."""
+
+    _written_keep: list[str] | None
+
+    def _keep_as_written(self, names: list[str]) -> None: ...
 
     def _check_parameters(self) -> None: ...
 
@@ -43,6 +47,19 @@ def fit_at_once(
 ) -> History:
     """Fit a batch method on a stream; on an error or Ctrl-C the estimator stays as it was."""
     started = time.perf_counter()
+    rows, history = read_at_once(estimator, stream, classes=classes, multiclass=multiclass, progress=progress)
+    fit_rows(estimator, stream, rows)
+    history.seconds.append(time.perf_counter() - started)
+    history.validation.append(None if held_out is None else accuracy(estimator._fitted_model(), held_out))
+    if callback is not None:
+        callback(history)
+    return history
+
+
+def read_at_once(
+    estimator: LearnsAtOnce, stream: Stream, *, classes: ArrayLike | None, multiclass: bool, progress: bool
+) -> tuple[Matrix, History]:
+    """Read all rows of a stream for a batch method, after a check that they will fit in memory."""
     estimator._check_parameters()
     stream.check_base()
     known = None if classes is None else distinct("classes", np.asarray(classes))
@@ -50,21 +67,21 @@ def fit_at_once(
     batches = _bounded(estimator, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
     if known is not None or not multiclass:
         batches = _of_classes(StreamClasses(known), batches)
-    X, labels, _, id_base = collect(stream, batches)
-    if len(labels) == 0:
+    rows = collect(stream, batches)
+    if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
+    history.n_passes = 1
+    history.rows.append(len(rows.y))
+    history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
+    return rows, history
+
+
+def fit_rows(estimator: LearnsAtOnce, stream: Stream, rows: Matrix) -> None:
+    """Fit a batch method on rows of a stream."""
     try:
-        estimator._fit_stream(X, labels, id_base, stream.feature_names)
+        estimator._fit_stream(rows.X, rows.y, rows.id_base, stream.feature_names)
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
-    history.n_passes = 1
-    history.rows.append(len(labels))
-    history.seconds.append(time.perf_counter() - started)
-    history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
-    history.validation.append(None if held_out is None else accuracy(estimator._fitted_model(), held_out))
-    if callback is not None:
-        callback(history)
-    return history
 
 
 def _bounded(estimator: LearnsAtOnce, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:

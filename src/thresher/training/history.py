@@ -24,6 +24,8 @@ class History:
         Accuracy on the validation data, at the end of each pass; else None.
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
+    n_validation_rows : int
+        How many rows the validation data have.
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     interrupted : bool
@@ -44,6 +46,7 @@ class History:
     error: list[float] = field(default_factory=list)
     loss: list[float] = field(default_factory=list)
     validation: list[float | None] = field(default_factory=list)
+    n_validation_rows: int = 0
     skipped: list[str] = field(default_factory=list)
     n_skipped: int = 0
     n_passes: int = 0

@@ -20,7 +20,8 @@ from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.streams.shuffling import shuffled
 from thresher.training.at_once import LearnsAtOnce, fit_at_once
 from thresher.training.history import History
-from thresher.training.run import Run, SharedReading
+from thresher.training.run import Run, SharedReading, Watch
+from thresher.training.samples import Sample
 
 
 class Streamable(Protocol):
@@ -87,7 +88,7 @@ def train(
     (2000, 200)
     """
     if isinstance(model, LearnsAtOnce):
-        _refuse_for_batch(model, passes, shuffle)
+        refuse_for_batch(model, passes, shuffle)
         return fit_at_once(
             model,
             as_stream(stream),
@@ -98,7 +99,7 @@ def train(
             callback=callback,
         )
     with lent([model]) as models:
-        return run(
+        (done,) = run(
             models,
             stream,
             passes,
@@ -108,7 +109,8 @@ def train(
             multiclass=multiclass,
             progress=progress,
             callback=callback,
-        )[0]
+        )
+        return done.history
 
 
 @contextmanager
@@ -131,7 +133,7 @@ def _lend(estimator: Streamable) -> Model:
     return estimator._lend_model()
 
 
-def _refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str) -> None:
+def refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str) -> None:
     """Refuse what means nothing to a method that sees all rows at once."""
     name = type(estimator).__name__
     if passes not in (None, 1):
@@ -152,8 +154,14 @@ def run(
     progress: bool = False,
     callback: Callable[[History], None] | None = None,
     n_threads: int | None = None,
-) -> list[History]:
-    """Train models in one reading; the first one's parameters stand for all, since they agree on them."""
+    samples: Sequence[Sample | None] | None = None,
+    watch: Watch | None = None,
+) -> list[Run]:
+    """Train models in one reading; the first one's parameters stand for all, since they agree on them.
+
+    `samples` say which rows each model learns; None stands for all rows. `watch` is called with the batches of the
+    first pass, but not if that starts again on shuffled rows.
+    """
     if not models:
         return []
     started = time.perf_counter()
@@ -176,7 +184,9 @@ def run(
         stream = _shuffled_for(model, stream, progress)
     is_new = model.classes is None
     can_restart = shuffle == "auto" and is_new and stream.can_be_read_again
-    reading = SharedReading([Run(each, stream, callback, started) for each in models], n_threads)
+    of_each = [None] * len(models) if samples is None else samples
+    runs = [Run(each, stream, callback, started, sample=of) for each, of in zip(models, of_each, strict=True)]
+    reading = SharedReading(runs, n_threads, watch)
     grouping = _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=can_restart)
     if grouping is not None and can_restart and not reading.interrupted:
         warn(
@@ -186,14 +196,15 @@ def run(
         )
         n_bytes = reading.runs[0].history.n_bytes
         stream = _shuffled_for(model, stream, progress)
-        reading = SharedReading([Run(each, stream, callback, started, n_bytes) for each in models], n_threads)
+        runs = [Run(each, stream, callback, started, n_bytes, of) for each, of in zip(models, of_each, strict=True)]
+        reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
         _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=False)
     elif grouping is not None:
         warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
     for each in reading.runs:
         if stream.feature_names is not None and not each.is_continued:
             each.model.feature_names = stream.feature_names
-    return [each.history for each in reading.runs]
+    return reading.runs
 
 
 def _learn(

@@ -61,7 +61,7 @@ def train_many(
     """
     with lent(models) as borrowed:
         _check_together(borrowed, passes, shuffle)
-        return run(
+        runs = run(
             borrowed,
             stream,
             passes,
@@ -71,6 +71,7 @@ def train_many(
             multiclass=multiclass,
             n_threads=n_threads,
         )
+        return [each.history for each in runs]
 
 
 def _check_together(models: Sequence[Model], passes: int | None, shuffle: bool | str) -> None:

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation import n_right, share_right
 from thresher.label_order import Grouping
-from thresher.labels import UnknownLabelError
+from thresher.labels import ClassWeightError, UnknownLabelError
 from thresher.messages import counted
 from thresher.model import Model, NotEnoughMemoryError
 from thresher.progress import Bar
@@ -24,8 +25,10 @@ from thresher.streams.position import Position
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History
+from thresher.training.samples import Sample
 
 _Answer = TypeVar("_Answer")
+Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
 
 
 class Run:
@@ -38,8 +41,10 @@ class Run:
         callback: Callable[[History], None] | None,
         started: float,
         n_bytes: int = 0,
+        sample: Sample | None = None,
     ) -> None:
         self.model = model
+        self.sample = sample
         self.stream = stream
         self.callback = callback
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
@@ -59,20 +64,30 @@ class Run:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open a session for the next pass."""
-        self._session = Session(self.model, classes)
+        stream, first = self.stream, self.history.n_passes == 0
+        self._session = Session(self.model, classes, stream.id_base, stream.feature_names, stream.n_features, first)
         self.history.n_passes += 1
 
-    def learn(self, batch: Batch) -> None:
-        """Learn a batch; errors give the file and line."""
+    def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
+        """Learn a batch, or the rows of it that are in the run's sample; errors give the file and line.
+
+        `rows` are their numbers in the stream.
+        """
         self.history.n_skipped += len(batch.skipped)
         self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
         try:
-            self.session.learn(batch)
+            self.session.learn(batch, None if self.sample is None else self._importances(batch, rows))
         except UnknownLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
-        except NotEnoughMemoryError as error:
-            raise DataError(f"{batch.file}: {error}") from None
+        except (NotEnoughMemoryError, ClassWeightError) as error:
+            raise DataError(f"{batch.file or self.stream.name}: {error}") from None
         self.history.n_bytes += batch.n_bytes
+
+    def _importances(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the weights of a batch's rows, 0 for those that are not in the sample."""
+        assert self.sample is not None
+        own = 1.0 if batch.importances is None else batch.importances
+        return np.where(self.sample.learns(rows), own, 0.0)
 
     def n_right(self, batch: Batch) -> int:
         """Count the rows of a batch that the model predicts right."""
@@ -156,11 +171,13 @@ class Run:
 class SharedReading:
     """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads."""
 
-    def __init__(self, runs: list[Run], n_threads: int | None) -> None:
+    def __init__(self, runs: list[Run], n_threads: int | None, watch: Watch | None = None) -> None:
         self.runs = runs
+        self._watch = watch
         self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
         self._pool: ThreadPoolExecutor | None = None
         self._position: Position | None = None
+        self._n_rows = 0  # of the pass, so far
 
     def __enter__(self) -> None:
         # A single run stays on the caller's thread, where Ctrl-C is noticed between two blocks of a batch.
@@ -173,6 +190,7 @@ class SharedReading:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open the sessions of a pass."""
+        self._n_rows = 0
         for run in self.runs:
             run.begin_pass(classes)
 
@@ -182,8 +200,12 @@ class SharedReading:
         for run in self.runs[1:]:
             check_names(run.model, run.stream)
         for batch in batches_for(first.model, first.stream, start):
-            self._each(methodcaller("learn", batch))
+            rows = batch.rows_from(self._n_rows)
+            self._each(methodcaller("learn", batch, rows))
+            if self._watch is not None and first.history.n_passes == 1:
+                self._watch(batch, rows)
             self._position = batch.end
+            self._n_rows += batch.n_rows
             bar.advance(batch.n_bytes, batch.n_rows, first.error_so_far())
             for run in self.runs:
                 run.note_at_intervals()
@@ -203,6 +225,7 @@ class SharedReading:
         stream = self.runs[0].stream
         return {
             "position": None if self._position is None else self._position.to_dict(),
+            "n_rows": self._n_rows,
             "shuffle": stream.generator_state() if isinstance(stream, ShuffledStream) else None,
             "runs": [run.state() for run in self.runs],
         }
@@ -214,6 +237,7 @@ class SharedReading:
             stream.restore_generator(state["shuffle"])
         for run, its in zip(self.runs, state["runs"], strict=True):
             run.resume(its)
+        self._n_rows = state["n_rows"]
         return None if state["position"] is None else Position.from_dict(state["position"])
 
     def end_pass(self) -> None:
@@ -241,6 +265,7 @@ class SharedReading:
             n_rows += batch.n_rows
         for run, its in zip(self.runs, right, strict=True):
             run.history.validation[-1] = share_right(run.model, its, n_rows, held_out)
+            run.history.n_validation_rows = n_rows
 
     def interrupt(self) -> None:
         """Record that Ctrl-C was pressed."""
