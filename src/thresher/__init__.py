@@ -12,6 +12,7 @@ from thresher.methods import METHODS
 
 if TYPE_CHECKING:
     from thresher import datasets
+    from thresher.analysis import cross_validate, path, set_threshold, stability
     from thresher.batch.fgm import FGM
     from thresher.batch.l1svm import L1SVM
     from thresher.batch.mrmr import MRMR
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
     from thresher.training import train
 
 _HOMES = {
+    "cross_validate": "thresher.analysis",
     "evaluate": "thresher.evaluation",
     "load": "thresher.io",
     "open_stream": "thresher.streams",
+    "path": "thresher.analysis",
     "save": "thresher.io",
+    "set_threshold": "thresher.analysis",
+    "stability": "thresher.analysis",
     "train": "thresher.training",
 }
 _ESTIMATORS = {method.estimator: method for method in METHODS.values()}
@@ -45,11 +50,15 @@ __all__ = [
     "PET",
     "SOFS",
     "ShadowSOFS",
+    "cross_validate",
     "datasets",
     "evaluate",
     "load",
     "open_stream",
+    "path",
     "save",
+    "set_threshold",
+    "stability",
     "train",
 ]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli import convert, data, demo, evaluate, predict, show, synth, train, transform
+from thresher.cli import convert, data, demo, evaluate, path, predict, show, synth, train, transform
 
 app = typer.Typer(
     name="thresher",
@@ -31,6 +31,7 @@ def _add(to: typer.Typer, name: str, command: Callable[..., Any], examples: tupl
 
 _add(app, "demo", demo.demo, demo.EXAMPLES)
 _add(app, "train", train.train, train.EXAMPLES)
+_add(app, "path", path.path, path.EXAMPLES)
 _add(app, "predict", predict.predict, predict.EXAMPLES)
 _add(app, "evaluate", evaluate.evaluate, evaluate.EXAMPLES)
 _add(app, "transform", transform.transform, transform.EXAMPLES)

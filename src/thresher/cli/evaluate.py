@@ -8,11 +8,13 @@ from thresher.cli.options import (
     Data,
     Delimiter,
     Format,
+    Ignore,
     Json,
     Label,
     ModelFile,
     OnBadLine,
     Threads,
+    Weight,
     ZeroBased,
     open_data,
 )
@@ -24,6 +26,8 @@ def evaluate(
     model: ModelFile,
     data: Data,
     label: Label = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
     delimiter: Delimiter = None,
     format: Format = "auto",
     zero_based: ZeroBased = None,
@@ -42,8 +46,8 @@ def evaluate(
 
     trained = load_model(model)
     stream = open_data(
-        data, format=format, label=label, delimiter=delimiter, on_bad_line=on_bad_line, zero_based=zero_based,
-        threads=threads,
+        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
+        zero_based=zero_based, threads=threads,
     )  # fmt: skip
     found = run(trained, stream, progress=not json)
     report_skipped(found.skipped, found.n_skipped)

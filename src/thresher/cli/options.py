@@ -36,6 +36,19 @@ Label = Annotated[
     str | None,
     typer.Option("--label", help="The label's column in a table.", show_default="label", rich_help_panel=READING),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", help="The column of a table with the rows' weights.", rich_help_panel=READING),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="COLUMN",
+        help="A column of a table that is not a feature; can be repeated.",
+        rich_help_panel=READING,
+    ),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(
@@ -82,6 +95,7 @@ _FLAGS = {
     "fit_intercept": "--intercept",
     "n_passes": "--passes",
     "random_state": "--seed",
+    "class_weight": "--class-weight",
 }
 
 
@@ -123,7 +137,13 @@ def _in_words(value: object) -> str:
 
 
 def open_data(
-    source: str | Sequence[str], *, format: str, on_bad_line: str, delimiter: str | None = None, **options: Any
+    source: str | Sequence[str],
+    *,
+    format: str,
+    on_bad_line: str,
+    delimiter: str | None = None,
+    ignore: list[str] | None = None,
+    **options: Any,
 ) -> Stream:
     """Open data as the options say; a value that is not allowed is reported under its option's name."""
     from thresher.streams import open_stream
@@ -136,7 +156,7 @@ def open_data(
         delimiter = {"tab": "\t", r"\t": "\t"}.get(delimiter, delimiter)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
             raise ValueError(f"--delimiter must be a single character, or tab. Got {delimiter!r} instead.")
-    return open_stream(source, format, on_bad_line=on_bad_line, delimiter=delimiter, **options)
+    return open_stream(source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=ignore or (), **options)
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

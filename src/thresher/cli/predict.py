@@ -10,11 +10,13 @@ from thresher.cli.options import (
     Data,
     Delimiter,
     Format,
+    Ignore,
     Label,
     ModelFile,
     NoLabels,
     OnBadLine,
     Threads,
+    Weight,
     ZeroBased,
     open_data,
 )
@@ -43,6 +45,8 @@ def predict(
         bool, typer.Option("--probabilities", help="Also write the probability of each class.")
     ] = False,
     label: Label = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
     no_labels: NoLabels = False,
     delimiter: Delimiter = None,
     format: Format = "auto",
@@ -64,8 +68,8 @@ def predict(
     if probabilities and not trained.has_probabilities:
         raise ValueError(f"--probabilities: {trained.method} has no probabilities; use --margins instead.")
     stream = open_data(
-        data, format=format, label=label, delimiter=delimiter, on_bad_line=on_bad_line, zero_based=zero_based,
-        labelled=False, no_labels=no_labels, threads=threads,
+        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
+        zero_based=zero_based, labelled=False, no_labels=no_labels, threads=threads,
     )  # fmt: skip
     done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
     report_skipped(done.skipped, done.n_skipped)

@@ -30,12 +30,36 @@ def show(
     about = _about(trained)
     columns, weights = trained.members()
     names = [trained.name_of(column) for column in columns.tolist()]
+    z = trained.z_scores() if trained.has_z_scores else None
+    known = trained.selection_frequency
+    frequency = None if known is None else [known.get(column, 0.0) for column in columns.tolist()]
     if json:
-        key, each = ("weights", weights.tolist()) if trained.n_vectors > 1 else ("weight", weights[:, 0].tolist())
-        listed = [{"feature": name, key: weight} for name, weight in zip(names, each, strict=True)]
-        print(json_.dumps({**about, "features": listed}))
+        print(json_.dumps({**about, "features": _listed(names, weights, z, frequency)}))
     else:
-        _print(about, names, weights, features)
+        _print(about, names, weights, z, frequency, features)
+
+
+def _words(name: str, values: list[Any]) -> str:
+    from thresher.cli.console import listed
+
+    return ", ".join(values) if name == "keep" else listed([str(value) for value in values])
+
+
+def _kept(model: Model) -> list[str]:
+    """Return the features that were to be kept, as the data call them."""
+    return [each if isinstance(each, str) else model.name_of(each) for each in model.parameters["keep"]]
+
+
+def _listed(names: list[str], weights: Any, z: Any, frequency: list[float] | None) -> list[dict[str, Any]]:
+    """Return the features as values for JSON; with many classes, weight and z are lists, one entry per class."""
+    has_many = weights.shape[1] > 1
+    columns: dict[str, list[Any]] = {"feature": names}
+    columns["weights" if has_many else "weight"] = (weights if has_many else weights[:, 0]).tolist()
+    if z is not None:
+        columns["z"] = z.tolist()
+    if frequency is not None:
+        columns["frequency"] = frequency
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _about(model: Model) -> dict[str, Any]:
@@ -54,30 +78,32 @@ def _about(model: Model) -> dict[str, Any]:
     return {
         "method": model.method,
         **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
+        **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
         "classes": [shown(label) for label in model.classes.tolist()],
         "columns": model.n_features,
         "ids_count_from": model.id_base,
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
+        **({} if model.threshold == 0.0 else {"threshold": model.threshold}),
         "rows_seen": counters["n_samples"],
         **learned,
         "can_continue_learning": not model.compact,
     }
 
 
-def _print(about: dict[str, Any], names: list[str], weights: Any, n_features: int) -> None:
+def _print(
+    about: dict[str, Any], names: list[str], weights: Any, z: Any, frequency: list[float] | None, n_features: int
+) -> None:
     import numpy as np
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from thresher.cli.console import listed
-
     console = Console()
     for name, value in about.items():
-        words = listed([str(item) for item in value]) if isinstance(value, list) else value
-        if value is None:
+        words = _words(name, value) if isinstance(value, list) else value
+        if name == "mistakes_while_learning" and value is None:
             words = "not shown: the rows were grouped by label"
         console.print(f"{name.replace('_', ' '):24} {words}", highlight=False, markup=False)
     has_many = weights.shape[1] > 1
@@ -85,13 +111,22 @@ def _print(about: dict[str, Any], names: list[str], weights: Any, n_features: in
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
+    if z is not None:
+        table.add_column("z", justify="right")
+    if frequency is not None:
+        table.add_column("selected in", justify="right")
     if has_many:
         table.add_column("of class")
-    for rank, (name, row) in enumerate(zip(names[:n_features], weights, strict=False), start=1):
+    for rank, name in enumerate(names[:n_features]):
         # Of many classes, the one for which the feature counts most.
-        c = int(np.abs(row).argmax())
+        c = int(np.abs(weights[rank]).argmax())
+        cells = [f"{weights[rank, c]:+.5f}"]
+        if z is not None:
+            cells.append(f"{z[rank, c] if has_many else z[rank]:+.1f}")
+        if frequency is not None:
+            cells.append(f"{frequency[rank]:.0%}")
         of_class = [Text(about["classes"][c])] if has_many else []
-        table.add_row(str(rank), Text(name), f"{row[c]:+.5f}", *of_class)
+        table.add_row(str(rank + 1), Text(name), *cells, *of_class)
     if n_features:
         console.print(table)
     if len(names) > n_features > 0:

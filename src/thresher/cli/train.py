@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 import json as json_
-import math
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thresher.cli.console import listed, report_skipped, say
+from thresher.cli.learning import (
+    Classes,
+    ClassWeight,
+    Eta,
+    Features,
+    Gamma,
+    Intercept,
+    Keep,
+    Lam,
+    Loss,
+    MethodName,
+    Multiclass,
+    Norm,
+    Passes,
+    Seed,
+    Shuffle,
+    chosen_of,
+    class_names,
+    given_values,
+    new_model,
+)
 from thresher.cli.options import (
     Data,
     Delimiter,
     Format,
+    Ignore,
     Json,
     Label,
     OnBadLine,
     Threads,
+    Weight,
     ZeroBased,
-    check_choice,
     flag,
-    method_option,
     open_data,
 )
 from thresher.messages import counted
-from thresher.methods import METHODS, Method, find_for_cli
-from thresher.parameters import check
 
 if TYPE_CHECKING:
+    from thresher.evaluation import Evaluation
     from thresher.model import Model
     from thresher.streams import Stream
     from thresher.training import History
@@ -40,34 +61,45 @@ EXAMPLES = (
     "thresher train train.svm -k 200 --method sofs --passes 2 --shuffle",
 )
 
-METHOD = "The method"
-PASSES = "Passes and classes"
-DEFAULT = next(iter(METHODS.values()))
-
 
 def train(
     data: Data,
-    features: Annotated[int | None, method_option("n_features_to_select", "-k", "--features", panel=METHOD)] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
-            show_default=DEFAULT.cli,
-            rich_help_panel=METHOD,
-        ),
-    ] = None,
-    gamma: Annotated[str | None, method_option("gamma", panel=METHOD, metavar="FLOAT|auto")] = None,
-    eta: Annotated[float | None, method_option("eta", panel=METHOD)] = None,
-    lam: Annotated[float | None, method_option("lam", panel=METHOD)] = None,
-    loss: Annotated[str | None, method_option("loss", panel=METHOD)] = None,
-    norm: Annotated[str | None, method_option("norm", panel=METHOD)] = None,
-    intercept: Annotated[
-        bool | None,
-        method_option("fit_intercept", "--intercept/--no-intercept", panel=METHOD),
-    ] = None,
+    features: Features = None,
+    method: MethodName = None,
+    gamma: Gamma = None,
+    eta: Eta = None,
+    lam: Lam = None,
+    loss: Loss = None,
+    norm: Norm = None,
+    intercept: Intercept = None,
+    keep: Keep = None,
+    class_weight: ClassWeight = None,
     test: Annotated[
         str | None, typer.Option(help="Data to measure accuracy on at the end.", show_default=False)
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="f1|precision=P",
+            help="With --test: choose the margin above which the second of two classes is predicted, for the best F1 "
+            "or for a precision of at least P.",
+            show_default=False,
+        ),
+    ] = None,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help="Cross-validate with so many folds, in the same reading.", show_default=False, min=2, max=100
+        ),
+    ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            help="Measure how the selection changes over so many random halves of the rows, in the same reading.",
+            show_default=False,
+            min=2,
+            max=1000,
+        ),
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="The file to write the model to.", show_default=False)
@@ -85,32 +117,14 @@ def train(
             "--from", metavar="MODEL", help="Continue with this model, written with --full.", show_default=False
         ),
     ] = None,
-    passes: Annotated[int | None, method_option("n_passes", panel=PASSES)] = None,
-    shuffle: Annotated[
-        bool | None,
-        typer.Option(
-            "--shuffle/--no-shuffle",
-            help="Take the rows in random order, or in their order.",
-            show_default="in their order; if that is grouped by label, train again in random order",
-            rich_help_panel=PASSES,
-        ),
-    ] = None,
-    seed: Annotated[int | None, method_option("random_state", panel=PASSES)] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            help="The classes, as A,B,C; any number.", show_default="the two that occur", rich_help_panel=PASSES
-        ),
-    ] = None,
-    multiclass: Annotated[
-        bool,
-        typer.Option(
-            "--multiclass",
-            help="Look for the classes first, however many; reads the data once more.",
-            rich_help_panel=PASSES,
-        ),
-    ] = False,
+    passes: Passes = None,
+    shuffle: Shuffle = None,
+    seed: Seed = None,
+    classes: Classes = None,
+    multiclass: Multiclass = False,
     label: Label = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
     delimiter: Delimiter = None,
     format: Format = "auto",
     zero_based: ZeroBased = None,
@@ -122,20 +136,31 @@ def train(
 
     Prints what was selected. With -o it also writes the model, for predict, evaluate, transform, show and --from.
     """
-    given = {
-        "n_features_to_select": features, "gamma": _number_or_word(gamma), "eta": eta, "lam": lam, "loss": loss,
-        "norm": norm, "fit_intercept": intercept, "n_passes": passes, "random_state": seed,
-    }  # fmt: skip
-    if multiclass and (classes is not None or from_):
-        known_by = "--from" if from_ else "--classes"
-        raise ValueError(f"--multiclass can't be used with {known_by}: the classes are known.")
-    named = _classes(classes)
-    learner = _continued(from_, method, given) if from_ else _new(method, given, full, shuffle)
+    given = given_values(
+        n_features_to_select=features, gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
+        n_passes=passes, random_state=seed, class_weight=class_weight,
+    )  # fmt: skip
+    if multiclass and from_:
+        raise ValueError("--multiclass can't be used with --from: the classes are known.")
+    named = class_names(classes, multiclass)
+    if threshold is not None:
+        from thresher.analysis.threshold import check_target
+
+        check_target(threshold)
+        if test is None:
+            raise ValueError("--threshold needs --test FILE: it is chosen on rows that the model has not learned.")
+        if named is not None and len(named) > 2:
+            raise ValueError(f"--threshold needs two classes. Got --classes {classes} instead.")
+    if from_ and (cv or stability or keep):
+        refused = "--keep" if keep else "--cv" if cv else "--stability"
+        why = "the model keeps its own features" if keep else "it needs new models"
+        raise ValueError(f"{refused} can't be used with --from: {why}.")
+    learner = _continued(from_, method, given) if from_ else new_model(method, given, keep, full=full, shuffle=shuffle)
     if output is not None:
         _check_place(output)
     reading: dict[str, Any] = {
-        "format": format, "label": label, "delimiter": delimiter, "on_bad_line": on_bad_line, "zero_based": zero_based,
-        "threads": threads,
+        "format": format, "label": label, "weight": weight, "ignore": ignore, "delimiter": delimiter,
+        "on_bad_line": on_bad_line, "zero_based": zero_based, "threads": threads,
     }  # fmt: skip
     stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
     if output is not None:
@@ -145,19 +170,33 @@ def train(
         refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
     full = full or from_ is not None  # a model that could continue learning can do so again
 
-    from thresher.training import train as run
+    options: dict[str, Any] = {
+        "passes": passes, "shuffle": "auto" if shuffle is None else shuffle, "classes": named,
+        "multiclass": multiclass, "progress": not json,
+    }  # fmt: skip
+    found: dict[str, Any] = {}
+    if cv or stability:
+        from thresher.analysis.cross_validation import CrossValidation
+        from thresher.analysis.nogueira import of_halves
+        from thresher.analysis.resampling import resample
 
-    history = run(
-        learner, stream, passes, shuffle="auto" if shuffle is None else shuffle, classes=named, multiclass=multiclass,
-        progress=not json,
-    )  # fmt: skip
+        resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
+        learner, history = resampled.model, resampled.history
+        if cv and not history.interrupted:
+            found["cv"] = CrossValidation(resampled.folds, learner, history)
+        if stability and not history.interrupted:
+            found["stability"] = of_halves(resampled)
+    else:
+        from thresher.training import train as run
+
+        history = run(learner, stream, **options)
     report_skipped(history.skipped, history.n_skipped)
-    _finish(learner, history, stream, held_out, output, full, json)
+    _finish(learner, history, found, stream, held_out, threshold, output, full, json)
 
 
 def _finish(
-    learner: Any, history: History, stream: Stream, held_out: Stream | None, output: str | None, full: bool,
-    as_json: bool,
+    learner: Any, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
+    threshold: str | None, output: str | None, full: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Save, test and report. A run that Ctrl-C ended leaves an older model alone."""
     from thresher.evaluation import evaluate
@@ -172,11 +211,22 @@ def _finish(
         save_model(model, output, compact=not full)
     tested = None
     if held_out is not None and not history.interrupted:
-        found = evaluate(model, held_out, progress=not as_json)
-        report_skipped(found.skipped, found.n_skipped)
-        tested = found.accuracy
-    report = _report(model, history, tested, output)
-    print(json_.dumps(report) if as_json else _in_words(report, stream.name, held_out.name if held_out else None))
+        with _still_written(output):
+            if threshold is not None:
+                from thresher.analysis import set_threshold
+
+                set_threshold(model, held_out, threshold, progress=not as_json)
+                if output is not None:
+                    save_model(model, output, compact=not full)
+            tested = evaluate(model, held_out, progress=not as_json)
+        report_skipped(tested.skipped, tested.n_skipped)
+    report = _report(model, history, tested, output) | {name: each.to_dict() for name, each in found.items()}
+    if as_json:
+        print(json_.dumps(report))
+    else:
+        print(_in_words(report, stream.name, held_out.name if held_out else None))
+        for each in found.values():
+            print(f"\n{each}")
     if output is None:
         say("the model was not saved: use -o FILE to save it.")
     if history.interrupted:
@@ -185,23 +235,19 @@ def _finish(
         sys.exit(130)
 
 
-def _new(cli_name: str | None, given: dict[str, Any], full: bool, shuffle: bool | None) -> Any:
-    """Return a new model, or the estimator of a batch method, once its options are known to be good."""
-    method = find_for_cli(cli_name or DEFAULT.cli)
-    values = _checked(method, {"norm": "l2", **_chosen(given)})
-    if method.is_batch:
-        for option, is_set in (("--full", full), ("--shuffle", shuffle)):
-            if is_set:
-                raise ValueError(f"{option} can't be used with --method {method.cli}: it sees all rows at once.")
-        return method.load_estimator()(**values, progress=True)
-    from thresher.model import Model
-
-    return Model(method.name, **values)
+@contextmanager
+def _still_written(output: str | None) -> Iterator[None]:
+    """Add to an error that the model, which was trained before it, is there."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        where = "" if output is None else f" The model was trained and written to {output}."
+        raise ValueError(f"{error}{where}") from None
 
 
 def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     """Return a model to continue with; its parameters are its own, how to read the data is this run's."""
-    chosen = _chosen(given)
+    chosen = chosen_of(given)
     of_this_run: dict[str, Any] = {name: chosen.pop(name) for name in ("n_passes", "random_state") if name in chosen}
     refused = "--method" if method else next((flag(name) for name in chosen), None)
     if refused is not None:
@@ -213,41 +259,6 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
     model.parameters |= {"n_passes": 1, **of_this_run}
     return model
-
-
-def _number_or_word(text: str | None) -> float | str | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
-
-
-def _chosen(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a method's parameters; an error names the option."""
-    check_choice("--norm", chosen["norm"], ("l2", "none"))
-    values = {**chosen, "norm": None if chosen["norm"] == "none" else chosen["norm"]}
-    known = method.parameters
-    if method.is_batch and values.get("n_passes") == 1:
-        del values["n_passes"]  # it reads the data once in any case
-    for name, value in values.items():
-        if name in known:
-            check(f"{flag(name)} of --method {method.cli}", value, *known[name].allowed)
-            continue
-        if name == "n_features_to_select":
-            reason = ": it keeps all features"
-        elif method.is_batch and name == "n_passes":
-            reason = ": it sees all rows at once"
-        else:
-            # A parameter without help, such as C of fgm, has no option.
-            others = [flag(own) for own, each in method.own.items() if each.help and own != "n_features_to_select"]
-            reason = f": it has {', '.join(others)}" if others else ""
-        raise ValueError(f"{flag(name)} can't be used with --method {method.cli}{reason}.")
-    method.complete(values)
-    return values
 
 
 def _check_place(output: str) -> None:
@@ -262,20 +273,7 @@ def _check_place(output: str) -> None:
         raise PermissionError(f"{output}: permission denied.")
 
 
-def _classes(text: str | None) -> list[Any] | None:
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
-    try:
-        numbers = [float(name) for name in names if "_" not in name]
-    except ValueError:
-        return names
-    return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names
-
-
-def _report(model: Model, history: History, tested: float | None, output: str | None) -> dict[str, Any]:
+def _report(model: Model, history: History, tested: Evaluation | None, output: str | None) -> dict[str, Any]:
     from thresher.labels import shown
 
     columns, weights = model.members()
@@ -291,8 +289,9 @@ def _report(model: Model, history: History, tested: float | None, output: str | 
         "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
         "shuffled": history.shuffled,
         "grouped_by_label": history.grouped_by_label,
-        "accuracy_on_test": tested,
-        "chosen_gamma": model.chosen_gamma,  # by gamma="auto"
+        "accuracy_on_test": None if tested is None else tested.accuracy,
+        "threshold": model.threshold,
+        "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
         "n_features": model.n_features,
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],
@@ -322,6 +321,8 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
         lines.append(f"error while learning {report['error_while_learning']:.2%}")
     if report["accuracy_on_test"] is not None:
         lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
+    if report["threshold"] != 0.0:
+        lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
     speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""
     lines.append(f"{report['seconds']:.2f} s{speed}")
     if report["model"]:

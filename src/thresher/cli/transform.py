@@ -10,11 +10,13 @@ from thresher.cli.options import (
     Data,
     Delimiter,
     Format,
+    Ignore,
     Label,
     ModelFile,
     NoLabels,
     OnBadLine,
     Threads,
+    Weight,
     ZeroBased,
     open_data,
 )
@@ -35,6 +37,8 @@ def transform(
         bool, typer.Option("--keep-ids", help="Keep the ids as they are; else they become 1 … B, in column order.")
     ] = False,
     label: Label = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
     no_labels: NoLabels = False,
     delimiter: Delimiter = None,
     format: Format = "auto",
@@ -55,8 +59,8 @@ def transform(
     refuse_inputs(output, [model])
     trained = load_model(model)
     stream = open_data(
-        data, format=format, label=label, delimiter=delimiter, on_bad_line=on_bad_line, zero_based=zero_based,
-        labelled=False, no_labels=no_labels, threads=threads,
+        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
+        zero_based=zero_based, labelled=False, no_labels=no_labels, threads=threads,
     )  # fmt: skip
     done = write_selected(trained, stream, output, keep_ids=keep_ids, progress=True)
     report_skipped(done.skipped, done.n_skipped)

@@ -1,0 +1,158 @@
+"""`cross_validate`: how good a model will be on new rows, from the training data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thresher.analysis.resampling import resample
+from thresher.evaluation import Evaluation, pooled
+from thresher.labels import shown
+from thresher.messages import counted
+from thresher.parameters import Whole, check
+from thresher.streams import Data
+from thresher.training.history import History
+
+_METRICS = ("accuracy", "log_loss", "roc_auc", "average_precision")
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """What `cross_validate` measures: every row by the model that left out its fold.
+
+    Attributes
+    ----------
+    accuracy, standard_error : float
+        Share of rows predicted right, and the standard error of it.
+    evaluation : Evaluation
+        All metrics. Counts (accuracy, the confusion matrix, precision and recall) and log loss are over all rows; ROC
+        AUC and average precision are means over the folds, since margins of different models do not compare.
+    standard_errors : dict
+        The standard error of each metric: the standard deviation of its values on the folds, divided by √folds. Those
+        of a class have the keys "precision", "recall" and "f1" with the label, as ("f1", "spam").
+    folds : list of Evaluation
+        The same for each fold.
+    model : estimator or Model
+        Trained on all rows, in the same reading.
+    history : History
+        Of that model.
+    """
+
+    folds: list[Evaluation]
+    model: Any
+    history: History
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All metrics over all folds."""
+        return pooled(self.folds)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows predicted right."""
+        return self.evaluation.accuracy
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the accuracy."""
+        return self.standard_errors["accuracy"]
+
+    @property
+    def standard_errors(self) -> dict[Any, float]:
+        """The standard error of each metric that all folds have."""
+        found: dict[Any, list[float | None]] = {name: [getattr(fold, name) for fold in self.folds] for name in _METRICS}
+        for label in self.evaluation.labels:
+            for name in ("precision", "recall", "f1"):
+                values = [fold.per_class.get(label) for fold in self.folds]
+                found[name, label] = [None if each is None else getattr(each, name) for each in values]
+        known = {name: [each for each in values if each is not None] for name, values in found.items()}
+        return {
+            name: float(np.std(values, ddof=1) / np.sqrt(len(values)))
+            for name, values in known.items()
+            if len(values) == len(self.folds)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold."""
+        errors = self.standard_errors
+        found = self.evaluation.to_dict()
+        for label in self.evaluation.labels:
+            named = {f"{name}_standard_error": errors.get((name, label)) for name in ("precision", "recall", "f1")}
+            found["per_class"][shown(label)] |= named
+        return {
+            "folds": len(self.folds),
+            "standard_error": self.standard_error,
+            **found,
+            "standard_errors": {name: errors[name] for name in _METRICS if name in errors},
+            "accuracy_of_folds": [fold.accuracy for fold in self.folds],
+        }
+
+    def __str__(self) -> str:
+        evaluation, errors = self.evaluation, self.standard_errors
+        lines = [f"{len(self.folds)}-fold cross-validation, {counted(evaluation.n_rows, 'row')}", ""]
+        for name in _METRICS:
+            value = getattr(evaluation, name)
+            if value is not None:
+                error = f" ± {errors[name]:.4f}" if name in errors else ""
+                lines.append(f"{name.replace('_', ' ').replace('roc auc', 'ROC AUC'):17}  {value:.4f}{error}")
+        width = max(len("class"), *(len(shown(label)) for label in evaluation.labels))
+        lines += ["", f"{'class':{width}}  {'precision':>15}  {'recall':>15}  {'f1':>15}  support"]
+        for label, scores in evaluation.per_class.items():
+            cells = []
+            for name in ("precision", "recall", "f1"):
+                error = f" ± {errors[name, label]:.4f}" if (name, label) in errors else ""
+                cells.append(f"{getattr(scores, name):.4f}{error}")
+            lines.append(f"{shown(label):{width}}  " + "  ".join(f"{c:>15}" for c in cells) + f"  {scores.support:7,}")
+        return "\n".join(lines)
+
+
+def cross_validate(
+    model: Any,
+    data: Data,
+    folds: int = 5,
+    *,
+    passes: int | None = None,
+    shuffle: bool | Literal["auto"] = "auto",
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    progress: bool = False,
+) -> CrossValidation:
+    """Measure a model on the data that it is trained on, in one reading.
+
+    One model per fold learns all rows but those of its fold and is then scored on them; another learns all rows. The
+    fold of a row is a hash of its number in the data, seeded by the model's `random_state`. Up to 512 MB of rows stay
+    in memory until they are scored; longer data are read a second time.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        It does not change: models with its parameters are trained.
+    data : Stream, path, or anything else that `open_stream` takes
+        What to learn from.
+    folds : int, default=5
+        How many, from 2 to 100.
+    passes, shuffle, classes, multiclass, progress
+        As in `train`.
+
+    Returns
+    -------
+    CrossValidation
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, cross_validate, datasets
+    >>> cv = cross_validate(ShadowSOFS(200), datasets.make_x1(5_000), folds=4)
+    >>> 0.85 < cv.accuracy < 0.95, cv.standard_error < 0.01, len(cv.model.selected_)
+    (True, True, 200)
+    """
+    check("folds", folds, Whole(2, 100))
+    found = resample(
+        model, data, n_folds=folds, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
+        progress=progress,
+    )  # fmt: skip
+    if found.history.interrupted:
+        raise KeyboardInterrupt
+    return CrossValidation(found.folds, found.model, found.history)

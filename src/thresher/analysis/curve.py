@@ -1,0 +1,191 @@
+"""`path`: how accuracy grows with the number of features."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.analysis.resampling import demand_budget, untrained
+from thresher.evaluation import n_right, share_right
+from thresher.messages import counted
+from thresher.model import Model
+from thresher.parameters import Whole, check
+from thresher.streams import Data, DataError, as_stream
+from thresher.streams.alignment import batches_to_predict
+from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
+from thresher.training.history import History
+from thresher.training.loop import lent, refuse_for_batch, run
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Accuracy against the number of features.
+
+    Attributes
+    ----------
+    n_features : list of int
+        The budgets, ascending.
+    accuracy, standard_error : array
+        Share of rows predicted right with each budget, and √(a·(1 − a)/n) of it.
+    suggested : int
+        The smallest budget whose accuracy is within one standard error of the best.
+    n_rows : int
+        The rows on which accuracy was measured.
+    measured_on : str
+        The validation data, or "rows before they were learned".
+    n_skipped, skipped : int and list of str
+        Lines that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
+    """
+
+    n_features: list[int]
+    accuracy: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    suggested: int
+    n_rows: int
+    measured_on: str
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold."""
+        return {
+            "n_features": self.n_features,
+            "accuracy": self.accuracy.tolist(),
+            "standard_error": self.standard_error.tolist(),
+            "suggested": self.suggested,
+            "rows": self.n_rows,
+            "measured_on": self.measured_on,
+            "lines_skipped": self.n_skipped,
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"accuracy on {self.measured_on}, {counted(self.n_rows, 'row')}",
+            "",
+            "features  accuracy  standard error",
+        ]
+        for n, share, error in zip(self.n_features, self.accuracy, self.standard_error, strict=True):
+            mark = "  suggested: the fewest within one standard error of the best" if n == self.suggested else ""
+            lines.append(f"{n:8,}  {share:8.4f}  {error:14.4f}{mark}")
+        return "\n".join(lines)
+
+
+def path(
+    model: Any,
+    data: Data,
+    n_features: Sequence[int],
+    validate: Data | None = None,
+    *,
+    passes: int | None = None,
+    shuffle: bool | Literal["auto"] = "auto",
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    progress: bool = False,
+) -> Curve:
+    """Measure accuracy with several budgets while the data are read once.
+
+    Each point is that of a model which `train` would have trained on its own.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        Of a method with a budget. It does not change: models with its parameters are trained.
+    data : Stream, path, or anything else that `open_stream` takes
+        What to learn from.
+    n_features : sequence of int
+        The budgets.
+    validate : Stream or path, optional
+        Data to measure accuracy on. Without, each row is predicted just before it is learned; batch methods, and more
+        than one pass, need validation data.
+    passes, shuffle, classes, multiclass, progress
+        As in `train`.
+
+    Returns
+    -------
+    Curve
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, datasets, path
+    >>> curve = path(ShadowSOFS(), datasets.make_x1(10_000), n_features=[20, 100, 200, 300])
+    >>> curve.n_features, curve.suggested
+    ([20, 100, 200, 300], 200)
+    """
+    budgets = _budgets(model, n_features)
+    stream, held_out = as_stream(data), None if validate is None else as_stream(validate)
+    models = [_with_budget(model, budget) for budget in budgets]
+    if isinstance(models[0], LearnsAtOnce):
+        refuse_for_batch(models[0], passes, shuffle)
+        if held_out is None:
+            raise ValueError(
+                f"validate is needed with {type(model).__name__}, which sees all rows at once: name test data (--test)."
+            )
+        rows, history = read_at_once(models[0], stream, classes=classes, multiclass=multiclass, progress=progress)
+        for each in models:
+            fit_rows(each, stream, rows)
+        trained = [each._fitted_model() for each in models]
+        n_rows, right = 0, np.zeros(len(trained))
+        for batch in batches_to_predict(trained[0], held_out):
+            right += [n_right(each, batch) for each in trained]
+            n_rows += batch.n_rows
+        shares = [share_right(each, int(n), n_rows, held_out) for each, n in zip(trained, right, strict=True)]
+        return _curve(budgets, shares, n_rows, held_out.name, history)
+    with lent(models) as borrowed:
+        n_passes = borrowed[0].parameters["n_passes"] if passes is None else passes
+        if held_out is None and n_passes != 1:
+            raise ValueError(
+                f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data (--test)."
+            )
+        runs = run(
+            borrowed, stream, passes, held_out, shuffle=shuffle, classes=classes, multiclass=multiclass,
+            progress=progress,
+        )  # fmt: skip
+    histories = [each.history for each in runs]
+    if histories[0].interrupted:
+        raise KeyboardInterrupt
+    if held_out is not None:
+        shares = [history.validation[-1] or 0.0 for history in histories]
+        return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, histories[0])
+    if histories[0].grouped_by_label:
+        shuffle_them = "use shuffle=True (--shuffle), or " if stream.can_be_read_again else ""
+        raise DataError(
+            f"{stream.name}: the rows are grouped by label, so the accuracy on rows before they were learned says "
+            f"nothing about new rows: {shuffle_them}name test data (validate=, --test)."
+        )
+    shares = [1.0 - history.error[-1] for history in histories]
+    return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", histories[0])
+
+
+def _curve(budgets: list[int], shares: list[float], n_rows: int, measured_on: str, history: History) -> Curve:
+    accuracy = np.array(shares)
+    error = np.sqrt(accuracy * (1.0 - accuracy) / n_rows)
+    best = int(accuracy.argmax())
+    near = accuracy >= accuracy[best] - error[best]
+    suggested = budgets[int(near.argmax())]
+    return Curve(budgets, accuracy, error, suggested, n_rows, measured_on, history.n_skipped, history.skipped)
+
+
+def _budgets(model: Any, given: Sequence[int]) -> list[int]:
+    demand_budget(model)
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+        raise ValueError(f"n_features must be a list of budgets. Got {given!r} instead.")
+    for budget in given:
+        check("each budget in n_features", budget, Whole(1))
+    budgets = sorted(int(budget) for budget in given)
+    twice = next((one for one, after in itertools.pairwise(budgets) if one == after), None)
+    if twice is not None:
+        raise ValueError(f"the budget {twice} is listed twice: list each once.")
+    return budgets
+
+
+def _with_budget(template: Any, budget: int) -> Any:
+    if isinstance(template, Model):
+        return template.untrained(n_features_to_select=budget)
+    new = untrained(template)
+    new.n_features_to_select = budget
+    return new

@@ -1,0 +1,164 @@
+"""`stability`: how much the selection depends on the sample of rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thresher.analysis.resampling import Resampled, demand_budget, resample
+from thresher.messages import counted
+from thresher.parameters import Whole, check
+from thresher.prediction import as_model
+from thresher.streams import Data
+
+_NORMAL_95 = 1.959963984540054  # two-sided, 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """How much the selection changes from sample to sample.
+
+    Attributes
+    ----------
+    value : float
+        1 if all samples give the same selection, about 0 if selections are as different as random ones: the measure of
+        Nogueira, Sechidis and Brown.
+    interval : tuple of float
+        Its 95 % confidence interval.
+    frequency : dict
+        The share of the samples in which each column was selected, most frequent first.
+    n : int
+        How many samples.
+    n_features : int
+        How many columns there are.
+    model : estimator or Model
+        Trained on all rows, in the same reading; it has the frequencies of its features too.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    frequency: dict[int, float]
+    n: int
+    n_features: int
+    model: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold; features are named as `show` names them."""
+        name = as_model(self.model).name_of
+        return {
+            "n": self.n,
+            "value": self.value,
+            "interval": list(self.interval),
+            "frequency": {name(column): share for column, share in self.frequency.items()},
+        }
+
+    def __str__(self) -> str:
+        always = sum(share == 1.0 for share in self.frequency.values())
+        return (
+            f"stability {self.value:.3f}, 95 % interval {self.interval[0]:.3f} to {self.interval[1]:.3f}, from "
+            f"{self.n} random halves of the rows\n{counted(always, 'feature')} selected in all of them, "
+            f"{len(self.frequency):,} in at least one"
+        )
+
+
+def stability(
+    model: Any,
+    data: Data,
+    n: int = 10,
+    *,
+    passes: int | None = None,
+    shuffle: bool | Literal["auto"] = "auto",
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    progress: bool = False,
+) -> Stability:
+    """Measure how much the selection changes from sample to sample, in one reading.
+
+    `n` models each learn a random half of the rows, chosen by a hash of the row's number, and another learns all rows.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        It does not change: models with its parameters are trained.
+    data : Stream, path, or anything else that `open_stream` takes
+        What to learn from.
+    n : int, default=10
+        How many halves, from 2 to 1,000.
+    passes, shuffle, classes, multiclass, progress
+        As in `train`.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, datasets, stability
+    >>> st = stability(ShadowSOFS(100), datasets.make_x1(10_000), n=5)
+    >>> 0.3 < st.interval[0] < st.value < st.interval[1] < 1, max(st.frequency.values())
+    (True, 1.0)
+
+    References
+    ----------
+    Nogueira, Sechidis, Brown. On the stability of feature selection algorithms. Journal of Machine Learning Research
+    18(174), 2018.
+    """
+    demand_budget(model)
+    check("n", n, Whole(2, 1000))
+    found = resample(
+        model, data, n_halves=n, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
+        progress=progress,
+    )  # fmt: skip
+    if found.history.interrupted:
+        raise KeyboardInterrupt
+    return of_halves(found)
+
+
+def of_halves(found: Resampled) -> Stability:
+    """Return the stability of the models on halves; the model on all rows gets the frequencies of its features."""
+    trained = as_model(found.model)
+    selections = [as_model(half).members()[0].tolist() for half in found.halves]
+    n = len(selections)
+    counts = Counter(column for selection in selections for column in selection)
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    frequency = {column: count / n for column, count in ranked}
+    trained.selection_frequency = {column: frequency.get(column, 0.0) for column in trained.members()[0].tolist()}
+    n_features = trained.n_features or 0
+    value, variance = nogueira(selections, n_features)
+    reach = _NORMAL_95 * math.sqrt(variance)
+    interval = (max(-1.0, value - reach), min(1.0, value + reach))
+    return Stability(value, interval, frequency, n, n_features, found.model)
+
+
+def nogueira(selections: Sequence[Sequence[int]], n_features: int) -> tuple[float, float]:
+    """Return the stability of selections among `n_features` columns, and its variance (theorems 4 and 7).
+
+    With p_f the share of the selections that have feature f, and k their mean size:
+
+        Φ = 1 − (1/d Σ_f M/(M−1)·p_f(1 − p_f)) / (k/d·(1 − k/d))
+
+    Only features that were selected count in the sums, so the cost does not depend on d. If every selection has no
+    feature, or all features, they can't differ: Φ is 1.
+    """
+    M, d = len(selections), n_features
+    counts = Counter(column for selection in selections for column in selection)
+    sizes = np.array([len(selection) for selection in selections], dtype=np.float64)
+    mean_size = float(sizes.mean())
+    spread = mean_size / d * (1.0 - mean_size / d) if d else 0.0
+    if spread <= 0.0:
+        return 1.0, 0.0
+    shares = np.array(list(counts.values()), dtype=np.float64) / M
+    value = 1.0 - float((shares * (1.0 - shares)).sum()) * M / (M - 1) / d / spread
+    agreement = np.array([sum(counts[column] for column in selection) / M for selection in selections])
+    own = (
+        agreement / d
+        - sizes * mean_size / d**2
+        + value / 2.0 * (2.0 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1.0)
+    ) / spread
+    return value, float(4.0 / M**2 * np.square(own - own.mean()).sum())

@@ -1,0 +1,111 @@
+"""`set_threshold`: from which margin on a model predicts the second class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.evaluation import Tally
+from thresher.labels import shown
+from thresher.parameters import Between, OneOf
+from thresher.prediction import as_model
+from thresher.streams import Data, DataError, as_stream
+from thresher.streams.alignment import batches_to_predict
+from thresher.streams.reading import Reading
+
+_Floats = NDArray[np.float64]
+
+
+def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False) -> float:
+    """Choose the margin above which `predict` gives the second of two classes, and store it in the model.
+
+    Margins and probabilities stay as they are. `evaluate` and `show` report the threshold; learning more rows sets it
+    back to 0.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one with two classes.
+    data : Stream, path, or anything else that `open_stream` takes
+        Rows that the model has not learned, with labels of both classes.
+    target : str
+        "f1" for the highest F1 of the second class. "precision=0.9", or another share, for the most rows found among
+        thresholds whose precision is at least that.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, datasets, evaluate, set_threshold
+    >>> model = ShadowSOFS(200).fit(*datasets.make_x1(5_000))
+    >>> validation, test = datasets.make_x1(2_000, start=5_000), datasets.make_x1(2_000, start=7_000)
+    >>> set_threshold(model, validation, "precision=0.99") > 0
+    True
+    >>> evaluate(model, test).per_class[1].precision > 0.97
+    True
+    """
+    wanted = _precision(target)
+    trained = as_model(model)
+    if trained.n_vectors > 1:
+        assert trained.classes is not None
+        raise ValueError(f"a threshold needs two classes, but the model has {len(trained.classes)}.")
+    stream, reading, tally = as_stream(data), Reading(), Tally(trained)
+    for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
+        tally.add(batch)
+    margins, is_second = tally.margins(stream.name)
+    threshold, found = _best(margins, is_second, wanted)
+    if wanted is not None and found < wanted:
+        raise DataError(
+            f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
+            f"less, or use data with more rows of class {shown(trained.classes[1])}."  # type: ignore[index]
+        )
+    trained.threshold = threshold
+    return threshold
+
+
+def check_target(target: str) -> None:
+    """Raise ValueError unless a target is one that `set_threshold` knows."""
+    _precision(target)
+
+
+def _precision(target: str) -> float | None:
+    """Return the precision that is asked for; None for the best F1."""
+    if target == "f1":
+        return None
+    name, _, value = target.partition("=") if isinstance(target, str) else ("", "", "")
+    try:
+        share = float(value) if name == "precision" else float("nan")
+    except ValueError:
+        share = float("nan")
+    if not (Between(0.0, 1.0).admits(share) or OneOf((1.0,)).admits(share)):
+        raise ValueError(f'threshold must be "f1", or "precision=0.9" or another share. Got {target!r} instead.')
+    return share
+
+
+def _best(margins: _Floats, is_second: NDArray[np.bool_], precision: float | None) -> tuple[float, float]:
+    """Return the best threshold, and its F1 or precision."""
+    order = np.argsort(-margins, kind="stable")
+    sorted_margins = margins[order]
+    # Rows of equal margin are on the same side, so a threshold is below the last of them.
+    ends = np.append(np.flatnonzero(np.diff(sorted_margins)), len(margins) - 1)
+    true = np.cumsum(is_second[order])[ends].astype(np.float64)
+    predicted = ends + 1.0
+    if precision is None:
+        score = 2.0 * true / (predicted + is_second.sum())
+        best = int(score.argmax())
+    else:
+        score = true / predicted
+        enough = np.flatnonzero(score >= precision)
+        best = int(enough[true[enough].argmax()]) if len(enough) else int(score.argmax())
+    above = float(sorted_margins[ends[best]])
+    last = ends[best] + 1
+    below = float(sorted_margins[last]) if last < len(margins) else float(np.nextafter(above, -np.inf))
+    middle = (above + below) / 2.0
+    return middle if below <= middle < above else below, float(score[best])

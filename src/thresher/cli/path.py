@@ -1,0 +1,112 @@
+"""`thresher path`."""
+
+from __future__ import annotations
+
+import json as json_
+from typing import Annotated
+
+import typer
+
+from thresher.cli.console import report_skipped
+from thresher.cli.learning import (
+    Classes,
+    ClassWeight,
+    Eta,
+    Gamma,
+    Intercept,
+    Keep,
+    Lam,
+    Loss,
+    MethodName,
+    Multiclass,
+    Norm,
+    Passes,
+    Seed,
+    Shuffle,
+    class_names,
+    given_values,
+    new_model,
+)
+from thresher.cli.options import (
+    Data,
+    Delimiter,
+    Format,
+    Ignore,
+    Json,
+    Label,
+    OnBadLine,
+    Threads,
+    Weight,
+    ZeroBased,
+    open_data,
+)
+
+EXAMPLES = (
+    "thresher path train.svm --features 50,100,200,500 --test test.svm",
+    "thresher path train.svm --features 50,100,200,500 --method sofs --json",
+)
+
+
+def path(
+    data: Data,
+    features: Annotated[str, typer.Option("-k", "--features", metavar="N,N,…", help="The numbers of features to try.")],
+    test: Annotated[
+        str | None,
+        typer.Option(help="Data to measure accuracy on.", show_default="each row, just before it is learned"),
+    ] = None,
+    method: MethodName = None,
+    gamma: Gamma = None,
+    eta: Eta = None,
+    lam: Lam = None,
+    loss: Loss = None,
+    norm: Norm = None,
+    intercept: Intercept = None,
+    keep: Keep = None,
+    class_weight: ClassWeight = None,
+    passes: Passes = None,
+    shuffle: Shuffle = None,
+    seed: Seed = None,
+    classes: Classes = None,
+    multiclass: Multiclass = False,
+    label: Label = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
+    delimiter: Delimiter = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = None,
+    on_bad_line: OnBadLine = "error",
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Measure accuracy with several numbers of features, and suggest one.
+
+    The data are read once. Each point is that of a model which thresher train would have trained on its own. The
+    suggestion is the smallest number within one standard error of the best.
+    """
+    budgets = _budgets(features)
+    given = given_values(
+        n_features_to_select=max(budgets), gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
+        n_passes=passes, random_state=seed, class_weight=class_weight,
+    )  # fmt: skip
+    template = new_model(method, given, keep, shuffle=shuffle)
+    reading = {
+        "format": format, "label": label, "weight": weight, "ignore": ignore, "delimiter": delimiter,
+        "on_bad_line": on_bad_line, "zero_based": zero_based, "threads": threads,
+    }  # fmt: skip
+    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None  # type: ignore[arg-type]
+
+    from thresher.analysis import path as run
+
+    curve = run(
+        template, stream, budgets, held_out, passes=passes, shuffle="auto" if shuffle is None else shuffle,
+        classes=class_names(classes, multiclass), multiclass=multiclass, progress=not json,
+    )  # fmt: skip
+    report_skipped(curve.skipped, curve.n_skipped)
+    print(json_.dumps(curve.to_dict()) if json else curve)
+
+
+def _budgets(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+        raise ValueError(f"--features must list whole numbers, as 50,100,200. Got {text!r} instead.")
+    return [int(word) for word in words]
