@@ -21,11 +21,14 @@ class Oracle(ABC):
 
     enters_first = False  # while places are open, a row's outsiders enter before the step
 
-    def __init__(self, n_classes=2, n_features_to_select=None, norm="l2", fit_intercept=False, dtype=np.float32):
+    def __init__(
+        self, n_classes=2, n_features_to_select=None, keep=None, norm="l2", fit_intercept=False, dtype=np.float32
+    ):
         self.vectors = range(1 if n_classes == 2 else n_classes)
         self.budget = n_features_to_select
         self.norm, self.fit_intercept, self.dtype = norm, fit_intercept, dtype
-        self.members: set[int] = set()
+        self.keep = set(keep or ())
+        self.members: set[int] = set(self.keep)
         self.n_updates = self.n_mistakes = 0
         self.weight = [defaultdict(dtype) for _ in self.vectors]
         self.margin_scale, self.information = 4.0, 0.0
@@ -73,8 +76,8 @@ class Oracle(ABC):
         # … then the outsiders of this row are offered, in ascending order of id.
         for j in [j for j in touched if j not in self.members]:
             if self.budget is not None and len(self.members) >= self.budget:
-                lowest = min(self.members, key=lambda j: (self.rank(j), -j))
-                if not self.rank(j) > self.rank(lowest):
+                lowest = min(self.members - self.keep, key=lambda j: (self.rank(j), -j), default=None)
+                if lowest is None or not self.rank(j) > self.rank(lowest):
                     self.drop(j)
                     continue
                 self.members.remove(lowest)

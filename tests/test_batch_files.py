@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import thresher
 from every import BATCH, batch
 from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
-from test_cli import thresher
 
 from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
 from thresher.batch import memory

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import THRESHER, in_a_process, thresher
 
 from thresher import evaluate, load, open_stream
 from thresher.cli import convert, demo, predict, show, synth, train, transform
@@ -22,12 +23,6 @@ from thresher.cli import evaluate as evaluate_command
 from thresher.methods import METHODS, ONLINE
 
 DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[2] / "shared" / "data"))
-THRESHER = str(Path(sys.executable).with_name("thresher"))
-
-
-def thresher(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [THRESHER, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, input=stdin)
 
 
 def test_demo_prints_its_table_and_what_to_try_next():
@@ -289,13 +284,13 @@ class TestGroupedRows:
 
     def test_standard_input(self, by_label, x1):
         rows = (by_label / "300.svm").read_text()
-        done = thresher("train", "-", "-k", 50, stdin=rows)
+        done = in_a_process("train", "-", "-k", 50, stdin=rows)
         assert done.returncode == 0
         assert re.search(r"standard input: the rows are grouped by label .*: write them to a file", done.stderr)
         assert "error while learning: not shown" in done.stdout
         model = by_label / "m.thresher"
         model.write_bytes(b"as it was")
-        done = thresher("train", "-", "-k", 50, "--shuffle", "-o", model, stdin=rows)
+        done = in_a_process("train", "-", "-k", 50, "--shuffle", "-o", model, stdin=rows)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
             "thresher: standard input can't be shuffled, since it can be read only once: write it to a file first.\n"
@@ -702,7 +697,7 @@ class TestMistakes:
 
 def run(*arguments: object, stdin: str | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a command that ends as it should."""
-    done = thresher(*arguments, stdin=stdin)
+    done = in_a_process(*arguments, stdin=stdin)
     assert done.returncode == status, done.stderr
     return done
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import lzma
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("THRESHER_DATA", ROOT.parent / "shared" / "data"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
@@ -56,6 +58,25 @@ def test_commands_run(tmp_path):
         script = "set -euo pipefail\n" + block.values[0]
         subprocess.run(["bash", "-c", script], check=True, timeout=120, cwd=tmp_path, env={**os.environ, "PATH": path})
     assert len((tmp_path / "labels.txt").read_text().split()) == 5_000
+
+
+SESSIONS = re.findall(r"```console\n(.*?)```", (ROOT / "docs" / "how_many.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.skipif(not (DATA / "basehock.svm.xz").exists(), reason="basehock is not among the data")
+def test_a_session_is_as_shown(tmp_path):
+    """The commands of docs/how_many.md print what stands below them, but for the seconds."""
+    (tmp_path / "basehock.svm").write_bytes(lzma.decompress((DATA / "basehock.svm.xz").read_bytes()))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    assert len(SESSIONS) == 3
+    for session in SESSIONS:
+        command, _, shown = session.removeprefix("$ ").partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=120, cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+        )  # fmt: skip
+        without_seconds = [re.sub(r"^[\d.]+ s, .*", "", text, flags=re.MULTILINE) for text in (done.stdout, shown)]
+        assert without_seconds[0] == without_seconds[1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -247,8 +247,6 @@ class TestWeights:
         np.testing.assert_array_equal(
             balanced.decision_function(X), made(estimator, 7, class_weight=share).fit(X, y).decision_function(X)
         )
-        with pytest.raises(ValueError, match="balanced"):
-            estimator(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
 
     def test_weight_zero_is_absence(self, estimator, problem):
         X, y = problem

@@ -7,17 +7,15 @@ import itertools
 import json
 import math
 import pickle
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from command_line import thresher
 from every import SECOND_ORDER, applicable, made, second_order
 from hypothesis import given
 from hypothesis import strategies as st
@@ -300,7 +298,7 @@ class TestSameBits:
             parts = new_run(auto(SOFS)._new_model())
             for number, batch in enumerate(stream.batches()):
                 for run in (whole, parts):
-                    run.learn(batch)
+                    run.learn(batch, batch.rows_from(0))
                     run.note()
                 if number == 1:
                     kept = json.dumps(parts.state())
@@ -389,7 +387,7 @@ class TestEnds:
 
     def test_of_two_equally_near_the_larger(self):
         """Without the default, 2^-1 and 2 tie on one row."""
-        race = Race(lambda gamma: Model("sofs", gamma=gamma).learner_for(2), 1.0, 1)
+        race = Race(lambda gamma: Model("sofs", gamma=gamma).learner_for(2, None, None, None), 1.0, 1)
         del race._learners[1.0]
         assert race.finish()[0] == 2.0
 
@@ -653,11 +651,6 @@ class TestBadInput:
         X = sp.csr_matrix((np.ones(2, np.float32), np.array([1, 2**61]), np.array([0, 1, 2])), shape=(2, 2**61 + 1))
         with pytest.raises(ValueError, match="not enough memory"):
             auto(SOFS).fit(X, [0, 1])
-
-
-def thresher(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("thresher")), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_below_the_least_c_nothing_is_selected(problem):
     from thresher.batch.base import _problem
     from thresher.batch.l1svm import _least_c
 
-    small = _problem(X, "l2", (y > 0).astype(np.int32), 2, 10)
+    small = _problem(X, "l2", (y > 0).astype(np.int32), 2, 10, np.zeros(0, np.int64))
     for fit_intercept in (False, True):
         least = _least_c(small, fit_intercept)
         for C, selects in ((0.99 * least, False), (1.1 * least, True)):

@@ -201,7 +201,13 @@ class TestSameBits:
     def test_passes_and_shuffle(self, estimator):
         X, y = random_problem(300, 60, 0.2, seed=6)
         twice = in_order(estimator, 10, n_passes=2).fit(X, y)
-        assert_same_bits(twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
+        states = [
+            each._model.state()
+            for each in (twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
+        ]
+        for state in states:  # to partial_fit all rows are new
+            del state["counters"]["margin_scale"], state["counters"]["margin_information"]
+        assert_same_state(*states)
         order = np.random.default_rng(5).permutation(300)
         shuffled = made(estimator, 10, shuffle=True, random_state=5).fit(X, y)
         assert_same_bits(shuffled, in_order(estimator, 10).fit(X[order], y[order]))
@@ -305,10 +311,16 @@ class TestProbabilities:
         np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
 
     @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_the_scale_learns_from_new_rows_only(self, estimator, n_classes):
+        X, y = random_problem(500, 100, 0.1, n_classes=n_classes, seed=1)
+        scales = [made(estimator, 30, n_passes=n).fit(X, y)._model.counters["margin_scale"] for n in (1, 3)]
+        assert scales[0] == scales[1]
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
     def test_the_scale_is_that_of_the_margins_before_learning(self, estimator, n_classes):
         """Its log loss on them is nearly the least that any scale has."""
         X, y = random_problem(2_000, 300, 0.1, n_classes=n_classes, seed=1)
-        model = made(estimator, 30, shuffle=False)
+        model = made(estimator, 30)._new_model()
         margins = []
         for r in range(X.shape[0]):
             if r > 0:
@@ -317,13 +329,13 @@ class TestProbabilities:
         scores = np.array(margins)
         if n_classes == 2:
             scores = np.column_stack([np.zeros(len(scores)), scores])
-        truth = np.searchsorted(model.classes_, y[1:])
+        truth = np.searchsorted(model.classes, y[1:])
 
         def log_loss(scale: float) -> float:
             return -np.log(softmax(scale * scores, axis=1)[np.arange(len(truth)), truth]).mean()
 
         best = min(log_loss(2.0**power) for power in np.arange(-8, 8, 0.1))
-        assert log_loss(model._model.counters["margin_scale"]) < 1.02 * best
+        assert log_loss(model.counters["margin_scale"]) < 1.02 * best
 
 
 @online

@@ -98,7 +98,7 @@ def test_a_run_resumes_with_its_history(problem, stop):
     parts = new_run(Model("sofs", n_features_to_select=3))
     for number, batch in enumerate(stream.batches()):
         for run in (whole, parts):
-            run.learn(batch)
+            run.learn(batch, batch.rows_from(0))
             run.note()
         if number == stop:
             kept = json.dumps(parts.state())

@@ -19,8 +19,7 @@ class TestPrecision:
         """Return a model of one feature with the given precision − 1."""
         model = Model("sofs", norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
         state = model._learner.state()
-        model._learner = model._new_learner(1, 2)
-        model._learner.restore(**{**state, "cells": np.array([state["cells"][0], -excess], dtype=np.float32)})
+        model.restore({**state, "cells": np.array([state["cells"][0], -excess], dtype=np.float32)})
         return model
 
     def test_grows_below_the_end(self):

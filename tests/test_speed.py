@@ -9,7 +9,8 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
 
-from thresher import SOFS, ShadowSOFS, datasets
+from thresher import SOFS, ShadowSOFS, cross_validate, datasets, path, train
+from thresher.streams.conversion import convert
 
 
 @pytest.mark.timed
@@ -18,12 +19,12 @@ def test_half_the_time_of_sgd():
     X = normalize(X)  # as both see it; on raw rows SGD is slower still. It shuffles rows, as its users have it do.
     seconds: dict[str, list[float]] = {"SOFS": [], "SGD": []}
     for _ in range(15):  # the best of many turns: a neighbour on the machine slows some of them, never all
-        for name, train in (
+        for name, learn in (
             ("SOFS", lambda: SOFS(200, norm=None, shuffle=False).fit(X, y)),
             ("SGD", lambda: SGDClassifier(loss="hinge", penalty="l1").partial_fit(X, y, classes=np.array([-1, 1]))),
         ):
             started = time.perf_counter()
-            train()
+            learn()
             seconds[name].append(time.perf_counter() - started)
     assert min(seconds["SOFS"]) <= 0.5 * min(seconds["SGD"]), seconds
 
@@ -38,3 +39,29 @@ def test_a_race_takes_at_most_four_times_as_long():
             ShadowSOFS(200, gamma=gamma, shuffle=False).fit(X, y)
             found.append(time.perf_counter() - started)
     assert min(seconds["auto"]) <= 4 * min(seconds[0.5]), seconds
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(("where", "of_path", "of_folds"), [("memory", 6.0, 6.0), ("text", 2.5, 3.0)])
+def test_many_models_in_one_reading(tmp_path, where, of_path, of_folds):
+    """Ten budgets, and five folds beside a model on all rows, against one model."""
+    data = datasets.make_x1(20_000)
+    if where == "text":
+        convert(data, str(tmp_path / "x1.svm"))
+        data = tmp_path / "x1.svm"
+    budgets = range(110, 301, 20)
+    work = {
+        "one": lambda: train(ShadowSOFS(200), data),
+        "path": lambda: path(ShadowSOFS(), data, budgets),
+        "folds": lambda: cross_validate(ShadowSOFS(200), data),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(7):
+        for name, do in work.items():
+            started = time.perf_counter()
+            do()
+            seconds[name].append(time.perf_counter() - started)
+    least = {name: min(found) for name, found in seconds.items()}
+    print(f"{where}: path {least['path'] / least['one']:.2f}, five folds {least['folds'] / least['one']:.2f}")
+    assert least["path"] <= of_path * least["one"], seconds
+    assert least["folds"] <= of_folds * least["one"], seconds

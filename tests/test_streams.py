@@ -188,7 +188,7 @@ class TestTables:
             ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' has no value in this row; fill it in"),
             ({"x": [1.0, float("nan")], "label": [1, 2]}, None, "row 2: column 'x' is nan; values must be finite"),
             ({"x": [1.0, 2.0], "label": [1, None]}, None, "row 2: the label is missing"),
-            ({"label": [1]}, None, "there is no column except the label"),
+            ({"label": [1]}, None, "no column is left for the features"),
             ({"ids": [[1], [1, 2]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: ids and values differ"),
             ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must be from 0"),
             ({"ids": [[1], [1]], "values": [[1.0], [float("inf")]], "label": [1, 2]}, None, "row 2: 1:inf; ids must"),

@@ -121,12 +121,12 @@ class TestRowsThatCanNotBeRead:
         "5,6,  ": "the label is missing",
         ",6,a": "column 'x' has no value in this row; fill it in",
         "5,NA,a": "column 'n' has no value in this row; fill it in",
-        "5,six,a": "column 'n' is 'six'; features must be numbers",
+        "5,six,a": "column 'n' is 'six'; features must be numbers; leave it out with ignore= (--ignore n)",
         "5,1e39,a": "column 'n' is inf; values must be finite",
         "5,inf,a": "column 'n' is inf; values must be finite",
         "5,6": "the row has 2 values, but the header names 3 columns",
         "5,6,a,b": "the row has 4 values, but the header names 3 columns",
-        "5_0,6,a": "column 'x' is '5_0'; features must be numbers",
+        "5_0,6,a": "column 'x' is '5_0'; features must be numbers; leave it out with ignore= (--ignore x)",
     }
 
     @pytest.mark.parametrize("row", BAD)
@@ -292,7 +292,7 @@ class TestDelimited:
         [
             ("", "the file is empty"),
             ("\n\n", "the file is empty"),
-            ("label\n1\n", "there is no column except the label"),
+            ("label\n1\n", "no column is left for the features"),
             ("x,x,label\n1,2,3\n", "two columns have the name 'x'"),
         ],
     )

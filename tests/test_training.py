@@ -194,10 +194,6 @@ class TestRuns:
         train(model, stream, classes=[-1, 1])
         direct = SOFS(20, class_weight={1: 3.0}, shuffle=False).fit(X, y)
         np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
-        with pytest.raises(ValueError, match="class_weight needs the classes before the stream is read"):
-            train(SOFS(20, class_weight={1: 3.0}), stream)
-        with pytest.raises(ValueError, match="balanced"):
-            train(SOFS(20, class_weight="balanced"), stream)
 
     @given(st.integers(1, 400))
     def test_ctrl_c_leaves_the_rows_learned_so_far(self, stop_after):

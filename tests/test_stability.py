@@ -1,0 +1,114 @@
+"""`stability`: how much the selection changes from sample to sample."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command_line import thresher
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import random_problem
+
+from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, load, stability, train
+from thresher.analysis.nogueira import nogueira
+from thresher.streams import DataError
+from thresher.streams.conversion import convert
+from thresher.training.samples import Half
+
+
+def naive(selections, n_features):
+    """As in the paper: a row per selection, a column per feature, and every sum written out."""
+    Z = np.zeros((len(selections), n_features))
+    for row, selection in zip(Z, selections, strict=True):
+        row[selection] = 1.0
+    M, d = Z.shape
+    p = Z.mean(axis=0)
+    k = Z.sum(axis=1)
+    k_mean = k.mean()
+    spread = (k_mean / d) * (1 - k_mean / d)
+    value = 1 - np.mean([M / (M - 1) * share * (1 - share) for share in p]) / spread
+    own = []
+    for i in range(M):
+        agreement = sum(Z[i, f] * p[f] for f in range(d)) / d
+        correction = value / 2 * (2 * k[i] * k_mean / d**2 - k[i] / d - k_mean / d + 1)
+        own.append((agreement - k[i] * k_mean / d**2 + correction) / spread)
+    return value, 4 / M**2 * sum((each - np.mean(own)) ** 2 for each in own)
+
+
+@given(st.integers(2, 30), st.data())
+def test_equals_a_naive_implementation(n_features, data):
+    one = st.lists(st.integers(0, n_features - 1), unique=True, max_size=n_features)
+    selections = data.draw(st.lists(one, min_size=2, max_size=8))
+    size = sum(map(len, selections))
+    assume(0 < size < n_features * len(selections))
+    np.testing.assert_allclose(nogueira(selections, n_features), naive(selections, n_features), atol=1e-9)
+
+
+def test_known_values():
+    assert nogueira([[1, 2], [1, 2], [1, 2]], 10)[0] == 1.0
+    np.testing.assert_allclose(nogueira([[0], [1]], 2)[0], -1.0)
+    random = np.random.default_rng(0)
+    by_chance = [random.choice(10_000, 300, replace=False).tolist() for _ in range(50)]
+    assert abs(nogueira(by_chance, 10_000)[0]) < 0.01
+    assert nogueira([[], []], 5) == (1.0, 0.0)
+    assert nogueira([[0, 1], [0, 1]], 2) == (1.0, 0.0)
+
+
+def test_any_width_costs_nothing():
+    wide = nogueira([[1, 2**61], [1, 5]], 2**62)
+    np.testing.assert_allclose(wide[0], 0.5)
+
+
+@pytest.mark.parametrize("method", [SOFS, ShadowSOFS, L1SVM])
+def test_each_half_is_a_run_of_its_own(method):
+    X, y = random_problem(800, 100, 0.2, seed=0)
+    found = stability(method(12), (X, y), n=4)
+    selections = []
+    for number in range(4):
+        rows = Half(number, 0).learns(np.arange(800))
+        model = method(12)
+        train(model, (X[rows], y[rows]), **({} if method is L1SVM else {"shuffle": False}))
+        selections.append(model.selected_.tolist())
+    value, variance = naive(selections, 100)
+    np.testing.assert_allclose(found.value, value)
+    np.testing.assert_allclose(found.interval, [value - 1.96 * variance**0.5, value + 1.96 * variance**0.5], atol=1e-4)
+    counts = {j: sum(j in each for each in selections) / 4 for each in selections for j in each}
+    assert found.frequency == counts
+    assert list(found.frequency.values()) == sorted(counts.values(), reverse=True)
+    assert found.model._model.selection_frequency == {j: counts.get(j, 0.0) for j in found.model.selected_.tolist()}
+
+
+def test_frequency_is_in_the_model_file_and_shown(tmp_path):
+    convert(datasets.make_x1(1_500), str(tmp_path / "x1.svm"))
+    model = tmp_path / "m.thresher"
+    done = thresher("train", tmp_path / "x1.svm", "-k", 50, "--stability", 5, "--cv", 3, "-o", model, "--json")
+    found = json.loads(done.stdout)
+    assert found["stability"]["n"] == 5
+    assert 0 < found["stability"]["value"] < 1
+    assert found["cv"]["folds"] == 3
+    expected = stability(ShadowSOFS(50), tmp_path / "x1.svm", n=5)
+    assert found["stability"] == expected.to_dict()
+    frequency = load(model)._model.selection_frequency
+    assert frequency == {j: expected.frequency.get(j, 0.0) for j in load(model).selected_.tolist()}
+    shown = json.loads(thresher("show", model, "--json").stdout)["features"]
+    assert [each["frequency"] for each in shown] == list(frequency.values())
+    assert "selected in" in thresher("show", model).stdout
+    text = thresher("train", tmp_path / "x1.svm", "-k", 50, "--stability", 5).stdout
+    assert "95 % interval" in text
+
+
+@pytest.mark.parametrize("n", [1, 0, 1001, "3"])
+def test_bad_input(n):
+    X, y = random_problem(100, 20, 0.3, seed=0)
+    with pytest.raises(ValueError, match="n must be a whole number from 2 to 1000"):
+        stability(SOFS(3), (X, y), n=n)
+
+
+def test_what_can_not_be_measured():
+    X, y = random_problem(100, 20, 0.3, seed=0)
+    with pytest.raises(ValueError, match="AROW keeps all features"):
+        stability(AROW(), (X, y))
+    with pytest.raises(DataError, match=r"random half \d learns rows of one class only"):
+        stability(SOFS(3), (X, np.where(np.arange(100) == 5, 1, -1)))
