@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from experiments import config, gamma_auto, store, truncation, x2
+from experiments import stability as stabilities
 from experiments.config import HOME, Config
 from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
@@ -121,6 +122,15 @@ def measure_gamma_auto(
         gamma_auto.run(folder / "results", bar, smallest, time)
     write_gamma_report(folder)
     typer.echo(f"{folder / 'GAMMA.md'}")
+
+
+@app.command()
+def stability(smallest: Smallest = False) -> None:
+    """Measure how stable the selections of three methods are, and write STABILITY.md."""
+    folder = SMALLEST if smallest else HOME
+    with steps_bar("stability", len(stabilities.tasks(smallest)), True) as bar:
+        stabilities.run(folder, bar, smallest)
+    typer.echo(f"{folder / 'STABILITY.md'}")
 
 
 def run_set(
