@@ -84,7 +84,8 @@ class LabelOrder:
         if len(codes) == 0:
             return
         n_classes = max(self._counts.shape[1], int(codes.max()) + 1)
-        self._counts = np.pad(self._counts, ((0, 0), (0, n_classes - self._counts.shape[1])))
+        if n_classes > self._counts.shape[1]:
+            self._counts = np.pad(self._counts, ((0, 0), (0, n_classes - self._counts.shape[1])))
         end = self._n_rows + len(codes)
         while end > self._length * _MOST_STRETCHES:
             self._length *= 2

@@ -140,9 +140,12 @@ class ClassWeights:
         found = np.bincount(counted, minlength=len(self.counts))
         found[: len(self.counts)] += self.counts
         self.counts = found
-        each = np.ones(len(codes)) if weights is None else weights
-        self.weight = add_in_order(self.weight, each)
-        self.squared_weight = add_in_order(self.squared_weight, each * each)
+        if weights is None:
+            self.weight += len(codes)
+            self.squared_weight += len(codes)
+        else:
+            self.weight = add_in_order(self.weight, weights)
+            self.squared_weight = add_in_order(self.squared_weight, weights * weights)
 
     def state(self) -> list[float]:
         """Return the counts, after the two sums, as values for JSON."""

@@ -20,6 +20,7 @@ from thresher.streams.stream import Batch
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
+_LARGEST_PIECE = 1 << 22
 
 
 class TextFormat:
@@ -72,8 +73,10 @@ class TextFormat:
         file = HeldFile(source.path)
         size = os.fstat(file.number).st_size
         stop = size if end is None else min(end, size)
-        for low in range(begin, stop, PIECE):
-            yield partial(self._read_range, source.format, file, low, min(low + PIECE, stop))
+        # Several models that learn a batch share what it costs in Python, so large files are cut into larger pieces.
+        piece = min(_LARGEST_PIECE, max(PIECE, (stop - begin) // 16))
+        for low in range(begin, stop, piece):
+            yield partial(self._read_range, source.format, file, low, min(low + piece, stop))
 
     def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
