@@ -20,7 +20,7 @@ from thresher.streams.stream import Batch
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
-_LARGEST_PIECE = 1 << 22
+_LARGE_PIECE, _LARGE_FILE = 1 << 22, 1 << 26
 
 
 class TextFormat:
@@ -73,8 +73,8 @@ class TextFormat:
         file = HeldFile(source.path)
         size = os.fstat(file.number).st_size
         stop = size if end is None else min(end, size)
-        # Several models that learn a batch share what it costs in Python, so large files are cut into larger pieces.
-        piece = min(_LARGEST_PIECE, max(PIECE, (stop - begin) // 16))
+        # Larger pieces cost less in Python, above all where several models learn; small files need enough for all cores.
+        piece = _LARGE_PIECE if stop - begin >= _LARGE_FILE else PIECE
         for low in range(begin, stop, piece):
             yield partial(self._read_range, source.format, file, low, min(low + piece, stop))
 
