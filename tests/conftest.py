@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from thresher import _core
 
 settings.register_profile(
-    "thresher", deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "thresher", deadline=None, max_examples=30, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("long", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thresher"))
