@@ -73,7 +73,7 @@ class TextFormat:
         file = HeldFile(source.path)
         size = os.fstat(file.number).st_size
         stop = size if end is None else min(end, size)
-        # Larger pieces cost less in Python, above all where several models learn; small files need enough for all cores.
+        # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
         piece = _LARGE_PIECE if stop - begin >= _LARGE_FILE else PIECE
         for low in range(begin, stop, piece):
             yield partial(self._read_range, source.format, file, low, min(low + piece, stop))
