@@ -198,7 +198,7 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--cv", "1"], "Invalid value for '--cv'"),
+            (["--cv", "1"], "--cv must be a whole number from 2 to 100. Got 1 instead"),
             (["--cv", "5", "--from", "x.thresher"], "--cv can't be used with --from"),
         ],
     )

@@ -112,3 +112,19 @@ def test_what_can_not_be_measured():
         stability(AROW(), (X, y))
     with pytest.raises(DataError, match=r"random half \d learns rows of one class only"):
         stability(SOFS(3), (X, np.where(np.arange(100) == 5, 1, -1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stability", "1"], "--stability must be a whole number from 2 to 1000. Got 1 instead"),
+        (["--stability", "3", "--method", "arow"], "AROW keeps all features, so there is nothing to select"),
+    ],
+)
+def test_bad_options(tmp_path, options, message):
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 20)
+    done = thresher("train", tmp_path / "a.svm", *options, "-o", tmp_path / "m.thresher")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "m.thresher").exists()

@@ -186,7 +186,7 @@ def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
     return right / n_rows
 
 
-def refuse_unlabelled(batch: Batch) -> None:
+def _refuse_unlabelled(batch: Batch) -> None:
     """Raise DataError for the first row without a label."""
     if batch.labels.dtype.kind == "f" and np.isnan(batch.labels).any():
         row = int(np.flatnonzero(np.isnan(batch.labels))[0])
@@ -268,7 +268,7 @@ class Tally:
 
     def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
         """Return the place of each label in `_labels`, which gets those it does not have yet."""
-        refuse_unlabelled(batch)
+        _refuse_unlabelled(batch)
         found, places = np.unique(labels, return_inverse=True)
         codes = [self._place(label, batch) for label in found.tolist()]
         size = len(self._labels)

@@ -10,21 +10,21 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, methods, parameters
 from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, checked, raise_fault, trusted_batch
+from thresher.keeping import ids_as_written, ids_of_columns
 from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.labels import ClassWeights, Codes, Labels, distinct, encode, row_weights
 from thresher.messages import warn
 from thresher.probabilities import of_many, of_two
 from thresher.race import Look, Race, RaceState
-
-_Answer = TypeVar("_Answer")
 
 
 class NotEnoughMemoryError(ValueError):
@@ -484,11 +484,6 @@ class Model:
                 RuntimeWarning,
             )
 
-    @property
-    def _fixed_gamma(self) -> float | None:
-        given = self.parameters.get("gamma")
-        return None if given == "auto" else given
-
     def learned_more(self) -> None:
         """Drop what was measured on the model before it learned the last rows."""
         if self.threshold != 0.0:
@@ -498,6 +493,11 @@ class Model:
                 UserWarning,
             )
         self.threshold, self.selection_frequency = 0.0, None
+
+    @property
+    def _fixed_gamma(self) -> float | None:
+        given = self.parameters.get("gamma")
+        return None if given == "auto" else given
 
     def _ids_to_keep(
         self, id_base: int | None, names: list[str] | dict[int, str] | None, n_features: int | None
@@ -514,7 +514,7 @@ class Model:
                 "keep lists columns, but whether ids count from 0 or 1 is not known before the data are read: "
                 "set zero_based= in open_stream."
             )
-        return columns_of(keep, id_base, names, n_features)
+        return ids_of_columns(keep, id_base, names, n_features)
 
     def _look_at_order(self, codes: Codes) -> None:
         """Warn if rows were learned in an order grouped by label."""
@@ -549,14 +549,15 @@ class Model:
         parameters.check_keep(self.parameters, budget)
 
         def of(gamma: float | None) -> _core.Selector:
-            learner: _core.Selector = _with_room(kernel, int(kept.max(initial=-1)) + 1)(
-                n_classes=n_classes,
-                budget=budget,
-                norm=self.norm,
-                fit_intercept=self.parameters["fit_intercept"],
-                parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
-                keep=kept,
-            )
+            with _room_for(int(kept.max(initial=-1)) + 1):
+                learner: _core.Selector = kernel(
+                    n_classes=n_classes,
+                    budget=budget,
+                    norm=self.norm,
+                    fit_intercept=self.parameters["fit_intercept"],
+                    parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
+                    keep=kept,
+                )
             return learner
 
         learner: _core.Selector | Race
@@ -610,22 +611,20 @@ def _winner(learner: _core.Selector | Race) -> tuple[_core.Selector, float | Non
 
 def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
     """Allocate memory for ids below `n_ids`."""
-    _with_room(learner.reserve, n_ids)(n_ids)
+    with _room_for(n_ids):
+        learner.reserve(n_ids)
 
 
-def _with_room(work: Callable[..., _Answer], n_ids: int) -> Callable[..., _Answer]:
-    """Return a function that needs memory for ids below `n_ids`, and says so where there is not enough."""
-
-    def with_room(*arguments: Any, **named: Any) -> _Answer:
-        try:
-            return work(*arguments, **named)
-        except MemoryError:
-            raise NotEnoughMemoryError(
-                f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more "
-                "than two): hash the ids to a smaller range."
-            ) from None
-
-    return with_room
+@contextmanager
+def _room_for(n_ids: int) -> Iterator[None]:
+    """Name the number of ids where there is not enough memory for them."""
+    try:
+        yield
+    except MemoryError:
+        raise NotEnoughMemoryError(
+            f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
+            "two): hash the ids to a smaller range."
+        ) from None
 
 
 class _Selection:
@@ -658,46 +657,3 @@ def _n_features(X: Csr, codes: Codes) -> int:
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
     return n_features
-
-
-def columns_of(
-    keep: list[Any], id_base: int, names: list[str] | dict[int, str] | None, n_features: int | None
-) -> NDArray[np.int64]:
-    """Return the ids of columns to keep that are given by number or by name, ascending."""
-    if keep and isinstance(keep[0], str):
-        if names is None:
-            raise ValueError(f"keep names {keep[0]!r}, but the columns of the data have no names: use their numbers.")
-        places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}
-        unknown = next((name for name in keep if name not in places), None)
-        if unknown is not None:
-            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({_some(list(places))}).")
-        keep = [places[name] for name in keep]
-    elif keep and n_features is not None and max(keep) >= n_features:
-        raise ValueError(f"keep lists column {max(keep)}, but there are {n_features}, counted from 0.")
-    return np.array(sorted(keep), np.int64) + id_base
-
-
-def ids_as_written(
-    words: list[str], names: list[str] | dict[int, str] | None, id_base: int | None
-) -> NDArray[np.int64]:
-    """Return the ids of features that are named as in the data: by the names of columns, else by ids; ascending."""
-    if names is not None:
-        return columns_of(words, id_base or 0, names, None)
-    ids = np.array(sorted(_id(word) for word in words), np.int64)
-    if id_base is not None and len(ids) and ids[0] < id_base:
-        raise ValueError(f"keep names id {ids[0]}, but the ids of the data count from {id_base}.")
-    return ids
-
-
-def _id(word: str) -> int:
-    """Return a feature id as a file writes it."""
-    if not (word.isascii() and word.isdigit() and int(word) < 2**63 - 1):
-        raise ValueError(
-            f"keep names {word!r}, which is not a feature id: the columns of the data have no names, so ids must be "
-            "whole numbers from 0 to 2^63 - 2."
-        )
-    return int(word)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

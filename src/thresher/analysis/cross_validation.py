@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.analysis.resampling import resample
+from thresher.analysis.resampling import Resampled, resample
 from thresher.evaluation import Evaluation, pooled
 from thresher.labels import shown
 from thresher.messages import counted
@@ -16,6 +16,7 @@ from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.history import History
 
+FOLDS = Whole(2, 100)  # how many there may be
 _METRICS = ("accuracy", "log_loss", "roc_auc", "average_precision")
 
 
@@ -148,11 +149,16 @@ def cross_validate(
     >>> 0.85 < cv.accuracy < 0.95, cv.standard_error < 0.01, len(cv.model.selected_)
     (True, True, 200)
     """
-    check("folds", folds, Whole(2, 100))
+    check("folds", folds, FOLDS)
     found = resample(
         model, data, n_folds=folds, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
         progress=progress,
     )  # fmt: skip
+    return of_folds(found)
+
+
+def of_folds(found: Resampled) -> CrossValidation:
+    """Return what the folds say; KeyboardInterrupt if Ctrl-C ended the training before it was done."""
     if found.history.interrupted:
         raise KeyboardInterrupt
     return CrossValidation(found.folds, found.model, found.history)

@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.analysis.resampling import Resampled, demand_budget, resample
+from thresher.analysis.resampling import Resampled, resample
 from thresher.messages import counted
 from thresher.parameters import Whole, check
 from thresher.prediction import as_model
 from thresher.streams import Data
 
+SAMPLES = Whole(2, 1000)  # how many halves there may be
 _NORMAL_95 = 1.959963984540054  # two-sided, 95 %
 
 
@@ -109,19 +110,21 @@ def stability(
     Nogueira, Sechidis, Brown. On the stability of feature selection algorithms. Journal of Machine Learning Research
     18(174), 2018.
     """
-    demand_budget(model)
-    check("n", n, Whole(2, 1000))
+    check("n", n, SAMPLES)
     found = resample(
         model, data, n_halves=n, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
         progress=progress,
     )  # fmt: skip
-    if found.history.interrupted:
-        raise KeyboardInterrupt
     return of_halves(found)
 
 
 def of_halves(found: Resampled) -> Stability:
-    """Return the stability of the models on halves; the model on all rows gets the frequencies of its features."""
+    """Return the stability of the models on halves; the model on all rows gets the frequencies of its features.
+
+    KeyboardInterrupt if Ctrl-C ended the training before it was done.
+    """
+    if found.history.interrupted:
+        raise KeyboardInterrupt
     trained = as_model(found.model)
     selections = [as_model(half).members()[0].tolist() for half in found.halves]
     n = len(selections)

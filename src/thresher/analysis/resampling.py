@@ -72,7 +72,8 @@ def resample(
 
     `template` does not change: all of them are new, with its parameters.
     """
-    _method(template)
+    if n_halves:
+        demand_budget(template)
     seed = _seed(template)
     samples: list[Sample | None] = [None]
     samples += [AllBut(fold, n_folds, seed) for fold in range(n_folds)]
@@ -236,6 +237,7 @@ def _as_batch(rows: Matrix) -> Batch:
 
 def _seed(template: Any) -> int:
     """Return the seed of the samples: the model's random_state, where that is a number."""
+    _method(template)  # refuses what is not ours
     values = template.parameters if isinstance(template, Model) else template.get_params(deep=False)
     seed = values.get("random_state")
     return int(seed) if isinstance(seed, int | np.integer) else 0

@@ -53,8 +53,8 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     """
     wanted = _precision(target)
     trained = as_model(model)
+    assert trained.classes is not None
     if trained.n_vectors > 1:
-        assert trained.classes is not None
         raise ValueError(f"a threshold needs two classes, but the model has {len(trained.classes)}.")
     stream, reading, tally = as_stream(data), Reading(), Tally(trained)
     for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
@@ -64,7 +64,7 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     if wanted is not None and found < wanted:
         raise DataError(
             f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
-            f"less, or use data with more rows of class {shown(trained.classes[1])}."  # type: ignore[index]
+            f"less, or use data with more rows of class {shown(trained.classes[1])}."
         )
     trained.threshold = threshold
     return threshold

@@ -15,8 +15,9 @@ from thresher import methods, parameters
 from thresher.batch.memory import demand
 from thresher.csr import checked
 from thresher.estimator import FeatureSelector
+from thresher.keeping import ids_as_written, ids_of_columns
 from thresher.labels import Labels, encode
-from thresher.model import Model, columns_of, ids_as_written
+from thresher.model import Model
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24
@@ -91,7 +92,7 @@ class BatchSelector(FeatureSelector):
             rows.resize(rows.shape[0], max(rows.shape[1], *(column + 1 for column in given["keep"])))
         budget = parameters.budget(given, rows.shape[1])
         parameters.check_keep(given, budget)
-        keep = columns_of(given["keep"] or [], 0, feature_names, rows.shape[1])
+        keep = ids_of_columns(given["keep"] or [], 0, feature_names, rows.shape[1])
         n_outputs = 1 if len(classes) == 2 else len(classes)
         bytes_per_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
         n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output

@@ -80,7 +80,7 @@ def new_model(cli_name: str | None, given: dict[str, Any], keep: str | None, **o
                 raise ValueError(f"--{option} can't be used with --method {method.cli}: it sees all rows at once.")
         estimator = method.load_estimator()(**values, progress=True)
         if keep is not None:
-            estimator._keep_as_written(_names(keep))
+            estimator._keep_as_written(_features_to_keep(keep))
         return estimator
     from thresher.model import Model
 
@@ -88,11 +88,11 @@ def new_model(cli_name: str | None, given: dict[str, Any], keep: str | None, **o
         raise ValueError(f"--keep can't be used with --method {method.cli}: it keeps all features.")
     model = Model(method.name, **values)
     if keep is not None:
-        model.keep_as_written(_names(keep))
+        model.keep_as_written(_features_to_keep(keep))
     return model
 
 
-def _names(text: str) -> list[str]:
+def _features_to_keep(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names) or len(set(names)) < len(names):
         raise ValueError(f"--keep must list features, each once, as A,B,C. Got {text!r} instead.")

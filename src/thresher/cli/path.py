@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -89,11 +89,11 @@ def path(
         n_passes=passes, random_state=seed, class_weight=class_weight,
     )  # fmt: skip
     template = new_model(method, given, keep, shuffle=shuffle)
-    reading = {
+    reading: dict[str, Any] = {
         "format": format, "label": label, "weight": weight, "ignore": ignore, "delimiter": delimiter,
         "on_bad_line": on_bad_line, "zero_based": zero_based, "threads": threads,
     }  # fmt: skip
-    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None  # type: ignore[arg-type]
+    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
 
     from thresher.analysis import path as run
 

@@ -49,6 +49,7 @@ from thresher.cli.options import (
     open_data,
 )
 from thresher.messages import counted
+from thresher.parameters import check
 
 if TYPE_CHECKING:
     from thresher.evaluation import Evaluation
@@ -88,17 +89,14 @@ def train(
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Cross-validate with so many folds, in the same reading.", show_default=False, min=2, max=100
-        ),
+        typer.Option(help="Cross-validate with so many folds, 2 to 100, in the same reading.", show_default=False),
     ] = None,
     stability: Annotated[
         int | None,
         typer.Option(
-            help="Measure how the selection changes over so many random halves of the rows, in the same reading.",
+            help="Measure how the selection changes over so many random halves of the rows, 2 to 1000, in the same "
+            "reading.",
             show_default=False,
-            min=2,
-            max=1000,
         ),
     ] = None,
     output: Annotated[
@@ -151,6 +149,7 @@ def train(
             raise ValueError("--threshold needs --test FILE: it is chosen on rows that the model has not learned.")
         if named is not None and len(named) > 2:
             raise ValueError(f"--threshold needs two classes. Got --classes {classes} instead.")
+    _check_samples(cv, stability)
     if from_ and (cv or stability or keep):
         refused = "--keep" if keep else "--cv" if cv else "--stability"
         why = "the model keeps its own features" if keep else "it needs new models"
@@ -176,22 +175,32 @@ def train(
     }  # fmt: skip
     found: dict[str, Any] = {}
     if cv or stability:
-        from thresher.analysis.cross_validation import CrossValidation
+        from thresher.analysis.cross_validation import of_folds
         from thresher.analysis.nogueira import of_halves
         from thresher.analysis.resampling import resample
 
         resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
         learner, history = resampled.model, resampled.history
-        if cv and not history.interrupted:
-            found["cv"] = CrossValidation(resampled.folds, learner, history)
-        if stability and not history.interrupted:
-            found["stability"] = of_halves(resampled)
+        if not history.interrupted:
+            found |= {"cv": of_folds(resampled)} if cv else {}
+            found |= {"stability": of_halves(resampled)} if stability else {}
     else:
         from thresher.training import train as run
 
         history = run(learner, stream, **options)
     report_skipped(history.skipped, history.n_skipped)
     _finish(learner, history, found, stream, held_out, threshold, output, full, json)
+
+
+def _check_samples(cv: int | None, stability: int | None) -> None:
+    if cv is None and stability is None:
+        return
+    from thresher.analysis.cross_validation import FOLDS
+    from thresher.analysis.nogueira import SAMPLES
+
+    for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
+        if value is not None:
+            check(option, value, allowed)
 
 
 def _finish(

@@ -33,6 +33,7 @@ class LazyHeap {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::none;
 
+    // The budget is 0 where features to keep take all places: then nobody can enter.
     explicit LazyHeap(std::uint64_t budget)
         : budget_(budget), threshold_(budget > 0 ? -1.0f : std::numeric_limits<float>::infinity()) {}
 

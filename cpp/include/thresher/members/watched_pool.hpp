@@ -30,6 +30,7 @@ class WatchedPool {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::low;
 
+    // The budget is 0 where features to keep take all places: then nobody can enter.
     explicit WatchedPool(std::uint64_t budget) : budget_(budget) { forget_ranks(); }
 
     std::size_t size() const { return members_.size(); }
