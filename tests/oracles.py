@@ -32,6 +32,7 @@ class Oracle(ABC):
         self.n_updates = self.n_mistakes = 0
         self.weight = [defaultdict(dtype) for _ in self.vectors]
         self.margin_scale, self.information = 4.0, 0.0
+        self.scale_is_rounding = False
 
     def fit(self, X: sp.csr_matrix, codes: np.ndarray, importances: np.ndarray | None = None) -> Oracle:
         for r in range(X.shape[0]):
@@ -94,11 +95,14 @@ class Oracle(ABC):
         chances = np.exp(self.margin_scale * (np.array(scores) - max(scores)))
         chances /= chances.sum()
         mean = chances @ scores
+        slope = mean - scores[code]
         spread = max(scores) - min(scores)
+        # Scores of 1e-17, the true one in their middle: what is left of the slope is rounding, and so is t from here on.
+        self.scale_is_rounding |= abs(slope) < 1e-9 * spread
         self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
         if self.information > 0:
             t = self.margin_scale
-            self.margin_scale = min(max(t - importance * (mean - scores[code]) / self.information, t / 2), t * 2)
+            self.margin_scale = min(max(t - importance * slope / self.information, t / 2), t * 2)
 
     @abstractmethod
     def has_loss(self, margin: float) -> bool: ...

@@ -60,7 +60,8 @@ def assert_equals_oracle(model, oracle) -> None:
         # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ.
         np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
-        np.testing.assert_allclose(model._model.counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
+        if not oracle.scale_is_rounding:
+            np.testing.assert_allclose(model._model.counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
         return
     assert sorted(columns.tolist()) == sorted(oracle.selected)
     by_column = dict(zip(oracle.selected, oracle.weights, strict=True))
