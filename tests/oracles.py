@@ -97,7 +97,7 @@ class Oracle(ABC):
         mean = chances @ scores
         slope = mean - scores[code]
         spread = max(scores) - min(scores)
-        # Scores of 1e-17, the true one in their middle: what is left of the slope is rounding, and so is t from here on.
+        # Scores of 1e-17, the true one in the middle: what is left of the slope is rounding, and so is t from then on.
         self.scale_is_rounding |= abs(slope) < 1e-9 * spread
         self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
         if self.information > 0:
