@@ -9,8 +9,8 @@ import numpy as np
 
 def assert_same_state(one: Any, other: Any) -> None:
     """Compare two states as `Model.state` returns them."""
-    assert one.keys() == other.keys() == {"keys", "cells", "intercept", "counters", "learner"}
-    for name in ("keys", "cells", "intercept"):
+    assert one.keys() == other.keys() == {"ids", "cells", "intercept", "counters", "learner", "table"}
+    for name in ("ids", "cells", "intercept", "table"):
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
     assert one["counters"] == other["counters"]
     assert one["learner"] == other["learner"]

@@ -41,14 +41,14 @@ def trained(kind, n_classes, parameters, n_rows=40):
 def test_state_is_named_and_comes_back(two, many, parameters, width, kept, n_classes):
     kind = two if n_classes == 2 else many
     state = trained(kind, n_classes, parameters).state()
-    assert list(state) == ["keys", "cells", "intercept", "counters", "learner"]
+    assert list(state) == ["ids", "cells", "intercept", "counters", "learner", "table"]
     n_vectors = 1 if n_classes == 2 else n_classes
-    keys = state["keys"]
-    assert keys.dtype == np.int64
-    assert len(keys) > 0
-    assert (np.diff(keys) > 0).all()
+    ids = state["ids"]
+    assert ids.dtype == np.int64
+    assert len(ids) > 0
+    assert (np.diff(ids) > 0).all()
     assert state["cells"].dtype == state["intercept"].dtype == np.float32
-    assert state["cells"].shape == (len(keys) * width,)
+    assert state["cells"].shape == (len(ids) * n_vectors * width,)
     assert state["intercept"].shape == (n_vectors * width,)
     assert list(state["counters"]) == COUNTS + MEASURES
     assert state["counters"]["n_samples"] == 40
@@ -58,7 +58,7 @@ def test_state_is_named_and_comes_back(two, many, parameters, width, kept, n_cla
     twin = kind(n_classes, 5, "l2", True, parameters)
     twin.restore(**state)
     again = twin.state()
-    for name in ("keys", "cells", "intercept"):
+    for name in ("ids", "cells", "intercept", "table"):
         np.testing.assert_array_equal(again[name], state[name])
     assert again["counters"] == state["counters"]
     assert again["learner"] == state["learner"]
@@ -81,9 +81,9 @@ def without(given, name):
         (lambda s: {"learner": {**s["learner"], "scale": 0.0}}, "the learner's scale is out of range"),
         (lambda s: {"learner": {**s["learner"], "scale": np.inf}}, "the learner's scale is out of range"),
         (lambda s: {"learner": {**s["learner"], "sum_of_squares": np.nan}}, "sum_of_squares is out of range"),
-        (lambda s: {"cells": s["cells"][:-1]}, "cells has the wrong size: 2 per key"),
+        (lambda s: {"cells": s["cells"][:-1]}, "cells has the wrong size: 2 per id"),
         (lambda s: {"intercept": s["intercept"][:-1]}, "intercept has the wrong size: 2"),
-        (lambda s: {"keys": np.ascontiguousarray(s["keys"][::-1])}, "keys must be ascending and in range"),
+        (lambda s: {"ids": np.ascontiguousarray(s["ids"][::-1])}, "ids must be ascending and in range"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):
@@ -95,9 +95,9 @@ def test_what_does_not_fit_is_refused(change, message):
 
 
 def test_want_of_memory_is_a_memory_error():
-    selector = _core.Sofs(2, 5, "l2", False, SECOND_ORDER)
+    selector = _core.Sofs(2, 5, "l2", False, SECOND_ORDER, memory="dense")
     state = selector.state()
-    far = {"keys": np.array([2**62]), "cells": np.array([0.0, 1.0], dtype=np.float32)}
+    far = {"ids": np.array([2**62]), "cells": np.array([0.0, 1.0], dtype=np.float32)}
     with pytest.raises(MemoryError):
         selector.restore(**{**state, **far})
     with pytest.raises(MemoryError):
@@ -129,9 +129,9 @@ print(before, saved, peak())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     before, saved, restored = map(float, done.stdout.split())
-    keys_and_cells = 8_000_000 * (8 + 8) / 2**20
-    assert saved - before < 1.1 * keys_and_cells
-    assert restored - saved < 1.1 * keys_and_cells / 2
+    ids_and_cells = 8_000_000 * (8 + 8) / 2**20
+    assert saved - before < 1.1 * ids_and_cells
+    assert restored - saved < 1.1 * ids_and_cells / 2
 
 
 @pytest.mark.parametrize(("two", "many", "parameters", "width", "kept"), SELECTORS)
@@ -140,12 +140,14 @@ print(before, saved, peak())
 @pytest.mark.parametrize("ids", [[0, 1, 5_000, 5_001, 9_000_000], [3, 5_000, 9_000]])
 def test_pages_are_those_that_hold_state(two, many, parameters, width, kept, n_classes, reserved, ids):
     """However much was reserved; if they are a fifth of the pages up to the last, all of these."""
-    selector = (two if n_classes == 2 else many)(n_classes, 4, "l2", True, parameters)
+    selector = (two if n_classes == 2 else many)(n_classes, 4, "l2", True, parameters, memory="dense")
     assert selector.n_pages() == 0
     selector.reserve(reserved)
     n, ids = len(ids), np.array(ids, dtype=np.int32)
     batch = _core.CsrBatch(np.array([0, n], dtype=np.int32), ids, np.ones(n, np.float32), 10**8)
     assert selector.learn(batch, np.array([1], dtype=np.int32), None, None, 0, 1, True) is None
-    pages = np.unique(selector.state()["keys"] * 4 * width // 4096)
+    n_vectors = 1 if n_classes == 2 else n_classes
+    cells = selector.state()["ids"][:, None] * n_vectors + np.arange(n_vectors)
+    pages = np.unique(cells * 4 * width // 4096)
     last = int(pages[-1])
     assert selector.n_pages() == (last + 1 if len(pages) > (last + 1) / 5 else len(pages)) > 1

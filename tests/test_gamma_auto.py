@@ -54,10 +54,19 @@ def short_race(first_look: int = 4, memory_limit: int | None = None) -> Iterator
         yield patch
 
 
+def n_pages(ids: list[int], n_vectors: int, memory: str) -> int:
+    """Return how many pages of 4 KiB features take, with 8 bytes per class, and 20 more in a hash table."""
+    pages = {(i * n_vectors + c) // 512 for i in ids for c in range(n_vectors)}
+    n_all = max(pages, default=-1) + 1
+    dense = n_all if len(pages) > n_all / 5 else len(pages)
+    in_table = math.ceil(len(ids) * (8 * n_vectors + 20) / 4096)
+    return {"dense": dense, "hash": in_table, "auto": min(dense, in_table)}[memory]
+
+
 class NaiveRace:
     """Trains each γ alone, row by row, then looks back at the race; rows of weight 0 are removed first."""
 
-    def __init__(self, estimator, X, y, weights=None, *, first_look=4, memory_limit=None, **given):
+    def __init__(self, estimator, X, y, weights=None, *, first_look=4, memory_limit=None, memory="dense", **given):
         self.weights = np.ones(len(y)) if weights is None else np.asarray(weights, float)
         kept, classes = np.flatnonzero(self.weights), np.unique(y)
         X, y, self.weights = X[kept], np.asarray(y)[kept], self.weights[kept]
@@ -66,14 +75,13 @@ class NaiveRace:
         # Of γ, after each row: mistakes, loss, bytes.
         self.mistakes, self.loss, self.n_bytes = ({gamma: [0] for gamma in self.left} for _ in range(3))
         for gamma in self.left:
-            model = Model(estimator._method, gamma=gamma, **applicable(estimator, BUDGET), **given)
+            model = Model(estimator._method, gamma=gamma, memory=memory, **applicable(estimator, BUDGET), **given)
             for row in range(len(y)):
                 model.partial_fit(X[row], y[[row]], classes, self.weights[[row]])
                 self.mistakes[gamma].append(model.counters["mistake_weight"])
                 self.loss[gamma].append(model.counters["loss"])
-                pages = set((model.state()["keys"] // 512).tolist()) if memory_limit else set()
-                n_all = max(pages, default=-1) + 1
-                self.n_bytes[gamma].append(4096 * (n_all if len(pages) > n_all / 5 else len(pages)))
+                ids = model.state()["ids"].tolist() if memory_limit else []
+                self.n_bytes[gamma].append(4096 * n_pages(ids, model.n_vectors, memory))
         self.looks = []
         for rows in range(1, len(y) + 1):
             if len(self.left) > 1 and rows in (first_look * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
@@ -198,15 +206,16 @@ class TestNaiveRace:
         first_look=st.sampled_from([4, 512]),
         limit=st.integers(1, 60),
         apart=st.sampled_from([300, 1_000, 10_000]),
+        memory=st.sampled_from(["dense", "hash", "auto"]),
     )
-    def test_when_memory_is_short(self, estimator, data, first_look, limit, apart):
+    def test_when_memory_is_short(self, estimator, data, first_look, limit, apart, memory):
         X, y = data.draw(problems(max_rows=30, n_classes=st.integers(2, 3)))
         wide = sp.csr_matrix((X.data, X.indices * apart, X.indptr), shape=(X.shape[0], X.shape[1] * apart))
-        naive = NaiveRace(estimator, wide, y, first_look=first_look, memory_limit=limit * 4096)
+        naive = NaiveRace(estimator, wide, y, first_look=first_look, memory_limit=limit * 4096, memory=memory)
         with short_race(first_look, limit * 4096):
-            model = auto(estimator).fit(wide, y)
+            model = auto(estimator, memory=memory).fit(wide, y)
             cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
-            in_batches, _ = trained(auto(estimator), wide, y, cuts=cuts, classes=np.unique(y))
+            in_batches, _ = trained(auto(estimator, memory=memory), wide, y, cuts=cuts, classes=np.unique(y))
         assert model._model.race == naive.looks
         alone = made(estimator, BUDGET, gamma=naive.winner, shuffle=False).fit(wide, y)
         assert_same_bits(model, alone)
@@ -496,6 +505,9 @@ class _Counted:
         loss = 1e300 if gamma == 8.0 else float("nan")
         self.counters = {"mistake_weight": 3.0, "loss": loss, "n_samples": 5}
 
+    def n_pages(self):
+        return 0
+
 
 class TestGoingOn:
     """A model that was trained keeps the γ that it chose."""
@@ -650,7 +662,8 @@ class TestBadInput:
         """Ids that need more address space than there is."""
         X = sp.csr_matrix((np.ones(2, np.float32), np.array([1, 2**61]), np.array([0, 1, 2])), shape=(2, 2**61 + 1))
         with pytest.raises(ValueError, match="not enough memory"):
-            auto(SOFS).fit(X, [0, 1])
+            auto(SOFS, memory="dense").fit(X, [0, 1])
+        auto(SOFS).fit(X, [0, 1])
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
         save_model(model, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with safe_open(tmp_path / "a", "np") as file:  # any safetensors reader can open it
-        assert set(file.keys()) == {"keys", "cells", "intercept", "digest"}
+        assert set(file.keys()) == {"ids", "cells", "intercept", "table", "digest"}
         about = json.loads(file.metadata()["thresher"])
     assert about["method"] == "sofs"
     assert about["classes"] == [-1, 1]
@@ -78,7 +78,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     """Write a file whose digest is right and whose content is not."""
     save_model(model, tmp_path / "m.thresher")
     with safe_open(tmp_path / "m.thresher", "np") as file:
-        real = {name: file.get_tensor(name) for name in ("keys", "cells", "intercept")}
+        real = {name: file.get_tensor(name) for name in ("ids", "cells", "intercept", "table")}
         about = json.loads(file.metadata()["thresher"])
     (tmp_path / "m.thresher").write_bytes(b"".join(_serialized({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"
@@ -116,10 +116,10 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda keys: {"keys": keys[::-1]}, "not in ascending order"),
-        (lambda keys: {"keys": keys[:-1]}, "differ in length"),
-        (lambda keys: {"keys": -keys[::-1]}, "an id is out of range"),
-        (lambda keys: {"keys": keys.astype(np.float32)}, "tensors"),
+        (lambda keys: {"ids": keys[::-1]}, "not in ascending order"),
+        (lambda keys: {"ids": keys[:-1]}, "differ in length"),
+        (lambda keys: {"ids": -keys[::-1]}, "an id is out of range"),
+        (lambda keys: {"ids": keys.astype(np.float32)}, "tensors"),
         (lambda keys: {"cells": np.full((len(keys), 2), np.nan, np.float32)}, "cells has a value that is not finite"),
         (lambda keys: {"cells": np.zeros((len(keys), 3), np.float32)}, "wrong size"),
         (lambda keys: {"more": keys}, "tensors"),
@@ -127,7 +127,7 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
 )
 def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
-        load_model(forged(model, tmp_path, change(model.state()["keys"])))
+        load_model(forged(model, tmp_path, change(model.state()["ids"])))
 
 
 def test_compact(model, tmp_path):
@@ -211,7 +211,7 @@ def test_a_shape_that_the_file_can_not_hold_takes_no_memory(model, tmp_path):
     length = int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8 : 8 + length])
     for shape in ([2**60], [2**31, 2**31], [-1], [1.5], "many", [[1]], [1] * 40):
-        head = json.dumps({**header, "keys": {**header["keys"], "shape": shape}}).encode()
+        head = json.dumps({**header, "ids": {**header["ids"], "shape": shape}}).encode()
         (tmp_path / "m.thresher").write_bytes(len(head).to_bytes(8, "little") + head + raw[8 + length :])
         with pytest.raises(ValueError, match=r"m\.thresher: the model is not valid"):
             load_model(tmp_path / "m.thresher")

@@ -30,4 +30,4 @@ def test_four_bytes_a_feature():
     X, y = datasets.make_x1(500)
     state = OGD().fit(X, y)._model.state()
     assert state["cells"].dtype == np.float32
-    assert len(state["cells"]) == len(state["keys"])
+    assert len(state["cells"]) == len(state["ids"])

@@ -436,4 +436,4 @@ def test_the_learner_is_the_kind_for_its_classes(estimator):
     assert found.coef_.shape == (1, 30)
     assert isinstance(found._model, Model)
     state = found._model.state()
-    assert len(state["intercept"]) * len(state["keys"]) == len(state["cells"])
+    assert len(state["intercept"]) * len(state["ids"]) == len(state["cells"])

@@ -42,6 +42,19 @@ def test_a_race_takes_at_most_four_times_as_long():
 
 
 @pytest.mark.timed
+def test_a_hash_table_takes_at_most_four_times_as_long():
+    """On X1, where dense memory is at its best."""
+    X, y = datasets.make_x1(20_000)
+    seconds: dict[str, list[float]] = {"dense": [], "hash": []}
+    for _ in range(7):
+        for memory, found in seconds.items():
+            started = time.perf_counter()
+            SOFS(200, memory=memory, shuffle=False).fit(X, y)
+            found.append(time.perf_counter() - started)
+    assert min(seconds["hash"]) <= 4 * min(seconds["dense"]), seconds
+
+
+@pytest.mark.timed
 @pytest.mark.parametrize("where", ["memory", "text"])
 def test_many_models_in_one_reading(tmp_path, where):
     """Ten budgets, and five folds beside a model on all rows, take at most six times as long as one model.

@@ -18,8 +18,9 @@
 #include "thresher/members/lazy_heap.hpp"
 #include "thresher/members/unbounded.hpp"
 #include "thresher/members/watched_pool.hpp"
-#include "thresher/memory/dense.hpp"
+#include "thresher/memory/adaptive.hpp"
 #include "thresher/memory/hash.hpp"
+#include "thresher/memory/sketch.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
 #include "thresher/selector/two.hpp"
@@ -52,7 +53,7 @@ Data x1() {
 
 template <Learner L, MemoryFor<L> M>
 void learn(const Data& data, const typename L::Parameters& parameters) {
-    TwoClassSelector<L, M> selector(2, {200, {Norm::l2, false}, parameters});
+    TwoClassSelector<L, M> selector(2, {200, {Norm::l2, false}, parameters, {}, {MemoryKind::dense, 1 << 20}});
     Lesson lesson{data.classes.data()};
     lesson.end = kRows;
     selector.learn(data.batch(), 20'000, lesson);
@@ -64,12 +65,15 @@ int main(int n_arguments, char** arguments) {
     const Data data = x1();
     const std::string what = n_arguments > 1 ? arguments[1] : "";
     simd_choice() = Simd::scalar;  // the one that callgrind supports on every machine
-    if (what == "sofs") learn<Sofs<LazyHeap>, DenseMemory<2>>(data, {1.0});
-    if (what == "shadow_sofs") learn<ShadowSofs<WatchedPool>, DenseMemory<2>>(data, {1.0});
-    if (what == "arow") learn<Arow<Unbounded>, DenseMemory<2>>(data, {1.0});
+    if (what == "sofs") learn<Sofs<LazyHeap>, AdaptiveMemory<2>>(data, {1.0});
+    if (what == "sofs_hash") learn<Sofs<LazyHeap>, HashMemory<2>>(data, {1.0});
+    if (what == "sofs_sketch") learn<Sofs<LazyHeap>, SketchMemory<CountMinTable>>(data, {1.0});
+    if (what == "shadow_sketch") learn<ShadowSofs<WatchedPool>, SketchMemory<SignedTable>>(data, {1.0});
+    if (what == "shadow_sofs") learn<ShadowSofs<WatchedPool>, AdaptiveMemory<2>>(data, {1.0});
+    if (what == "arow") learn<Arow<Unbounded>, AdaptiveMemory<2>>(data, {1.0});
     if (what == "pet") learn<Pet<WatchedPool>, HashMemory<2>>(data, {1.0, Loss::perceptron});
     if (what == "fofs") learn<Fofs<WatchedPool>, HashMemory<2>>(data, {0.2, 0.01, Loss::hinge});
-    if (what == "ogd") learn<Ogd<Unbounded>, DenseMemory<1>>(data, {1.0});
+    if (what == "ogd") learn<Ogd<Unbounded>, AdaptiveMemory<1>>(data, {1.0});
     const std::string text = write_svmlight(data.batch(), 1, [](std::size_t) { return std::string_view("1"); });
     if (what == "svmlight" && read_svmlight<std::int32_t>(text, false).n_rows() != kRows) return 1;
     const std::string vw = write_svmlight(data.batch(), 1, [](std::size_t) { return std::string_view("1 |"); });

@@ -136,7 +136,7 @@ void measure(const Data& data, std::uint64_t budget, const State& expected, Line
     line.seconds = std::min(line.seconds, seconds_of([&] { learn(selector, data); }));
     line.n_looks = selector.n_looks();
     const State state = selector.state();
-    if (state.keys != expected.keys || state.cells != expected.cells) {
+    if (state.ids != expected.ids || state.cells != expected.cells) {
         std::fprintf(stderr, "%s, B = %llu: \"%s\" gives other members or weights\n", data.name.c_str(),
                      static_cast<unsigned long long>(budget), Set::kName);
         std::exit(1);

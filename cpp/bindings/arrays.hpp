@@ -130,6 +130,7 @@ inline Norm norm_by_name(const std::string& name) {
 
 // Each is defined in a file of its own.
 void bind_second_order(nb::module_& m);
+void bind_sketches(nb::module_& m);
 void bind_first_order(nb::module_& m);
 void bind_linear_scorer(nb::module_& m);
 void bind_readers(nb::module_& m);

@@ -7,8 +7,6 @@
 #include "thresher/learners/pet.hpp"
 #include "thresher/members/unbounded.hpp"
 #include "thresher/members/watched_pool.hpp"
-#include "thresher/memory/dense.hpp"
-#include "thresher/memory/hash.hpp"
 
 namespace thresher::python {
 namespace {
@@ -25,13 +23,13 @@ Loss loss(const nb::dict& given) {
 }  // namespace
 
 void bind_first_order(nb::module_& m) {
-    bind_learner<Pet<WatchedPool>, HashMemory<2>>(m, "Pet", "ManyPet", [](const nb::dict& given) {
+    bind_adaptive<Pet<WatchedPool>>(m, "Pet", "ManyPet", [](const nb::dict& given) {
         return Pet<WatchedPool>::Parameters{number(given, "eta"), loss(given)};
     });
-    bind_learner<Fofs<WatchedPool>, HashMemory<2>>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
+    bind_adaptive<Fofs<WatchedPool>>(m, "Fofs", "ManyFofs", [](const nb::dict& given) {
         return Fofs<WatchedPool>::Parameters{number(given, "eta"), number(given, "lam"), loss(given)};
     });
-    bind_learner<Ogd<Unbounded>, DenseMemory<1>>(
+    bind_adaptive<Ogd<Unbounded>>(
         m, "Ogd", "ManyOgd", [](const nb::dict& given) { return Ogd<Unbounded>::Parameters{number(given, "eta")}; });
 }
 

@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
         .def("trust", &BatchArrays::trust);
     bind_simd(m);
     bind_second_order(m);
+    bind_sketches(m);
     bind_first_order(m);
     bind_linear_scorer(m);
     bind_readers(m);

@@ -6,15 +6,14 @@
 #include "thresher/members/lazy_heap.hpp"
 #include "thresher/members/unbounded.hpp"
 #include "thresher/members/watched_pool.hpp"
-#include "thresher/memory/dense.hpp"
 
 namespace thresher::python {
 
 void bind_second_order(nb::module_& m) {
     auto parameters = [](const nb::dict& given) { return SecondOrder::Parameters{nb::cast<double>(given["gamma"])}; };
-    bind_learner<Sofs<LazyHeap>, DenseMemory<2>>(m, "Sofs", "ManySofs", parameters);
-    bind_learner<ShadowSofs<WatchedPool>, DenseMemory<2>>(m, "ShadowSofs", "ManyShadowSofs", parameters);
-    bind_learner<Arow<Unbounded>, DenseMemory<2>>(m, "Arow", "ManyArow", parameters);
+    bind_adaptive<Sofs<LazyHeap>>(m, "Sofs", "ManySofs", parameters);
+    bind_adaptive<ShadowSofs<WatchedPool>>(m, "ShadowSofs", "ManyShadowSofs", parameters);
+    bind_adaptive<Arow<Unbounded>>(m, "Arow", "ManyArow", parameters);
 }
 
 }  // namespace thresher::python

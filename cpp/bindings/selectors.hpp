@@ -14,6 +14,7 @@
 
 #include "arrays.hpp"
 #include "thresher/concepts.hpp"
+#include "thresher/memory/adaptive.hpp"
 #include "thresher/readers/text.hpp"
 #include "thresher/selector/counters.hpp"
 #include "thresher/selector/many.hpp"
@@ -89,6 +90,12 @@ std::vector<double> numbers_from(const nb::dict& given) {
     return numbers;
 }
 
+inline MemoryKind memory_by_name(const std::string& name) {
+    if (name == "dense") return MemoryKind::dense;
+    if (name == "hash") return MemoryKind::hash;
+    return MemoryKind::automatic;
+}
+
 // `parameters_from` turns a dict into the learner's own parameters.
 template <class S, class ParametersFrom>
 nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom parameters_from) {
@@ -99,7 +106,8 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             "__init__",
             [parameters_from](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm,
                               bool fit_intercept, const nb::dict& parameters,
-                              const std::optional<Array<const std::int64_t>>& keep) {
+                              const std::optional<Array<const std::int64_t>>& keep, const std::string& memory,
+                              std::size_t memory_bytes) {
                 if (n_classes < S::kLeastClasses) throw nb::value_error("n_classes is too small for this selector");
                 if (budget == 0) throw nb::value_error("budget must be at least 1");
                 std::vector<std::int64_t> ids;
@@ -108,11 +116,14 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                 if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end() ||
                     (!ids.empty() && ids.front() < 0))
                     throw nb::value_error("keep must have ids in ascending order");
-                new (self)
-                    S(n_classes,
-                      {budget, {norm_by_name(norm), fit_intercept}, parameters_from(parameters), std::move(ids)});
+                new (self) S(n_classes, {budget,
+                                         {norm_by_name(norm), fit_intercept},
+                                         parameters_from(parameters),
+                                         std::move(ids),
+                                         {memory_by_name(memory), memory_bytes}});
             },
-            "n_classes"_a, "budget"_a, "norm"_a, "fit_intercept"_a, "parameters"_a, "keep"_a = nb::none())
+            "n_classes"_a, "budget"_a, "norm"_a, "fit_intercept"_a, "parameters"_a, "keep"_a = nb::none(),
+            "memory"_a = "auto", "memory_bytes"_a = 0)
         .def("reserve", &S::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "learn",
@@ -186,40 +197,51 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                  nb::dict learner, out;
                  constexpr auto kept = L::kept();
                  for (std::size_t k = 0; k < kept.size(); ++k) learner[kept[k].name] = state.numbers[k];
-                 out["keys"] = new_array(std::move(state.keys));
+                 out["ids"] = new_array(std::move(state.ids));
                  out["cells"] = new_array(std::move(state.cells));
                  out["intercept"] = new_array(std::move(state.intercept));
                  out["counters"] = as_dict(state.counters);
                  out["learner"] = learner;
+                 out["table"] = new_array(std::move(state.table));
                  return out;
              })
         .def(
             "restore",
-            [](S& self, Array<const std::int64_t> keys, Array<const float> cells, Array<const float> intercept,
-               const nb::dict& counters, const nb::dict& learner) {
+            [](S& self, Array<const std::int64_t> ids, Array<const float> cells, Array<const float> intercept,
+               const nb::dict& counters, const nb::dict& learner, Array<const float> table) {
                 const std::vector<double> numbers = numbers_from<L>(learner);
-                const StateView state{{keys.data(), keys.size()},
+                const StateView state{{ids.data(), ids.size()},
                                       {cells.data(), cells.size()},
                                       {intercept.data(), intercept.size()},
                                       counters_from(counters),
-                                      numbers};
+                                      numbers,
+                                      {table.data(), table.size()}};
                 nb::gil_scoped_release release;
-                for (std::size_t i = 0; i < state.keys.size(); ++i)
-                    if (state.keys[i] < 0 || state.keys[i] >= static_cast<std::int64_t>(kIdLimit) ||
-                        (i > 0 && state.keys[i] <= state.keys[i - 1]))
-                        throw std::invalid_argument("keys must be ascending and in range");
+                for (std::size_t i = 0; i < state.ids.size(); ++i)
+                    if (state.ids[i] < 0 || state.ids[i] >= static_cast<std::int64_t>(kIdLimit) ||
+                        (i > 0 && state.ids[i] <= state.ids[i - 1]))
+                        throw std::invalid_argument("ids must be ascending and in range");
                 self.restore(state);
             },
             // The arrays are read where they lie; one of another type would be converted, which is a copy.
-            "keys"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a);
+            "ids"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a,
+            "table"_a.noconvert());
 }
 
-template <Learner L, MemoryFor<L> M, class ParametersFrom>
+template <Learner L, MemoryFor<L> OfTwo, MemoryFor<L> OfMany, class ParametersFrom>
 void bind_learner(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
-    using Two = TwoClassSelector<L, M>;
+    using Two = TwoClassSelector<L, OfTwo>;
     bind_selector<Two>(m, two, parameters_from)
         .def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());
-    bind_selector<ManyClassSelector<L, M>>(m, many, parameters_from);
+    bind_selector<ManyClassSelector<L, OfMany>>(m, many, parameters_from);
+}
+
+// A learner whose memory is dense, a hash table, or the one that suits.
+template <Learner L, class ParametersFrom>
+void bind_adaptive(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
+    using OfTwo = AdaptiveMemory<L::kWidth>;
+    using OfMany = AdaptiveMemory<L::kWidth, std::dynamic_extent>;
+    bind_learner<L, OfTwo, OfMany>(m, two, many, parameters_from);
 }
 
 }  // namespace thresher::python

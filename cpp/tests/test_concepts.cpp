@@ -188,6 +188,7 @@ static_assert(!MemberSet<UnannouncedMoves> && !MemberSet<UnannouncedOffers>);
 
 // Memories.
 struct MisspeltPrefetch : DenseMemory<2> {
+    using DenseMemory<2>::DenseMemory;
     void pre_fetch(std::int64_t) const;
     void prefetch() = delete;
 };

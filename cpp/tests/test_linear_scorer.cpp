@@ -78,7 +78,7 @@ TEST(linear_scorer_has_the_bits_of_a_selector) {
     for (std::int64_t id = 0; id < 100; id += 2) {
         const float weight = static_cast<float>(random() % 1000) / 77 - 6;
         ranking.ids.push_back(id), ranking.weights.push_back(weight);
-        state.keys.push_back(id), state.cells.insert(state.cells.end(), {weight, -1.0f});
+        state.ids.push_back(id), state.cells.insert(state.cells.end(), {weight, -1.0f});
     }
     state.intercept = {intercept, -0.0f};
     TwoClassSelector<Sofs<LazyHeap>, DenseMemory<2>> selector(2, {50, {Norm::l2, true}, {1.0}});

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -67,14 +68,25 @@ auto trained(Simd simd, bool in_two_halves, std::size_t n_classes,
 }
 
 // FNV-1a over all that learning depends on.
-std::uint64_t digest(const State& state) {
+std::uint64_t digest(const State& state, std::size_t n_classes) {
+    const std::size_t n_vectors = n_classes == 2 ? 1 : n_classes;
     std::uint64_t hash = 0xcbf29ce484222325u;
     auto add = [&](const void* data, std::size_t bytes) {
         for (std::size_t i = 0; i < bytes; ++i)
             hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
     };
-    add(state.keys.data(), state.keys.size() * sizeof(std::int64_t));
-    add(state.cells.data(), state.cells.size() * sizeof(float));
+    // Class by class, and only what is not in its start state.
+    const std::size_t width = state.intercept.size() / n_vectors, n_cells = state.ids.size() * n_vectors;
+    const std::vector<float> blank(width, 0.0f);
+    std::vector<std::size_t> touched;
+    for (std::size_t i = 0; i < n_cells; ++i)
+        if (std::memcmp(&state.cells[i * width], blank.data(), width * sizeof(float)) != 0) touched.push_back(i);
+    for (const std::size_t i : touched) {
+        const std::int64_t key =
+            state.ids[i / n_vectors] * static_cast<std::int64_t>(n_vectors) + static_cast<std::int64_t>(i % n_vectors);
+        add(&key, sizeof(key));
+    }
+    for (const std::size_t i : touched) add(&state.cells[i * width], width * sizeof(float));
     add(state.intercept.data(), state.intercept.size() * sizeof(float));
     add(&state.counters, sizeof(state.counters));
     add(state.numbers.data(), state.numbers.size() * sizeof(double));
@@ -85,21 +97,22 @@ std::uint64_t digest(const State& state) {
 template <class S>
 std::uint64_t common_digest(const char* name, std::size_t n_classes,
                             const typename S::LearnerType::Parameters& parameters) {
-    const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters));
+    const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters), n_classes);
     std::printf("%-10s of %zu classes: %016llx\n", name, n_classes, static_cast<unsigned long long>(scalar));
     for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512}) {
         if (simd > best_simd()) continue;
-        CHECK(digest(trained<S>(simd, false, n_classes, parameters)) == scalar);
-        CHECK(digest(trained<S>(simd, true, n_classes, parameters)) == scalar);
+        CHECK(digest(trained<S>(simd, false, n_classes, parameters), n_classes) == scalar);
+        CHECK(digest(trained<S>(simd, true, n_classes, parameters), n_classes) == scalar);
     }
     return scalar;
 }
 
-template <Learner L, template <std::size_t> class Memory_>
+template <Learner L, template <std::size_t, std::size_t> class Memory_>
 void both(const char* name, const typename L::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
-    using M = Memory_<L::kWidth>;
-    const std::uint64_t of_two = common_digest<TwoClassSelector<L, M>>(name, 2, parameters);
-    const std::uint64_t of_many = common_digest<ManyClassSelector<L, M>>(name, 3, parameters);
+    using OfTwo = Memory_<L::kWidth, 1>;
+    using OfMany = Memory_<L::kWidth, std::dynamic_extent>;
+    const std::uint64_t of_two = common_digest<TwoClassSelector<L, OfTwo>>(name, 2, parameters);
+    const std::uint64_t of_many = common_digest<ManyClassSelector<L, OfMany>>(name, 3, parameters);
     CHECK(of_two == two);
     CHECK(of_many == many);
 }
@@ -149,14 +162,14 @@ TEST(states_that_do_not_fit_are_refused) {
     CHECK(refusal(S(2, options), good).empty());
     State bad = good;
     bad.cells.pop_back();
-    CHECK(refusal(S(2, options), bad) == "cells has the wrong size: 2 per key");
+    CHECK(refusal(S(2, options), bad) == "cells has the wrong size: 2 per id");
     bad = good, bad.numbers = {1.0};
     CHECK(refusal(S(2, options), bad) == "the learner keeps 2 numbers");
     bad = good, bad.numbers = {0.0, 1.0};
     CHECK(refusal(S(2, options), bad) == "the learner's scale is out of range");
     bad = good, bad.numbers = {1.0, -1.0};
     CHECK(refusal(S(2, options), bad) == "the learner's sum_of_squares is out of range");
-    bad = good, bad.keys.push_back(9), bad.cells.insert(bad.cells.end(), {1.0f, 1.0f});
+    bad = good, bad.ids.push_back(9), bad.cells.insert(bad.cells.end(), {1.0f, 1.0f});
     CHECK(refusal(S(2, options), bad) == "it has 3 members, more than its budget of 2");
 }
 

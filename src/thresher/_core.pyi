@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 Fault = tuple[str, int, int, float]
 
-# All that further learning depends on. A key is an id, or with more than two classes id · classes + class; cells are
-# those of the keys, one after another.
+# All that further learning depends on: the ids of touched features, and their cells one after another; with more than
+# two classes, one cell per class. `table` is that of a sketch.
 @final
 class State(TypedDict):
-    keys: NDArray[np.int64]
+    ids: NDArray[np.int64]
     cells: NDArray[np.float32]
     intercept: NDArray[np.float32]
     counters: dict[str, int | float]
     learner: dict[str, float]
+    table: NDArray[np.float32]
 
 # row starts, ids, values, labels, (row, label) where the label is a word, importances, the line of each row from 0,
 # bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace
@@ -48,6 +49,8 @@ class Selector:  # in this stub only: what all learners have
         fit_intercept: bool,
         parameters: dict[str, Any],
         keep: NDArray[np.int64] | None = None,
+        memory: str = "auto",
+        memory_bytes: int = 0,
     ) -> None: ...
     def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]: ...
     def reserve(self, n_features: int) -> None: ...
@@ -76,16 +79,21 @@ class Selector:  # in this stub only: what all learners have
     def state(self) -> State: ...
     def restore(
         self,
-        keys: NDArray[np.int64],
+        ids: NDArray[np.int64],
         cells: NDArray[np.float32],
         intercept: NDArray[np.float32],
         counters: dict[str, int | float],
         learner: dict[str, float],
+        table: NDArray[np.float32],
     ) -> None: ...
 
 class TwoClassSelector(Selector):  # in this stub only
     def swap_classes(self) -> None: ...
 
+class SketchSofs(TwoClassSelector): ...
+class ManySketchSofs(Selector): ...
+class SketchShadowSofs(TwoClassSelector): ...
+class ManySketchShadowSofs(Selector): ...
 class Sofs(TwoClassSelector): ...
 class ManySofs(Selector): ...
 class ShadowSofs(TwoClassSelector): ...

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from thresher import _core, methods, parameters
 from thresher.csr import as_batch, checked
@@ -94,7 +94,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             return super().transform(X)
         if len(columns) == 0:
             warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None, ensure_all_finite=not sp.issparse(X))
+        X = self._checked(X, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             return X[:, columns]
         X = checked(X, self._norm_of_rows, 0)[0]
@@ -221,12 +221,26 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
         if y is not None:
             refuse_missing(np.asarray(y))
-        X, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False)
+        rules: dict[str, Any] = {"accept_sparse": "csr", "dtype": _DTYPES, "ensure_all_finite": False}
+        if not reset and self._takes_any_width:
+            X, labels = check_X_y(X, y, **rules)
+        else:
+            X, labels = validate_data(self, X, y, reset=reset, **rules)
         check_classification_targets(labels)
         return _as_csr(X), labels
 
     def _validated_rows(self, X: Any) -> Any:
-        return _as_csr(validate_data(self, X, reset=False, accept_sparse="csr", dtype=_DTYPES, ensure_all_finite=False))
+        return _as_csr(self._checked(X, dtype=_DTYPES, ensure_all_finite=False))
+
+    def _checked(self, X: Any, **rules: Any) -> Any:
+        """Check rows for a fitted model, and that they have its columns, unless it takes any width."""
+        if self._takes_any_width:
+            return check_array(X, accept_sparse="csr", **rules)
+        return validate_data(self, X, accept_sparse="csr", reset=False, **rules)
+
+    @property
+    def _takes_any_width(self) -> bool:
+        return self.__sklearn_is_fitted__() and self._fitted_model().takes_any_width
 
 
 def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) -> Any:

@@ -25,6 +25,9 @@ from thresher.parameters import (
     plain,
 )
 
+LEAST_BYTES = 4096  # of a sketch: one page
+DEFAULT_BYTES = 64 << 20
+
 _FLAG = (OneOf((True, False)),)
 _POSITIVE = (Between(0.0, float("inf")),)
 _SEED = (OneOf((None,)), Whole(0, 2**32 - 1), LegacyGenerator())
@@ -46,7 +49,12 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
     "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
     "shuffle": Parameter(True, _FLAG),
     "random_state": Parameter(0, _SEED, "seed of the shuffle"),
-}
+    "memory": Parameter(
+        "auto", (OneOf(("auto", "dense", "hash", "sketch")),),
+        "where features are stored: by id (dense), in a hash table, or in a sketch; auto takes dense or hash",
+    ),
+    "memory_bytes": Parameter(None, (OneOf((None,)), Whole(LEAST_BYTES)), "size of the sketch, such as 64M"),
+}  # fmt: skip
 SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progress": Parameter(False, _FLAG)}
 
 
@@ -61,6 +69,10 @@ def _eta(default: float) -> dict[str, Parameter]:
 
 def _loss(default: str) -> dict[str, Parameter]:
     return {"loss": Parameter(default, _LOSSES, "perceptron learns from mistakes, hinge from margins below 1")}
+
+
+_NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
+_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash'"
 
 
 def _check_decay(values: Mapping[str, Any]) -> None:
@@ -82,6 +94,9 @@ class Method:
     own: Mapping[str, Parameter]  # parameters that are not in all methods
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of shared parameters, where they are not the usual ones
     kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
+    sketch_kernels: tuple[str, str] | None = None  # the same with memory="sketch", if that is possible
+    why_no_sketch: str = ""  # else the reason
+    keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
     is_second_order: bool = False  # has a precision for each weight
     has_z_scores: bool = False  # the precision counts the same rows as the weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
@@ -114,9 +129,17 @@ class Method:
             check(f"{name} of {self.estimator}", value, *known[name].allowed)
         if self.check_together is not None:
             self.check_together(values)
+        self._check_memory(values)
         if isinstance(values.get("n_features_to_select"), int):
             check_keep(values, values["n_features_to_select"])
         return values
+
+    def _check_memory(self, values: Mapping[str, Any]) -> None:
+        memory, n_bytes = values.get("memory"), values.get("memory_bytes")
+        if memory == "sketch" and self.sketch_kernels is None:
+            raise ValueError(f"memory='sketch' can't be used with {self.estimator}: {self.why_no_sketch}.")
+        if n_bytes is not None and memory != "sketch":
+            raise ValueError(f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch', or leave it out.")
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
@@ -135,14 +158,17 @@ METHODS: Mapping[str, Method] = {
             "shadow_sofs", "ShadowSOFS", "shadow", "the best features",
             own=BUDGET | _gamma(0.5), defaults={"fit_intercept": True},
             kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True, has_z_scores=True,
+            sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),
         Method(
             "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
             own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"), is_second_order=True,
+            sketch_kernels=("SketchSofs", "ManySketchSofs"),
         ),
         Method(
             "pet", "PET", "pet", "a truncated perceptron",
             own=BUDGET | _eta(1.0) | _loss("perceptron"), kernels=("Pet", "ManyPet"),
+            keeps_members_only=True, why_no_sketch=_NOTHING_TO_SKETCH,
         ),
         Method(
             "fofs", "FOFS", "fofs", "truncated gradient descent",
@@ -150,12 +176,17 @@ METHODS: Mapping[str, Method] = {
             | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; lam times eta must be below 1")}
             | _loss("hinge"),
             kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
+            keeps_members_only=True, why_no_sketch=_NOTHING_TO_SKETCH,
         ),
         Method(
             "arow", "AROW", "arow", "keeps all features",
             own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True,
+            why_no_sketch=_KEEPS_ALL,
         ),
-        Method("ogd", "OGD", "ogd", "keeps all features", own=_eta(1.0), kernels=("Ogd", "ManyOgd")),
+        Method(
+            "ogd", "OGD", "ogd", "keeps all features",
+            own=_eta(1.0), kernels=("Ogd", "ManyOgd"), why_no_sketch=_KEEPS_ALL,
+        ),
         Method(
             "mrmr", "MRMR", "mrmr", "batch, by mutual information",
             own={

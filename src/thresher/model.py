@@ -192,7 +192,8 @@ class Model:
             importances = self.class_weights.of_rows(codes, importances, known.tolist())
             before = learner.counters["n_saturated"]
             # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
-            self._learner, self._n_classes, self.classes, self.n_features = learner, len(known), known, n_features
+            self._learner, self._n_classes, self.classes = learner, len(known), known
+            self.n_features = max(n_features, self.n_features or 0)
             self.feature_names, self._kept_ids = feature_names, kept
             self.learned_more()
             for begin, end in blocks(X.shape[0], len(X.data)):
@@ -358,7 +359,7 @@ class Model:
         new = self._method.complete(given)
         if new == self.parameters:
             return
-        for name in methods.BUDGET:
+        for name in (*methods.BUDGET, "memory", "memory_bytes"):
             before, after = self.parameters.get(name), new.get(name)
             if before != after:
                 raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
@@ -544,7 +545,16 @@ class Model:
         """Return a new learner; a race if γ is not known yet, or is to be chosen again."""
         assert self._method.kernels is not None
         gamma = self._fixed_gamma if restart else self.gamma
-        kernel = getattr(_core, self._method.kernels[n_classes > 2])
+        memory, n_bytes = self.parameters["memory"], 0
+        kernels = self._method.kernels
+        if memory == "sketch" and self.compact:  # without the table; only members are left
+            memory = "hash"
+        elif memory == "sketch":
+            assert self._method.sketch_kernels is not None
+            kernels, n_bytes = self._method.sketch_kernels, self.parameters["memory_bytes"] or methods.DEFAULT_BYTES
+        elif memory == "auto" and self._method.keeps_members_only:
+            memory = "hash"
+        kernel = getattr(_core, kernels[n_classes > 2])
         budget = parameters.budget(self.parameters, n_features)
         parameters.check_keep(self.parameters, budget)
 
@@ -557,6 +567,8 @@ class Model:
                     fit_intercept=self.parameters["fit_intercept"],
                     parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
                     keep=kept,
+                    memory=memory,
+                    memory_bytes=n_bytes,
                 )
             return learner
 
@@ -592,8 +604,13 @@ class Model:
             if isinstance(learner, Race):
                 learner.finish()  # later passes train the winner only
 
+    @property
+    def takes_any_width(self) -> bool:
+        """Whether matrices can have any number of columns: with memory="hash" or "sketch"."""
+        return self.parameters.get("memory") in ("hash", "sketch")
+
     def _check_width(self, X: Csr) -> None:
-        if self.n_features is not None and X.shape[1] != self.n_features:
+        if self.n_features is not None and X.shape[1] != self.n_features and not self.takes_any_width:
             raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {self.n_features}.")
 
     def _refuse_batch_method(self) -> None:
@@ -623,7 +640,7 @@ def _room_for(n_ids: int) -> Iterator[None]:
     except MemoryError:
         raise NotEnoughMemoryError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): hash the ids to a smaller range."
+            "two): use memory='hash' or memory='sketch'."
         ) from None
 
 

@@ -39,7 +39,7 @@ FIRST_LOOK = 512
 N_STAY = (5, 4, 3)  # at the first look, the second, and all later ones
 STANDARD_ERRORS = 1.5
 MEMORY_LIMIT = 2_000_000_000  # bytes
-_PAGE, _CELL = 4096, 8  # bytes; a cell is a mean and a precision
+_PAGE, _CELL, _ENTRY = 4096, 8, 20  # bytes; a cell is a mean and a precision, an entry what a hash table adds
 
 _Answer = TypeVar("_Answer")
 
@@ -92,6 +92,7 @@ class Race:
         self._n_vectors = n_vectors
         self._learners = {gamma: new_learner(gamma) for gamma in grid(default)}
         self._n_ids = 0
+        self._pages_at_start = next(iter(self._learners.values())).n_pages()  # of a sketch, all that it ever takes
         self._n_rows = 0
         self._first_class: int | None = None
         self._has_two_classes = False
@@ -191,8 +192,8 @@ class Race:
         self._learners = {gamma: self._new_learner(gamma) for gamma in race["gamma"]}
         for learner, state in zip(self._learners.values(), learners, strict=True):
             learner.restore(**state)
-            if len(state["keys"]):
-                self._n_ids = max(self._n_ids, int(state["keys"][-1]) // self._n_vectors + 1)
+            if len(state["ids"]):
+                self._n_ids = max(self._n_ids, int(state["ids"][-1]) + 1)
         self._n_rows, self._first_class = race["n_rows"], race["first_class"]
         self._has_two_classes = race["has_two_classes"]
         self._weight, self._squared_weight = race["weight"], race["squared_weight"]
@@ -209,8 +210,8 @@ class Race:
         return min(look, (self._n_rows // step + 1) * step)
 
     def _can_pass_limit(self) -> bool:
-        """Return whether the states could pass the limit if every page that is reserved were in use."""
-        pages = self._n_ids * self._n_vectors * _CELL // _PAGE + 1
+        """Return whether the states could pass the limit if all ids had a feature."""
+        pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1 + self._pages_at_start
         return len(self._learners) * pages * _PAGE > MEMORY_LIMIT
 
     def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:

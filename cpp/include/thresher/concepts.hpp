@@ -16,9 +16,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "thresher/learners/step.hpp"
 #include "thresher/members/admission.hpp"
+#include "thresher/memory/options.hpp"
 #include "thresher/row.hpp"
 
 namespace thresher {
@@ -85,24 +87,33 @@ concept MemberSet =
     (S::kReports == RankReports::low ? Watches<S> : !WatchesSome<S>) &&
     (TakesReports<S> == (S::kReports != RankReports::none)) && (ForgetsRanks<S> == (S::kReports != RankReports::none));
 
-// `Cell` is what is kept of a feature, an array of floats; all zeros is the start state.
+// `Cell` is what is kept of a feature for a class, an array of floats; all zeros is the start state. With two classes a
+// feature has one cell; c is the place of the class.
 template <class M>
-concept Memory = std::default_initializable<M> &&
-                 requires(M memory, const M fixed, const std::int32_t* narrow, const std::int64_t* wide, std::size_t n,
-                          std::int64_t id, typename M::Cell cell, void (*visit)(std::int64_t, const typename M::Cell&),
-                          std::array<float*, std::tuple_size_v<typename M::Cell>> planes) {
-                     { fixed.n_features() } -> std::same_as<std::int64_t>;  // ids below it can be gathered
-                     { memory.reserve(id) } -> std::same_as<void>;          // for ids below it; throws std::bad_alloc
-                     { fixed.load(id) } -> std::same_as<typename M::Cell>;
-                     { memory.store(id, cell) } -> std::same_as<void>;
-                     { fixed.prefetch(id) } -> std::same_as<void>;
-                     { fixed.gather(narrow, n, planes) } -> std::same_as<void>;
-                     { fixed.gather(wide, n, planes) } -> std::same_as<void>;
-                     { memory.scatter(narrow, n, planes) } -> std::same_as<void>;
-                     { memory.scatter(wide, n, planes) } -> std::same_as<void>;
-                     { fixed.n_touched() } -> std::same_as<std::size_t>;       // cells not in their start state …
-                     { fixed.for_each_touched(visit) } -> std::same_as<void>;  // … in ascending order of id
-                 };
+concept Memory =
+    std::constructible_from<M, std::size_t, const MemoryOptions&> &&  // from the number of cells per feature
+    requires(M memory, const M fixed, const std::int32_t* narrow, const std::int64_t* wide, std::size_t n,
+             std::size_t c, std::int64_t id, std::span<const std::int64_t> ids, typename M::Cell cell,
+             void (*visit)(std::int64_t), typename M::Cell (*change)(const typename M::Cell&),
+             std::array<float*, std::tuple_size_v<typename M::Cell>> planes) {
+        { fixed.n_features() } -> std::same_as<std::int64_t>;  // ids below it can be gathered
+        { memory.reserve(id) } -> std::same_as<void>;          // address space for ids below it, or std::bad_alloc
+        { memory.admit(id) } -> std::same_as<void>;            // a row with ids below it is about to be learned
+        { memory.make_room(ids) } -> std::same_as<void>;       // these, in ascending order, are about to be stored
+        { fixed.load(id, c) } -> std::same_as<typename M::Cell>;
+        { memory.store(id, c, cell) } -> std::same_as<void>;
+        { fixed.prefetch(id) } -> std::same_as<void>;
+        { memory.locate(narrow, n) } -> std::same_as<void>;  // the features of the row at work, before its first …
+        { memory.locate(wide, n) } -> std::same_as<void>;
+        { memory.gather(narrow, n, c, planes) } -> std::same_as<void>;  // … gather
+        { memory.gather(wide, n, c, planes) } -> std::same_as<void>;
+        { memory.scatter(narrow, n, c, planes) } -> std::same_as<void>;
+        { memory.scatter(wide, n, c, planes) } -> std::same_as<void>;
+        { fixed.n_touched() } -> std::same_as<std::size_t>;       // features not in their start state …
+        { fixed.for_each_touched(visit) } -> std::same_as<void>;  // … in ascending order of id
+        { memory.update(change) } -> std::same_as<void>;          // every cell becomes change(cell)
+        { fixed.n_pages() } -> std::same_as<std::size_t>;         // of 4 KiB that it takes; depends on the rows alone
+    };
 
 // Which groups of optional hooks a learner has.
 struct Hooks {

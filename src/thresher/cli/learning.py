@@ -37,6 +37,10 @@ ClassWeight = Annotated[
     str | None,
     method_option("class_weight", panel=METHOD, metavar="A=1,B=20|balanced", show_default="all 1"),
 ]
+Memory = Annotated[str | None, method_option("memory", panel=METHOD)]
+MemoryBytes = Annotated[
+    str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar="N|NK|NM|NG", show_default="64M")
+]
 Passes = Annotated[int | None, method_option("n_passes", panel=PASSES)]
 Shuffle = Annotated[
     bool | None,
@@ -121,7 +125,17 @@ def given_values(**given: Any) -> dict[str, Any]:
         **given,
         "gamma": _number_or_word(given["gamma"]),
         "class_weight": _class_weight(given["class_weight"]),
+        "memory_bytes": _n_bytes(given["memory_bytes"]),
     }
+
+
+def _n_bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"--memory-bytes must be a number of bytes, as 64M. Got {text!r} instead.")
+    return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
 
 
 def _number_or_word(text: str | None) -> float | str | None:

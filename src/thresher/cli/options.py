@@ -96,6 +96,7 @@ _FLAGS = {
     "n_passes": "--passes",
     "random_state": "--seed",
     "class_weight": "--class-weight",
+    "memory_bytes": "--memory-bytes",
 }
 
 

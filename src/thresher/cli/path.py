@@ -17,6 +17,8 @@ from thresher.cli.learning import (
     Keep,
     Lam,
     Loss,
+    Memory,
+    MemoryBytes,
     MethodName,
     Multiclass,
     Norm,
@@ -63,6 +65,8 @@ def path(
     intercept: Intercept = None,
     keep: Keep = None,
     class_weight: ClassWeight = None,
+    memory: Memory = None,
+    memory_bytes: MemoryBytes = None,
     passes: Passes = None,
     shuffle: Shuffle = None,
     seed: Seed = None,
@@ -86,7 +90,7 @@ def path(
     budgets = _budgets(features)
     given = given_values(
         n_features_to_select=max(budgets), gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
-        n_passes=passes, random_state=seed, class_weight=class_weight,
+        n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
     )  # fmt: skip
     template = new_model(method, given, keep, shuffle=shuffle)
     reading: dict[str, Any] = {

@@ -23,6 +23,8 @@ from thresher.cli.learning import (
     Keep,
     Lam,
     Loss,
+    Memory,
+    MemoryBytes,
     MethodName,
     Multiclass,
     Norm,
@@ -75,6 +77,8 @@ def train(
     intercept: Intercept = None,
     keep: Keep = None,
     class_weight: ClassWeight = None,
+    memory: Memory = None,
+    memory_bytes: MemoryBytes = None,
     test: Annotated[
         str | None, typer.Option(help="Data to measure accuracy on at the end.", show_default=False)
     ] = None,
@@ -136,7 +140,7 @@ def train(
     """
     given = given_values(
         n_features_to_select=features, gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
-        n_passes=passes, random_state=seed, class_weight=class_weight,
+        n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
     )  # fmt: skip
     if multiclass and from_:
         raise ValueError("--multiclass can't be used with --from: the classes are known.")

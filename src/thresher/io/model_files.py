@@ -30,10 +30,12 @@ from thresher.io.atomic import written_whole
 from thresher.model import Model
 from thresher.parameters import Between, check
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 Tensors = dict[str, NDArray[Any]]
 
-_ONLINE_TENSORS: dict[str, Any] = {"keys": np.int64, "cells": np.float32, "intercept": np.float32}
+_ONLINE_TENSORS: dict[str, Any] = {
+    "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32
+}  # fmt: skip
 _BATCH_TENSORS: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
 _DIGEST = "digest"
 _KINDS: dict[np.dtype[Any], str] = {np.dtype(np.int64): "I64", np.dtype(np.float32): "F32", np.dtype(np.uint8): "U8"}
@@ -96,24 +98,25 @@ def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any
     state = model.state()
     if "learners" in state:
         raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
-    keys, intercept = state["keys"], state["intercept"]
-    cells = state["cells"].reshape(len(keys), len(intercept) // model.n_vectors)
+    ids, intercept, table = state["ids"], state["intercept"], state["table"]
+    cells = state["cells"].reshape(len(ids), len(intercept))
     if not (_all_finite(cells) and _all_finite(intercept)):
         raise ValueError("a weight is no longer finite, so the model can't be saved: train with other parameters.")
     if compact:
         columns, _ = model.members()
-        kept = np.isin(keys // model.n_vectors, columns + model.id_base)
-        keys, cells = keys[kept], cells[kept]
+        kept = np.isin(ids, columns + model.id_base)
+        ids, cells = ids[kept], cells[kept]
         # For methods that keep only members, nothing is lost except the names of other columns.
-        compact = not kept.all() or model.feature_names is not None
+        compact = not kept.all() or model.feature_names is not None or len(table) > 0
+        table = table[:0]
     compact = compact or model.compact
     names: Any = model.feature_names
     if names is not None and compact:
-        names = [names[column] for column in _columns_of(keys, model).tolist()]
+        names = [names[column] for column in (ids - model.id_base).tolist()]
     about = {"feature_names": names, "compact": compact, "counters": state["counters"], "learner": state["learner"]}
     if model.chosen_gamma is not None:
         about["chosen_gamma"] = model.chosen_gamma
-    tensors: Tensors = {"keys": keys, "cells": cells, "intercept": intercept}
+    tensors: Tensors = {"ids": ids, "cells": cells, "intercept": intercept, "table": table}
     return tensors, about
 
 
@@ -228,10 +231,10 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         _demand(tensors["weights"].shape == (len(ids), n_vectors), "ids and weights differ in length")
         _demand(tensors["intercept"].shape == (n_vectors,), "it must have one intercept per class")
     else:
-        ids = tensors["keys"]
+        ids = tensors["ids"]
         _demand(tensors["cells"].ndim == 2 and len(tensors["cells"]) == len(ids), "ids and state differ in length")
     _demand(ids.ndim == 1 and _is_ascending(ids), "ids are not in ascending order")
-    limit = (n_features + id_base) * (1 if method.is_batch else n_vectors)
+    limit = n_features + id_base
     _demand(len(ids) == 0 or (ids[0] >= 0 and int(ids[-1]) < limit), "an id is out of range")
     _demand(_is_finite(metadata["threshold"]), "its threshold is not a finite number")
     row_counts = metadata["row_counts"]
@@ -255,8 +258,8 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
                 check("chosen_gamma", gamma, Between(0.0, math.inf))
             model.restore(
                 {
-                    "keys": tensors["keys"], "cells": tensors["cells"].reshape(-1), "intercept": tensors["intercept"],
-                    "counters": counters, "learner": learner,
+                    "ids": tensors["ids"], "cells": tensors["cells"].reshape(-1), "intercept": tensors["intercept"],
+                    "counters": counters, "learner": learner, "table": tensors["table"],
                 },
                 gamma=gamma,
             )  # fmt: skip
@@ -294,13 +297,9 @@ def _names(names: Any, tensors: Tensors, model: Model) -> Any:
     if not model.compact:
         _demand(len(names) == model.n_features, "it must have one name per feature")
         return names
-    columns = tensors["ids"] - model.id_base if model.is_batch else _columns_of(tensors["keys"], model)
+    columns = tensors["ids"] - model.id_base
     _demand(len(names) == len(columns), "it must have one name per feature")
     return dict(zip(columns.tolist(), names, strict=True))
-
-
-def _columns_of(keys: NDArray[np.int64], model: Model) -> NDArray[np.int64]:
-    return np.unique(keys // model.n_vectors) - model.id_base
 
 
 def _are_classes(classes: Any) -> bool:

@@ -33,6 +33,11 @@ class AROW(WithZScores):
         `train` has a `shuffle` of its own.
     random_state : int or None, default=0
         Seed of the shuffle.
+    memory : {"auto", "dense", "hash"}, default="auto"
+        Where features are stored (docs/memory.md): by id, in a hash table. "auto" takes the one that suits the ids; the
+        result is the same.
+    memory_bytes : None
+        For other methods: the size of a sketch.
 
     Attributes
     ----------
@@ -75,6 +80,8 @@ class AROW(WithZScores):
         n_passes: int = 1,
         shuffle: bool = True,
         random_state: int | None = 0,
+        memory: str = "auto",
+        memory_bytes: int | None = None,
     ) -> None:
         super().__init__(
             norm=norm,
@@ -83,5 +90,7 @@ class AROW(WithZScores):
             n_passes=n_passes,
             shuffle=shuffle,
             random_state=random_state,
+            memory=memory,
+            memory_bytes=memory_bytes,
         )
         self.gamma = gamma

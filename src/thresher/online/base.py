@@ -26,6 +26,8 @@ class OnlineSelector(FeatureSelector):
         n_passes: int,
         shuffle: bool,
         random_state: int | None,
+        memory: str,
+        memory_bytes: int | None,
     ) -> None:
         self.norm = norm
         self.fit_intercept = fit_intercept
@@ -33,6 +35,8 @@ class OnlineSelector(FeatureSelector):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.memory = memory
+        self.memory_bytes = memory_bytes
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Start again and learn the rows of X, in random order unless shuffle=False.
@@ -97,6 +101,7 @@ class OnlineSelector(FeatureSelector):
                     self._model, self.classes_ = model, model.classes
                 raise
             self._model, self.classes_ = model, model.classes
+            self.n_features_in_ = model.n_features or 0
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

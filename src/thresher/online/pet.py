@@ -38,6 +38,11 @@ class PET(OnlineSelector):
         `train` has a `shuffle` of its own.
     random_state : int or None, default=0
         Seed of the shuffle.
+    memory : {"auto", "dense", "hash"}, default="auto"
+        Where features are stored (docs/memory.md): by id, in a hash table. "auto" takes the one that suits the ids; the
+        result is the same.
+    memory_bytes : None
+        For other methods: the size of a sketch.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class PET(OnlineSelector):
         n_passes: int = 1,
         shuffle: bool = True,
         random_state: int | None = 0,
+        memory: str = "auto",
+        memory_bytes: int | None = None,
     ) -> None:
         super().__init__(
             norm=norm,
@@ -89,6 +96,8 @@ class PET(OnlineSelector):
             n_passes=n_passes,
             shuffle=shuffle,
             random_state=random_state,
+            memory=memory,
+            memory_bytes=memory_bytes,
         )
         self.n_features_to_select = n_features_to_select
         self.keep = keep

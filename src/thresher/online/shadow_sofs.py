@@ -40,6 +40,11 @@ class ShadowSOFS(WithZScores):
         `train` has a `shuffle` of its own.
     random_state : int or None, default=0
         Seed of the shuffle.
+    memory : {"auto", "dense", "hash", "sketch"}, default="auto"
+        Where features are stored (docs/memory.md): by id, in a hash table, or the selected ones exactly and all others
+        in a sketch of fixed size. "auto" takes dense or hash, whichever suits the ids; the result is the same.
+    memory_bytes : int, optional
+        The size of the sketch; 64 MB by default.
 
     Attributes
     ----------
@@ -85,6 +90,8 @@ class ShadowSOFS(WithZScores):
         n_passes: int = 1,
         shuffle: bool = True,
         random_state: int | None = 0,
+        memory: str = "auto",
+        memory_bytes: int | None = None,
     ) -> None:
         super().__init__(
             norm=norm,
@@ -93,6 +100,8 @@ class ShadowSOFS(WithZScores):
             n_passes=n_passes,
             shuffle=shuffle,
             random_state=random_state,
+            memory=memory,
+            memory_bytes=memory_bytes,
         )
         self.n_features_to_select = n_features_to_select
         self.keep = keep

@@ -8,15 +8,25 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace thresher {
 
 class ZeroPages {
   public:
     ZeroPages() = default;
-    ZeroPages(const ZeroPages&) = delete;
-    ZeroPages& operator=(const ZeroPages&) = delete;
+    ZeroPages(ZeroPages&& other) noexcept { swap(other); }
+    ZeroPages& operator=(ZeroPages&& other) noexcept {
+        ZeroPages(std::move(other)).swap(*this);
+        return *this;
+    }
     ~ZeroPages() { release(data_, bytes_); }
+
+    void swap(ZeroPages& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        std::swap(huge_, other.huge_);
+    }
 
     void* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
@@ -53,6 +63,16 @@ class ZeroPages {
 #endif
     }
     bool uses_huge_pages() const { return huge_; }
+
+    // Gives back the memory of the first bytes, which are no longer needed; how many were given back already is
+    // `before`.
+    void discard(std::size_t before, std::size_t bytes) {
+#if defined(__linux__)
+        before = before / kHugePage * kHugePage;
+        bytes = bytes / kHugePage * kHugePage;
+        if (bytes > before) madvise(static_cast<char*>(data_) + before, bytes - before, MADV_DONTNEED);
+#endif
+    }
 
   private:
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;

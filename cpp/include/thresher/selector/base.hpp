@@ -3,7 +3,7 @@
 //
 // With two classes a feature has one vector of weights; with C > 2 it has C, and there is one set of members for all of
 // them: a feature's rank is the sum of its ranks in the classes, and a leaver leaves in all. The cell of feature j for
-// class c has the key j·C + c in the memory, so that the cells of a feature lie together; all carry the member's mark.
+// class c is a cell of its own in the memory; all cells of a feature carry the member's mark.
 //
 // Features that are to be kept are marked from the start and are not in the member set, which shares out the rest of
 // the budget: so nobody can push them out.
@@ -23,12 +23,17 @@
 #include <vector>
 
 #include "thresher/concepts.hpp"
+#include "thresher/memory/options.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/selector/state.hpp"
 
 namespace thresher {
+
+// A memory that keeps more than the cells of features: a table of floats.
+template <class M>
+concept HasTable = requires(M memory) { memory.table().begin(); };
 
 // kVectors is 1, or std::dynamic_extent where only the data tell how many classes there are.
 template <Learner L, MemoryFor<L> M, std::size_t kVectors>
@@ -43,6 +48,7 @@ class SelectorBase {
         RowOptions rows;
         typename L::Parameters parameters;
         std::vector<std::int64_t> keep = {};  // ids of members from the start that never leave, ascending
+        MemoryOptions memory = {};
     };
 
     // How many weights a feature has.
@@ -51,7 +57,7 @@ class SelectorBase {
     // Makes room for ids below n. Takes address space, not memory.
     void reserve(std::int64_t n) {
         std::lock_guard lock(mutex_);
-        reserve_ids(n);
+        memory_.reserve(n);
     }
 
     Ranking members() const {
@@ -64,10 +70,10 @@ class SelectorBase {
         if constexpr (Members::kBounded) {
             for_each_member([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
         } else {
-            memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
-                const std::int64_t id = id_of(key);
-                if (L::is_member(cell) && (ranked.empty() || ranked.back().id != id))
-                    ranked.push_back({rank_of(id), id});
+            memory_.for_each_touched([&](std::int64_t id) {
+                bool is_member = false;
+                for (std::size_t c = 0; c < n_vectors(); ++c) is_member |= L::is_member(memory_.load(id, c));
+                if (is_member) ranked.push_back({rank_of(id), id});
             });
         }
         std::sort(ranked.begin(), ranked.end(), [](const Member& a, const Member& b) {
@@ -77,7 +83,7 @@ class SelectorBase {
         for (const Member& member : ranked) {
             out.ids.push_back(member.id);
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                out.weights.push_back(learner_.weight(memory_.load(key(member.id, c))));
+                out.weights.push_back(learner_.weight(memory_.load(member.id, c)));
         }
         return out;
     }
@@ -90,8 +96,7 @@ class SelectorBase {
         out.reserve(ids.size() * n_vectors() * L::kWidth);
         for (const std::int64_t id : ids)
             for (std::size_t c = 0; c < n_vectors(); ++c) {
-                const bool is_known = id < memory_.n_features() / static_cast<std::int64_t>(n_vectors());
-                const Cell cell = is_known ? memory_.load(key(id, c)) : Cell{};
+                const Cell cell = id < memory_.n_features() ? memory_.load(id, c) : Cell{};
                 out.insert(out.end(), cell.begin(), cell.end());
             }
         return out;
@@ -114,20 +119,10 @@ class SelectorBase {
         return members_.n_looks();
     }
 
-    // Pages of 4 KiB that the state takes: those that hold a cell not in its start state or, once a fifth of them do,
-    // all up to the last one, since dense memory is about to use huge pages. It depends on the rows alone, not on what
-    // was reserved.
+    // Pages of 4 KiB that the state takes; depends on the rows alone.
     std::size_t n_pages() const {
         std::lock_guard lock(mutex_);
-        constexpr auto kCells = static_cast<std::int64_t>(4096 / sizeof(Cell));
-        std::size_t n = 0;
-        std::int64_t last = -1;
-        memory_.for_each_touched([&](std::int64_t key, const Cell&) {
-            n += key / kCells != last;
-            last = key / kCells;
-        });
-        const auto all = static_cast<std::size_t>(last + 1);
-        return 5 * n > all ? all : n;
+        return memory_.n_pages();
     }
 
     State state() const {
@@ -135,12 +130,16 @@ class SelectorBase {
         State out;
         // Counted first: arrays that grow would need twice the room.
         const std::size_t n = memory_.n_touched();
-        out.keys.reserve(n);
-        out.cells.reserve(n * L::kWidth);
-        memory_.for_each_touched([&](std::int64_t key, const Cell& cell) {
-            out.keys.push_back(key);
-            out.cells.insert(out.cells.end(), cell.begin(), cell.end());
+        out.ids.reserve(n);
+        out.cells.reserve(n * n_vectors() * L::kWidth);
+        memory_.for_each_touched([&](std::int64_t id) {
+            out.ids.push_back(id);
+            for (std::size_t c = 0; c < n_vectors(); ++c) {
+                const Cell cell = memory_.load(id, c);
+                out.cells.insert(out.cells.end(), cell.begin(), cell.end());
+            }
         });
+        if constexpr (HasTable<M>) out.table.assign(memory_.table().begin(), memory_.table().end());
         for (const Cell& cell : intercept_) out.intercept.insert(out.intercept.end(), cell.begin(), cell.end());
         out.counters = counters_;
         for (const KeptNumber<L>& number : L::kept()) out.numbers.push_back(learner_.*number.member);
@@ -150,8 +149,9 @@ class SelectorBase {
     // Only for a selector that has learned nothing yet.
     void restore(const StateView& state) {
         std::lock_guard lock(mutex_);
-        if (state.cells.size() != state.keys.size() * L::kWidth)
-            throw std::invalid_argument("cells has the wrong size: " + std::to_string(L::kWidth) + " per key");
+        if (state.cells.size() != state.ids.size() * n_vectors() * L::kWidth)
+            throw std::invalid_argument("cells has the wrong size: " + std::to_string(n_vectors() * L::kWidth) +
+                                        " per id");
         if (state.intercept.size() != n_vectors() * L::kWidth)
             throw std::invalid_argument("intercept has the wrong size: " + std::to_string(n_vectors() * L::kWidth));
         for (const auto& [name, sum] : kSums)
@@ -162,8 +162,11 @@ class SelectorBase {
                 !std::isfinite(value) || value < 0.0 || (value == 0.0 && number == &MarginScale::scale))
                 throw std::invalid_argument("the counter " + std::string(name) + " is out of range");
         restore_numbers(state.numbers);
-        if (!state.keys.empty()) reserve_ids(id_of(state.keys.back()) + 1);
-        for (std::size_t i = 0; i < state.keys.size(); ++i) memory_.store(state.keys[i], cell_of(state.cells, i));
+        memory_.make_room(state.ids);
+        for (std::size_t i = 0; i < state.ids.size(); ++i)
+            for (std::size_t c = 0; c < n_vectors(); ++c)
+                memory_.store(state.ids[i], c, cell_of(state.cells, i * n_vectors() + c));
+        restore_table(state.table);  // after the members, whose shares it does not have
         if constexpr (Members::kBounded) restore_members(state);
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = cell_of(state.intercept, c);
         counters_ = state.counters;
@@ -173,27 +176,16 @@ class SelectorBase {
     SelectorBase(std::size_t n_vectors, const Options& options)
         : options_(options.rows),
           learner_(options.parameters),
+          memory_(n_vectors, options.memory),
           members_(options.budget - options.keep.size()),
           budget_(options.budget),
           keep_(options.keep),
           intercept_(n_vectors, L::as_member(Cell{})),
           buffer_(n_vectors),
           n_vectors_(n_vectors) {
-        if (!keep_.empty()) reserve_ids(keep_.back() + 1);
+        memory_.make_room(keep_);
         for (const std::int64_t id : keep_)
-            for (std::size_t c = 0; c < n_vectors; ++c) memory_.store(key(id, c), L::as_member(Cell{}));
-    }
-
-    std::int64_t key(std::int64_t id, std::size_t c) const {
-        return id * static_cast<std::int64_t>(n_vectors()) + static_cast<std::int64_t>(c);
-    }
-
-    std::int64_t id_of(std::int64_t key) const { return key / static_cast<std::int64_t>(n_vectors()); }
-
-    void reserve_ids(std::int64_t n) {
-        if (n > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(n_vectors()))
-            throw std::bad_alloc();
-        memory_.reserve(n * static_cast<std::int64_t>(n_vectors()));
+            for (std::size_t c = 0; c < n_vectors; ++c) memory_.store(id, c, L::as_member(Cell{}));
     }
 
     static Cell cell_at(const Row& row, std::size_t i) {
@@ -209,7 +201,7 @@ class SelectorBase {
     // A feature's rank, as the memory has it.
     float rank_of(std::int64_t id) const {
         float sum = 0.0f;
-        for (std::size_t c = 0; c < n_vectors(); ++c) sum += L::rank(memory_.load(key(id, c)));
+        for (std::size_t c = 0; c < n_vectors(); ++c) sum += L::rank(memory_.load(id, c));
         return std::min(sum, std::numeric_limits<float>::max());
     }
 
@@ -240,10 +232,10 @@ class SelectorBase {
         const SelectorBase& selector;
         // Below all ranks if the feature is no longer a member.
         float operator()(std::int64_t id) const {
-            const Cell cell = selector.memory_.load(selector.key(id, 0));
+            const Cell cell = selector.memory_.load(id, 0);
             return L::is_member(cell) ? selector.rank_of(id) : -1.0f;
         }
-        void expect(std::int64_t id) const { selector.memory_.prefetch(selector.key(id, 0)); }
+        void expect(std::int64_t id) const { selector.memory_.prefetch(id); }
     };
 
     // Offers an outsider to the set; if it enters, its cells are stored and the leaver's are marked. `entrant_of(c)` is
@@ -254,13 +246,13 @@ class SelectorBase {
         if (!answer.enters) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell entrant = entrant_of(c);
-            memory_.store(key(id, c), entrant);
+            memory_.store(id, c, entrant);
             if constexpr (L::kHooks.follows_members) learner_.entered(entrant);
         }
         if (answer.leaver == kNoFeature) return;
         for (std::size_t c = 0; c < n_vectors(); ++c) {
-            const Cell leaver = memory_.load(key(answer.leaver, c));
-            memory_.store(key(answer.leaver, c), L::as_leaver(leaver));
+            const Cell leaver = memory_.load(answer.leaver, c);
+            memory_.store(answer.leaver, c, L::as_leaver(leaver));
             if constexpr (L::kHooks.follows_members) learner_.left(leaver);
         }
     }
@@ -296,15 +288,25 @@ class SelectorBase {
         }
     }
 
+    void restore_table(std::span<const float> table) {
+        std::size_t size = 0;
+        if constexpr (HasTable<M>) size = memory_.table().size();
+        if (table.size() != size)
+            throw std::invalid_argument("the table has " + std::to_string(table.size()) + " numbers, not " +
+                                        std::to_string(size));
+        if constexpr (HasTable<M>) std::copy(table.begin(), table.end(), memory_.table().begin());
+    }
+
     void restore_members(const StateView& state) {
         std::vector<std::int64_t> ids;
-        for (std::size_t i = 0; i < state.keys.size(); ++i) {
-            const std::int64_t id = id_of(state.keys[i]);
-            if (!L::is_member(cell_of(state.cells, i)) || (!ids.empty() && ids.back() == id)) continue;
+        for (std::size_t i = 0; i < state.ids.size(); ++i) {
+            std::size_t n_marked = 0;
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                if (!L::is_member(memory_.load(key(id, c))))
-                    throw std::invalid_argument("a feature is a member for some of the classes only");
-            if (!is_kept(id)) ids.push_back(id);
+                n_marked += L::is_member(cell_of(state.cells, i * n_vectors() + c));
+            if (n_marked == 0) continue;
+            if (n_marked < n_vectors())
+                throw std::invalid_argument("a feature is a member for some of the classes only");
+            if (!is_kept(state.ids[i])) ids.push_back(state.ids[i]);
         }
         if (const std::size_t n = ids.size() + keep_.size(); n > budget_)
             throw std::invalid_argument("it has " + std::to_string(n) + " members, more than its budget of " +
@@ -329,8 +331,7 @@ class SelectorBase {
     [[gnu::noinline]] void fold() {
         learner_.begin_fold();
         for_each_member([&](std::int64_t id) {
-            for (std::size_t c = 0; c < n_vectors(); ++c)
-                memory_.store(key(id, c), learner_.folded(memory_.load(key(id, c))));
+            for (std::size_t c = 0; c < n_vectors(); ++c) memory_.store(id, c, learner_.folded(memory_.load(id, c)));
         });
         members_.forget_ranks();
     }

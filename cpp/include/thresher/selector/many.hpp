@@ -41,8 +41,8 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
             fault = for_each_row(batch, n_features, lesson, options_, buffer_,
                                  [&](const Id* ids, std::size_t n, std::int32_t code, double importance)
                                      __attribute__((always_inline)) {
-                                         if (n > 0) this->reserve_ids(static_cast<std::int64_t>(ids[n - 1]) + 1);
-                                         set_keys(ids, n);
+                                         if (n > 0) memory_.admit(static_cast<std::int64_t>(ids[n - 1]) + 1);
+                                         ids_.assign(ids, ids + n);
                                          learn_row(n, static_cast<std::size_t>(code), importance);
                                      });
         });
@@ -56,10 +56,8 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             for_each_row(batch, rows, options_, buffer_,
                          [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
-                             const std::int64_t n_known = memory_.n_features() / static_cast<std::int64_t>(n_classes());
-                             const auto known = static_cast<std::size_t>(std::lower_bound(ids, ids + n, n_known) - ids);
-                             set_keys(ids, known);
-                             gather(n, known);
+                             ids_.assign(ids, std::lower_bound(ids, ids + n, memory_.n_features()));
+                             gather(n);
                              for (std::size_t c = 0; c < n_classes(); ++c)
                                  scores[at * n_classes() + c] = learner_.margin(buffer_.row(c), n);
                          });
@@ -69,17 +67,6 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
   private:
     std::size_t n_classes() const { return Base::n_vectors(); }
 
-    template <class Id>
-    void set_keys(const Id* ids, std::size_t n) {
-        keys_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) keys_[i] = this->key(static_cast<std::int64_t>(ids[i]), 0);
-    }
-
-    // Turns the row's keys for one class into those for another.
-    void to_class(std::int64_t from, std::int64_t to) {
-        for (std::int64_t& key : keys_) key += to - from;
-    }
-
     // The rank of the feature at position i, as the planes have it.
     float rank_at(std::size_t i) {
         float sum = 0.0f;
@@ -87,18 +74,18 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         return std::min(sum, std::numeric_limits<float>::max());
     }
 
-    THRESHER_INLINE void gather(std::size_t n, std::size_t known) {
+    // Of the row's n features, those in ids_ are known to the memory.
+    THRESHER_INLINE void gather(std::size_t n) {
+        memory_.locate(ids_.data(), ids_.size());
         for (std::size_t c = 0; c < n_classes(); ++c) {
-            memory_.gather(keys_.data(), known, L::planes(buffer_.row(c)));
-            this->complete_planes(c, n, known);
-            to_class(0, 1);
+            memory_.gather(ids_.data(), ids_.size(), c, L::planes(buffer_.row(c)));
+            this->complete_planes(c, n, ids_.size());
         }
-        to_class(static_cast<std::int64_t>(n_classes()), 0);
     }
 
     THRESHER_INLINE void learn_row(std::size_t n, std::size_t truth, double importance) {
         this->fold_if_needed();
-        gather(n, n);
+        gather(n);
         for (std::size_t c = 0; c < n_classes(); ++c) scores_[c] = learner_.margin(buffer_.row(c), n);
         std::size_t rival = truth == 0 ? 1 : 0;
         for (std::size_t c = rival + 1; c < n_classes(); ++c)
@@ -137,10 +124,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     }
 
     THRESHER_INLINE void put_back(std::size_t n, std::size_t c) {
-        const auto planes = L::planes(buffer_.row(c));
-        to_class(0, static_cast<std::int64_t>(c));
-        memory_.scatter(keys_.data(), n, planes);
-        to_class(static_cast<std::int64_t>(c), 0);
+        memory_.scatter(ids_.data(), n, c, L::planes(buffer_.row(c)));
         if (options_.fit_intercept) intercept_[c] = Base::cell_at(buffer_.row(c), n);
     }
 
@@ -168,7 +152,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         if constexpr (Members::kReports == RankReports::low) members_.lower(lowest);
     }
 
-    std::int64_t id_at(std::size_t i) const { return this->id_of(keys_[i]); }
+    std::int64_t id_at(std::size_t i) const { return ids_[i]; }
 
     void offer_outsiders(std::size_t n, std::size_t truth, std::size_t rival) {
         entrant_.resize(n_classes());
@@ -188,7 +172,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     }
 
     std::vector<double> scores_;
-    std::vector<std::int64_t> keys_;  // of the row at work, class 0
+    std::vector<std::int64_t> ids_;  // of the row at work
     std::vector<Cell> entrant_;
     bool is_new_ = true;  // the lesson's
 };

@@ -11,21 +11,23 @@ namespace thresher {
 
 // A state where it lies; restoring from it makes no copy.
 struct StateView {
-    std::span<const std::int64_t> keys;  // ascending; an id, or with C > 2 classes id·C + class
-    std::span<const float> cells;        // those of touched features, one after another
-    std::span<const float> intercept;    // one cell, or one per class
+    std::span<const std::int64_t> ids;  // of touched features, ascending
+    std::span<const float> cells;       // theirs, one after another; with C > 2 classes, C cells each
+    std::span<const float> intercept;   // one cell, or one per class
     Counters counters;
-    std::span<const double> numbers;  // what the learner keeps beside its features, in the order of its kept()
+    std::span<const double> numbers;    // what the learner keeps beside its features, in the order of its kept()
+    std::span<const float> table = {};  // of a sketch
 };
 
 struct State {
-    std::vector<std::int64_t> keys;
+    std::vector<std::int64_t> ids;
     std::vector<float> cells;
     std::vector<float> intercept;
     Counters counters;
     std::vector<double> numbers;
+    std::vector<float> table = {};
 
-    StateView view() const { return {keys, cells, intercept, counters, numbers}; }
+    StateView view() const { return {ids, cells, intercept, counters, numbers, table}; }
 };
 
 }  // namespace thresher

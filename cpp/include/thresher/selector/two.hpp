@@ -69,9 +69,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
     // Swaps the two classes. The step is odd in y, so the result is what learning with the other sign would have given.
     void swap_classes() {
         std::lock_guard lock(mutex_);
-        std::vector<std::int64_t> touched;
-        memory_.for_each_touched([&](std::int64_t id, const Cell&) { touched.push_back(id); });
-        for (const std::int64_t id : touched) memory_.store(id, L::negated(memory_.load(id)));
+        memory_.update(L::negated);
         intercept_[0] = L::negated(intercept_[0]);
         // `predict` gives a margin of 0 to the first class, whichever that is.
         counters_.n_mistakes += counters_.n_undecided_first;
@@ -82,7 +80,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
   private:
     template <class Id>
     THRESHER_INLINE void learn_row(const Id* ids, std::size_t n, double y, double importance) {
-        if (n > 0) memory_.reserve(static_cast<std::int64_t>(ids[n - 1]) + 1);
+        if (n > 0) memory_.admit(static_cast<std::int64_t>(ids[n - 1]) + 1);
         this->fold_if_needed();
         gather(ids, n, n);
         const Row row = buffer_.row();
@@ -97,7 +95,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
-        memory_.scatter(ids, n, L::planes(row));
+        memory_.scatter(ids, n, 0, L::planes(row));
         if (options_.fit_intercept) intercept_[0] = Base::cell_at(row, n);
         if constexpr (L::kHooks.enters_first)
             for (const std::size_t i : this->entered_) members_.add(static_cast<std::int64_t>(ids[i]));
@@ -113,7 +111,8 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
 
     template <class Id>
     THRESHER_INLINE void gather(const Id* ids, std::size_t n, std::size_t known) {
-        memory_.gather(ids, known, L::planes(buffer_.row()));
+        memory_.locate(ids, known);
+        memory_.gather(ids, known, 0, L::planes(buffer_.row()));
         this->complete_planes(0, n, known);
     }
 

@@ -1,0 +1,295 @@
+// Sketch memory: members exactly, all other features in a table of fixed size. Any id below 2^63 - 1.
+//
+// Members have entries in a hash table, which holds B features and no more. An outsider has a slot of the table by the
+// hash of its id, and shares it with whoever has the same slot. With no collision everything equals dense memory, to
+// the bit. The table says how a slot is shared:
+//
+//   SignedTable    ShadowSOFS: one row of slots {μ, E}. A feature reads its μ with a sign of its own, also by hash, so
+//                  that in expectation others cancel; E is the sum of all. What a step adds to a feature is added to
+//                  its slot. A feature that enters takes its share along, one that leaves brings it back.
+//   CountMinTable  SOFS, whose outsiders have E only: two rows of slots. E is the lesser of a feature's two slots,
+//   never
+//                  below the true one, and a step raises both slots to the new E only (conservative update). A feature
+//                  that enters leaves its share, which the bound needs; one that leaves raises its slots.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "thresher/concepts.hpp"
+#include "thresher/learners/second_order.hpp"
+#include "thresher/memory/hash.hpp"
+#include "thresher/memory/options.hpp"
+#include "thresher/memory/pages.hpp"
+#include "thresher/simd.hpp"
+
+namespace thresher {
+
+// 64 random bits of an id (the finalizer of SplitMix64).
+THRESHER_INLINE std::uint64_t scrambled(std::int64_t id) {
+    std::uint64_t z = static_cast<std::uint64_t>(id) + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+// A number below n ≤ 2^32, from 32 random bits.
+THRESHER_INLINE std::size_t below(std::uint32_t bits, std::size_t n) {
+    return static_cast<std::size_t>((std::uint64_t{bits} * n) >> 32);
+}
+
+// Floats of a table in huge pages, and a few behind them that are written to in vain, which saves a branch.
+class Slots {
+  public:
+    Slots(std::size_t n, std::size_t n_in_vain) : n_(n) {
+        pages_.grow((n + n_in_vain) * sizeof(float));
+        pages_.use_huge_pages();
+    }
+    std::size_t size() const { return n_; }
+    float* data() const { return static_cast<float*>(pages_.data()); }
+
+  private:
+    std::size_t n_;
+    ZeroPages pages_;
+};
+
+class SignedTable {
+  public:
+    using Cell = SecondOrder::Cell;
+    static constexpr bool kKeepsBefore = true;  // a step needs to know what was gathered
+
+    struct Slot {
+        std::size_t at;      // in floats
+        std::uint32_t sign;  // the sign bit, or 0
+    };
+
+    SignedTable(std::size_t bytes, std::size_t n_vectors)
+        : n_vectors_(n_vectors),
+          n_slots_(std::min(bytes / (n_vectors * sizeof(Cell)), kMostSlots)),
+          slots_(n_slots_ * n_vectors * kWidth, n_vectors * kWidth) {}
+
+    std::span<float> floats() const { return {slots_.data(), slots_.size()}; }
+
+    THRESHER_INLINE Slot slot_of(std::int64_t id) const {
+        const std::uint64_t bits = scrambled(id);
+        return {below(static_cast<std::uint32_t>(bits >> 32), n_slots_) * n_vectors_ * kWidth,
+                static_cast<std::uint32_t>(bits) << 31};
+    }
+    THRESHER_INLINE Slot in_vain() const { return {slots_.size(), 0}; }
+    THRESHER_INLINE void prefetch(const Slot& slot) const { __builtin_prefetch(slots_.data() + slot.at, 1); }
+
+    THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
+        const float* from = slots_.data() + slot.at + c * kWidth;
+        return {turned(from[0], slot.sign), from[1]};
+    }
+
+    // A step has changed a feature from `before`, which was read from its slot. If another feature of the row has
+    // changed the slot since, only the difference is added.
+    THRESHER_INLINE void step(const Slot& slot, std::size_t c, const Cell& before, const Cell& after) {
+        const Cell now = read(slot, c);
+        if (std::memcmp(&now, &before, sizeof(Cell)) == 0)
+            write(slot, c, after);
+        else
+            write(slot, c, {now[0] + (after[0] - before[0]), now[1] + (after[1] - before[1])});
+    }
+
+    void take_out(const Slot& slot, std::size_t c, const Cell& share) { add(slot, c, share, -1.0f); }
+    void bring_back(const Slot& slot, std::size_t c, const Cell& share) { add(slot, c, share, 1.0f); }
+
+    template <class Change>
+    void update(Change change) {
+        for (std::size_t i = 0; i < slots_.size(); i += kWidth) {
+            Cell cell;
+            std::memcpy(&cell, slots_.data() + i, sizeof(Cell));
+            cell = change(cell);
+            std::memcpy(slots_.data() + i, &cell, sizeof(Cell));
+        }
+    }
+
+  private:
+    static constexpr std::size_t kWidth = 2;
+    static constexpr std::size_t kMostSlots = std::size_t{1} << 32;
+
+    THRESHER_INLINE static float turned(float value, std::uint32_t sign) {
+        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ sign);
+    }
+    // A zero is always +0, whatever the sign: it is the start state.
+    THRESHER_INLINE void write(const Slot& slot, std::size_t c, const Cell& cell) {
+        float* to = slots_.data() + slot.at + c * kWidth;
+        to[0] = turned(cell[0], slot.sign) + 0.0f;
+        to[1] = std::min(std::max(cell[1], 0.0f), std::numeric_limits<float>::max());
+    }
+    void add(const Slot& slot, std::size_t c, const Cell& share, float sign) {
+        const Cell now = read(slot, c);
+        write(slot, c, {now[0] + sign * share[0], now[1] + sign * std::fabs(share[1])});
+    }
+
+    std::size_t n_vectors_, n_slots_;
+    Slots slots_;
+};
+
+class CountMinTable {
+  public:
+    using Cell = SecondOrder::Cell;
+    static constexpr bool kKeepsBefore = false;
+
+    struct Slot {
+        std::array<std::size_t, 2> at;  // in floats
+    };
+
+    CountMinTable(std::size_t bytes, std::size_t n_vectors)
+        : n_vectors_(n_vectors),
+          n_slots_(std::min(bytes / (2 * n_vectors * sizeof(float)), kMostSlots)),
+          slots_(2 * n_slots_ * n_vectors, n_vectors) {}
+
+    std::span<float> floats() const { return {slots_.data(), slots_.size()}; }
+
+    THRESHER_INLINE Slot slot_of(std::int64_t id) const {
+        const std::uint64_t bits = scrambled(id);
+        return {{below(static_cast<std::uint32_t>(bits >> 32), n_slots_) * n_vectors_,
+                 (n_slots_ + below(static_cast<std::uint32_t>(bits), n_slots_)) * n_vectors_}};
+    }
+    THRESHER_INLINE Slot in_vain() const { return {{slots_.size(), slots_.size()}}; }
+    THRESHER_INLINE void prefetch(const Slot& slot) const {
+        for (const std::size_t at : slot.at) __builtin_prefetch(slots_.data() + at, 1);
+    }
+
+    THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
+        return {0.0f, std::min(slots_.data()[slot.at[0] + c], slots_.data()[slot.at[1] + c])};
+    }
+    THRESHER_INLINE void step(const Slot& slot, std::size_t c, const Cell&, const Cell& after) {
+        raise(slot, c, after);
+    }
+    void take_out(const Slot&, std::size_t, const Cell&) {}
+    void bring_back(const Slot& slot, std::size_t c, const Cell& share) { raise(slot, c, share); }
+
+    // Precisions have no sign.
+    template <class Change>
+    void update(Change) {}
+
+  private:
+    static constexpr std::size_t kMostSlots = std::size_t{1} << 32;
+
+    THRESHER_INLINE void raise(const Slot& slot, std::size_t c, const Cell& to) {
+        for (const std::size_t at : slot.at) {
+            float& excess = slots_.data()[at + c];
+            excess = std::max(excess, std::fabs(to[1]));
+        }
+    }
+
+    std::size_t n_vectors_, n_slots_;
+    Slots slots_;
+};
+
+template <class Table, std::size_t kVectors = 1>
+class SketchMemory {
+  public:
+    using Cell = SecondOrder::Cell;
+
+    explicit SketchMemory(std::size_t n_vectors, const MemoryOptions& options)
+        : members_(n_vectors), table_(options.bytes, n_vectors), n_vectors_(n_vectors) {}
+
+    static constexpr std::int64_t n_features() { return std::numeric_limits<std::int64_t>::max(); }
+    static constexpr void reserve(std::int64_t) {}
+    static constexpr void admit(std::int64_t) {}
+    static constexpr void make_room(std::span<const std::int64_t>) {}
+
+    Cell load(std::int64_t id, std::size_t c) const {
+        const Cell cell = members_.load(id, c);
+        return is_member(cell) ? cell : table_.read(table_.slot_of(id), c);
+    }
+
+    void store(std::int64_t id, std::size_t c, const Cell& cell) {
+        const bool was_member = is_member(members_.load(id, c));
+        if (is_member(cell)) {
+            if (!was_member) table_.take_out(table_.slot_of(id), c, cell);
+            members_.store(id, c, cell);
+        } else {
+            if (was_member) members_.store(id, c, Cell{});
+            table_.bring_back(table_.slot_of(id), c, cell);
+        }
+    }
+
+    void prefetch(std::int64_t id) const { members_.prefetch(id); }
+
+    template <class Id>
+    THRESHER_INLINE void locate(const Id* __restrict ids, std::size_t n) {
+        members_.locate(ids, n);
+        if (slots_.size() < n) slots_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            slots_[i] = table_.slot_of(static_cast<std::int64_t>(ids[i]));
+            table_.prefetch(slots_[i]);
+        }
+        if (Table::kKeepsBefore && before_.size() < n * n_vectors_) before_.resize(n * n_vectors_);
+    }
+
+    // Members and outsiders are mixed at random, so both cells are read and no branch decides.
+    template <class Id>
+    THRESHER_INLINE void gather(const Id*, std::size_t n, std::size_t c, std::array<float*, 2> planes) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Cell member = members_.get(i, c), outsider = table_.read(slots_[i], c);
+            if constexpr (Table::kKeepsBefore) before_[c * n + i] = outsider;
+            for (std::size_t k = 0; k < 2; ++k) planes[k][i] = is_member(member) ? member[k] : outsider[k];
+        }
+    }
+
+    template <class Id>
+    THRESHER_INLINE void scatter(const Id* __restrict ids, std::size_t n, std::size_t c, std::array<float*, 2> planes) {
+        newcomers_.clear();
+        for (std::size_t i = 0; i < n; ++i) {
+            const Cell cell{planes[0][i], planes[1][i]};
+            const bool enters = is_member(cell), has_entry = members_.has(i);
+            // Features that take open places with this row: their cells are in the start state.
+            if (enters & !has_entry) [[unlikely]]
+                newcomers_.push_back(i);
+            members_.put(i, c, has_entry ? cell : Cell{});
+            table_.step(enters ? table_.in_vain() : slots_[i], c, before(i, c, n), cell);
+        }
+        for (const std::size_t i : newcomers_)
+            members_.store(static_cast<std::int64_t>(ids[i]), c, {planes[0][i], planes[1][i]});
+        if (!newcomers_.empty()) members_.locate(ids, n);
+    }
+
+    // Of outsiders no ids are known.
+    std::size_t n_touched() const { return members_.n_touched(); }
+    template <class Visit>
+    void for_each_touched(Visit visit) const {
+        members_.for_each_touched(visit);
+    }
+
+    template <class Change>
+    void update(Change change) {
+        members_.update(change);
+        table_.update(change);
+    }
+
+    std::size_t n_pages() const { return members_.n_pages() + (table_.floats().size_bytes() + 4095) / 4096; }
+
+    std::span<float> table() { return table_.floats(); }
+    std::span<const float> table() const { return table_.floats(); }
+
+  private:
+    static bool is_member(const Cell& cell) { return SecondOrder::is_member(cell); }
+    THRESHER_INLINE Cell before(std::size_t i, std::size_t c, std::size_t n) const {
+        if constexpr (Table::kKeepsBefore) return before_[c * n + i];
+        return {};
+    }
+
+    HashMemory<2, kVectors> members_;
+    Table table_;
+    std::size_t n_vectors_;
+    std::vector<typename Table::Slot> slots_;  // of the row at work
+    std::vector<Cell> before_;                 // what was gathered of it, class after class
+    std::vector<std::size_t> newcomers_;
+};
+
+static_assert(Memory<SketchMemory<SignedTable>> && Memory<SketchMemory<CountMinTable, std::dynamic_extent>>);
+
+}  // namespace thresher

@@ -1,0 +1,262 @@
+"""Where features are stored: the same result in dense memory and in a hash table, and nearly in a sketch."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from command_line import thresher
+from every import ONLINE, SECOND_ORDER, made, online
+from hypothesis import given
+from hypothesis import strategies as st
+from real_data import load as load_set
+from sklearn.base import clone
+from states import assert_same_state
+from strategies import TIES, budgets, class_counts, problems, random_problem
+
+from thresher import (
+    AROW,
+    OGD,
+    PET,
+    SOFS,
+    ShadowSOFS,
+    cross_validate,
+    datasets,
+    load,
+    open_stream,
+    path,
+    save,
+    stability,
+    train,
+)
+from thresher.io.model_files import save_model
+
+pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
+SKETCHED = [SOFS, ShadowSOFS]
+sketched = pytest.mark.parametrize("estimator", SKETCHED, ids=lambda each: each.__name__)
+SETS = ["basehock", "relathe", "pcmac", "ccat", "w8a", "news20", "news20.multiclass"]
+
+
+def spread_out(X: sp.csr_matrix, step: int) -> sp.csr_matrix:
+    """Return the same rows with ids multiplied."""
+    ids = X.indices.astype(np.int64) * step
+    return sp.csr_matrix((X.data, ids, X.indptr.astype(np.int64)), shape=(X.shape[0], X.shape[1] * step))
+
+
+@online
+class TestHash:
+    @given(problems(n_classes=class_counts), budgets, st.booleans())
+    def test_equals_dense(self, estimator, problem, budget, fit_intercept):
+        X, y = problem
+        states = [
+            made(estimator, budget, memory=memory, fit_intercept=fit_intercept).fit(X, y)._model.state()
+            for memory in ("dense", "hash", "auto")
+        ]
+        assert_same_state(states[0], states[1])
+        assert_same_state(states[0], states[2])
+
+    @given(problems(TIES, max_rows=40, n_classes=class_counts), budgets)
+    def test_wide_ids_give_the_model_of_narrow_ones(self, estimator, problem, budget):
+        X, y = problem
+        step = 2**41
+        wide = made(estimator, budget, memory="hash").fit(spread_out(X, step), y)
+        narrow = made(estimator, budget, memory="dense").fit(X, y)
+        np.testing.assert_array_equal(wide.selected_, narrow.selected_ * step)
+        np.testing.assert_array_equal(wide._model.members()[1], narrow._model.members()[1])
+        np.testing.assert_array_equal(wide.decision_function(spread_out(X, step)), narrow.decision_function(X))
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_real_data(self, estimator, name):
+        X, y = load_set(name)
+        rows = np.random.default_rng(0).permutation(X.shape[0])[:2_000]
+        one, other = (made(estimator, 500, memory=memory).fit(X[rows], y[rows]) for memory in ("dense", "hash"))
+        assert_same_state(one._model.state(), other._model.state())
+
+    def test_saved_pickled_cloned(self, estimator, tmp_path):
+        X, y = random_problem(300, 60, 0.2, seed=0)
+        X = spread_out(X, 2**41)
+        whole = made(estimator, 9, memory="hash", shuffle=False).fit(X, y)
+        part = made(estimator, 9, memory="hash", shuffle=False).partial_fit(X[:100], y[:100], classes=[-1, 1])
+        save(part, tmp_path / "m.thresher")
+        for model in (load(tmp_path / "m.thresher"), pickle.loads(pickle.dumps(part))):
+            assert_same_state(model.partial_fit(X[100:], y[100:])._model.state(), whole._model.state())
+        assert clone(whole).memory == "hash"
+
+    def test_any_width(self, estimator):
+        X, y = random_problem(300, 60, 0.2, seed=1)
+        model = made(estimator, 9, memory="hash").partial_fit(X[:100, :40], y[:100], classes=[-1, 1])
+        model.partial_fit(X[100:], y[100:])
+        assert model.n_features_in_ == 60
+        assert model.predict(X[:5, :10]).shape == (5,)
+        wider = sp.csr_matrix((5, 1000), dtype=np.float32)
+        assert model.transform(wider).shape == (5, len(model.selected_))
+        dense = made(estimator, 9, memory="dense").fit(X, y)
+        with pytest.raises(ValueError, match="60"):
+            dense.predict(X[:, :10])
+
+
+class TestAuto:
+    def test_spread_ids_take_little_memory(self):
+        """In dense memory each feature would take a page of 4 KiB."""
+        code = """
+import resource, numpy as np, scipy.sparse as sp
+from thresher import SOFS
+random = np.random.default_rng(0)
+ids = np.sort(random.integers(0, 2**32, (500, 200)), axis=1)
+X = sp.csr_matrix((np.ones(100_000, np.float32), ids.ravel(), np.arange(0, 100_001, 200)), shape=(500, 2**32))
+y = random.integers(0, 2, 500)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+SOFS(100).fit(X, y)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+        assert float(done.stdout) < 60
+
+    @pytest.mark.parametrize("estimator", SECOND_ORDER, ids=lambda each: each.__name__)
+    def test_moves_keep_the_bits(self, estimator):
+        random = np.random.default_rng(1)
+        ids = np.sort(random.integers(0, 2**27, (400, 60)), axis=1)
+        X = sp.csr_matrix((random.random(24_000).astype(np.float32), ids.ravel(), np.arange(0, 24_001, 60)))
+        X.sum_duplicates()
+        y = random.integers(0, 2, 400)
+        one, other = (made(estimator, 50, memory=memory).fit(X, y) for memory in ("auto", "dense"))
+        assert_same_state(one._model.state(), other._model.state())
+
+
+@sketched
+class TestSketch:
+    @given(problems(n_classes=class_counts), budgets, st.booleans())
+    def test_without_collisions_equals_dense(self, estimator, problem, budget, fit_intercept):
+        X, y = problem
+        one = estimator(budget, memory="sketch", fit_intercept=fit_intercept).fit(X, y)
+        other = estimator(budget, memory="dense", fit_intercept=fit_intercept).fit(X, y)
+        np.testing.assert_array_equal(one.selected_, other.selected_)
+        np.testing.assert_array_equal(one._model.members()[1], other._model.members()[1])
+        np.testing.assert_array_equal(one.intercept_, other.intercept_)
+
+    @given(st.data(), problems(max_rows=40, n_classes=class_counts), budgets)
+    def test_with_collisions_resumed_equals_never_stopped(self, estimator, data, problem, budget):
+        X, y = problem
+        given = {"memory": "sketch", "memory_bytes": 4096, "shuffle": False}
+        X = spread_out(X, 2**40)
+        whole = estimator(budget, **given).fit(X, y)
+        cut = data.draw(st.integers(1, X.shape[0] - 1))
+        first = estimator(budget, **given).partial_fit(X[:cut], y[:cut], classes=np.unique(y))
+        again = pickle.loads(pickle.dumps(first)).partial_fit(X[cut:], y[cut:])
+        assert_same_state(again._model.state(), whole._model.state())
+        assert len(whole.selected_) <= budget
+
+    def test_files(self, estimator, tmp_path):
+        X, y = random_problem(500, 400, 0.1, seed=0)
+        model = estimator(20, memory="sketch", memory_bytes=4096).fit(X, y)
+        save(model, tmp_path / "full")
+        save_model(model._model, tmp_path / "compact", compact=True)
+        assert (tmp_path / "compact").stat().st_size < (tmp_path / "full").stat().st_size - 3_000
+        for name in ("full", "compact"):
+            np.testing.assert_array_equal(load(tmp_path / name).predict(X), model.predict(X))
+        load(tmp_path / "full").partial_fit(X, y)
+        with pytest.raises(ValueError, match="saved compact"):
+            load(tmp_path / "compact").partial_fit(X, y)
+
+    def test_every_analysis(self, estimator):
+        X, y = random_problem(400, 200, 0.1, seed=0)
+        template = estimator(20, memory="sketch", memory_bytes=1 << 16, keep=[3], gamma="auto")
+        assert len(path(template, (X, y), [5, 20]).accuracy) == 2
+        assert 0.4 < cross_validate(template, (X, y), folds=3).accuracy <= 1
+        assert 3 in stability(template, (X, y), n=3).frequency
+
+    def test_many_features_in_little_memory(self, estimator):
+        """Accuracy stays near that of dense memory with a quarter of its bytes."""
+        X, y = load_set("ccat")
+        order = np.random.default_rng(1000).permutation(len(y))
+        learned, held = order[:13_149], order[13_149:]
+        n_bytes = X.shape[1] * 8 // 4
+        dense = estimator(500, memory="dense").fit(X[learned], y[learned]).score(X[held], y[held])
+        small = estimator(500, memory="sketch", memory_bytes=n_bytes).fit(X[learned], y[learned])
+        print(f"{estimator.__name__}: dense {dense:.4f}, sketch {small.score(X[held], y[held]):.4f}")
+        assert small.score(X[held], y[held]) > dense - 0.005
+
+
+class TestBadInput:
+    X, y = random_problem(100, 20, 0.3, seed=0)
+
+    @pytest.mark.parametrize(
+        ("model", "message"),
+        [
+            (SOFS(memory="sparse"), "memory of SOFS must be one of 'auto', 'dense', 'hash', 'sketch'. Got 'sparse'"),
+            (SOFS(memory="sketch", memory_bytes=100), "memory_bytes of SOFS must be None or .* at least 4096. Got 100"),
+            (SOFS(memory_bytes=1 << 20), "memory_bytes=1048576 is the size of a sketch: use memory='sketch'"),
+            (PET(memory="sketch"), "memory='sketch' can't be used with PET: it stores its selected features only"),
+            (AROW(memory="sketch"), "memory='sketch' can't be used with AROW: it keeps every feature exactly"),
+            (OGD(memory="sketch"), "memory='sketch' can't be used with OGD: it keeps every feature exactly"),
+        ],
+    )
+    def test_parameters(self, model, message):
+        with pytest.raises(ValueError, match=message):
+            model.fit(self.X, self.y)
+
+    def test_another_memory_while_learning(self):
+        model = ShadowSOFS(5).fit(self.X, self.y)
+        with pytest.raises(ValueError, match="memory can't be changed from auto to hash while learning: use fit"):
+            model.set_params(memory="hash").partial_fit(self.X, self.y)
+
+
+def test_command_line(tmp_path):
+    (tmp_path / "wide.svm").write_text("1 4611686018427387900:1 7:0.5\n-1 9:1\n" * 20)
+    model = tmp_path / "m.thresher"
+    done = thresher("train", tmp_path / "wide.svm", "-k", 2, "--memory", "sketch", "--memory-bytes", "1M", "-o", model)
+    assert done.returncode == 0
+    assert "accuracy 1.0000" in thresher("evaluate", model, tmp_path / "wide.svm").stdout
+    done = thresher("train", tmp_path / "wide.svm", "--memory", "sketch", "--memory-bytes", "1X")
+    assert done.returncode == 2
+    assert "--memory-bytes must be a number of bytes, as 64M. Got '1X' instead" in done.stderr
+    train(SOFS(2), open_stream(tmp_path / "wide.svm"))  # auto takes a hash table
+
+
+def test_all_online_estimators_have_the_parameter():
+    assert all(estimator().memory == "auto" and estimator().memory_bytes is None for estimator in ONLINE)
+
+
+class TestErrorBound:
+    """docs/memory.md: features that share a slot. All members are kept, so nobody enters or leaves."""
+
+    N_BYTES = 1 << 14
+    SLOTS = N_BYTES / 8
+    IDS = np.arange(40, 20_000)
+    X, y = datasets.make_x1(1_000, n_features=20_000, n_informative=50, n_noise=100)
+
+    def model(self, estimator, memory, n_bytes=None):
+        return estimator(40, keep=np.arange(40), memory=memory, memory_bytes=n_bytes, shuffle=False)
+
+    def outsiders(self, model) -> np.ndarray:
+        """Return (μ, E), the weight and the precision above its start, of all features that are not members."""
+        return model._model._learner.cells(self.IDS).reshape(-1, 2).astype(float)
+
+    @pytest.mark.parametrize("estimator", SKETCHED, ids=lambda each: each.__name__)
+    def test_precision(self, estimator):
+        model, exact, n_updates = self.model(estimator, "sketch", self.N_BYTES), np.zeros(20_000), 0
+        for r in range(1_000):
+            row = self.X[r]
+            model.partial_fit(row, self.y[r : r + 1], classes=[-1, 1])
+            if model.n_updates_ > n_updates:
+                exact[row.indices] += row.data**2 / (row.data @ row.data) / model.gamma
+            n_updates = model.n_updates_
+        exact = exact[self.IDS]
+        above = self.outsiders(model)[:, 1] - exact
+        assert above.min() > -1e-5 * exact.max()  # never below, but for rounding
+        assert 0 < above.mean() <= exact.sum() / self.SLOTS
+        for k in (2, 4, 8):  # Markov's inequality, in each row of the table: SOFS has two
+            share = (above > k * exact.sum() / self.SLOTS).mean()
+            assert share <= k ** (-2 if estimator is SOFS else -1)
+
+    def test_weight(self):
+        models = (self.model(ShadowSOFS, "dense"), self.model(ShadowSOFS, "sketch", self.N_BYTES))
+        exact, found = (self.outsiders(model.fit(self.X, self.y))[:, 0] for model in models)
+        spread = np.sqrt((exact**2).sum() / self.SLOTS)
+        assert abs((found - exact).mean()) < 0.1 * spread  # others cancel
+        for k in (2, 3):  # Chebyshev's inequality
+            assert 0 < (np.abs(found - exact) > k * spread).mean() <= k**-2
