@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from experiments import config, gamma_auto, store, truncation, x2
+from experiments import memory as memories
 from experiments import stability as stabilities
 from experiments.config import HOME, Config
 from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
@@ -131,6 +132,15 @@ def stability(smallest: Smallest = False) -> None:
     with steps_bar("stability", len(stabilities.tasks(smallest)), True) as bar:
         stabilities.run(folder, bar, smallest)
     typer.echo(f"{folder / 'STABILITY.md'}")
+
+
+@app.command()
+def memory(smallest: Smallest = False) -> None:
+    """Measure what dense memory, hash tables and sketches cost, and write MEMORY.md."""
+    folder = SMALLEST if smallest else HOME
+    with steps_bar("memory", len(memories.tasks(smallest)) + 1, True) as bar:
+        memories.run(folder, bar, smallest)
+    typer.echo(f"{folder / 'MEMORY.md'}")
 
 
 def run_set(

@@ -44,6 +44,30 @@ def draw_all(folder: Path) -> None:
             _save(_panels(record.medium, "seconds"), folder / "figures" / "fig3-time")
 
 
+def draw_memory(rows: list[dict[str, str]], folder: Path) -> None:
+    """Draw accuracy against the bytes of a sketch, and of feature hashing, for each set of experiments.memory."""
+    from experiments.memory import means
+
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    with mpl.rc_context(_STYLE):
+        figure, panels = plt.subplots(1, len(sets), figsize=(9.5, 3.8), layout="constrained", squeeze=False)
+        for axes, name in zip(panels.flat, sets, strict=True):
+            cells = [(key, values) for key, values in means(rows) if key[0] == name]
+            for method in dict.fromkeys(key[2] for key, _ in cells):
+                of = [(int(key[4]), values) for key, values in cells if key[2] == method]
+                colour = LOOKS[method]["color"]
+                axes.axhline(of[0][1][0], color=colour, linewidth=0.8, label=f"{method}, dense")
+                for k, kind, dashes in ((1, "sketch", "-"), (2, "feature hashing", ":")):
+                    points = [values[k] for _, values in of]
+                    axes.plot([n for n, _ in of], points, dashes, color=colour, marker="o", label=f"{method}, {kind}")
+            axes.set_xscale("log")
+            axes.set_title(f"{name}, B = {int(cells[0][0][1]):,}", fontsize=9)
+            axes.set_xlabel("bytes")
+            axes.set_ylabel("accuracy on test rows, %")
+        _legend(figure, panels.flat[0])
+        _save(figure, folder / "figures" / "memory")
+
+
 def _pair(results: SetResults) -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
     for axes, what in ((left, "accuracy"), (right, "seconds")):

@@ -9,19 +9,17 @@ order of ids, so its mistakes are the same.
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.data import Rows
 from experiments.methods import METHODS, TABLE_2_METHODS
+from experiments.processes import apart, peak_megabytes
 from experiments.store import Found, Store
 from thresher import datasets
 from thresher.evaluation import accuracy
@@ -66,7 +64,8 @@ def run(size: Size, store: Store, bar: Steps, methods: Sequence[str] = TABLE_2_M
             store.put(("tried", name), {"tried": _tried(name, size, prefix)})
         bar.done(2 * n_done + 1, f"{name}: {size.n_train:,} rows")
         if store.get("measured", name) is None:
-            found = _in_a_process(name, chosen(store, name), size)
+            parameters = chosen(store, name)
+            found = apart("experiments.x2", name=name, parameters=parameters, size=size.__dict__)
             store.put(("measured", name), found)
     bar.done(2 * len(methods), "")
 
@@ -116,15 +115,6 @@ def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
     ]
 
 
-def _in_a_process(name: str, parameters: dict[str, Any], size: Size) -> Found:
-    order = json.dumps({"name": name, "parameters": parameters, "size": size.__dict__})
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.x2", order], stdout=subprocess.PIPE, text=True, check=True
-    )
-    found: Found = json.loads(done.stdout)
-    return found
-
-
 def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
     """Train and test one method; rows are generated on a thread of their own, as the paper loads its data."""
     model = METHODS[name].make(size.budget, parameters)
@@ -141,16 +131,8 @@ def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
         "sparsity": round(100 * zeros, 6),
         "n_selected": n_selected,
         "n_updates": model.n_updates_,
-        "peak_mb": round(_peak_megabytes()),
+        "peak_mb": round(peak_megabytes()),
     }
-
-
-def _peak_megabytes() -> float:
-    try:
-        # getrusage may still report the parent's peak, from before exec.
-        return float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    except OSError:  # not Linux
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _share_of_zeros(model: Any, size: Size) -> float:
