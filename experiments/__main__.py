@@ -135,11 +135,14 @@ def stability(smallest: Smallest = False) -> None:
 
 
 @app.command()
-def memory(smallest: Smallest = False) -> None:
+def memory(
+    smallest: Smallest = False,
+    accuracy: Annotated[bool, typer.Option("--accuracy", help="Measure accuracy only, and keep the rest.")] = False,
+) -> None:
     """Measure what dense memory, hash tables and sketches cost, and write MEMORY.md."""
     folder = SMALLEST if smallest else HOME
     with steps_bar("memory", len(memories.tasks(smallest)) + 1, True) as bar:
-        memories.run(folder, bar, smallest)
+        memories.run(folder, bar, smallest, accuracy)
     typer.echo(f"{folder / 'MEMORY.md'}")
 
 

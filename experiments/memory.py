@@ -60,7 +60,7 @@ def tasks(smallest: bool) -> list[tuple[Config, int, tuple[int, ...], int]]:
     return [(config.read("news-random"), 5_000, shares, 3), (config.read("ccat"), 500, shares, 3)]
 
 
-def run(folder: Path, bar: Steps, smallest: bool) -> None:
+def run(folder: Path, bar: Steps, smallest: bool, only_accuracy: bool) -> None:
     """Measure everything and write the tables and the page; all data must be there."""
     size = SMALLEST if smallest else Size()
     found: list[Found] = []
@@ -68,8 +68,9 @@ def run(folder: Path, bar: Steps, smallest: bool) -> None:
         bar.done(done, task[0].title)
         found += against_bytes(*task)
     write_csv(folder / "results" / "memory.csv", ACCURACY, found)
-    bar.done(len(tasks(smallest)), "time and memory")
-    write_csv(folder / "results" / "memory-cost.csv", COST, costs(size, tasks(smallest)[0][0]))
+    if not only_accuracy:
+        bar.done(len(tasks(smallest)), "time and memory")
+        write_csv(folder / "results" / "memory-cost.csv", COST, costs(size, tasks(smallest)[0][0]))
     note_run("memory", Methods(tuple(NAMES), tuple(NAMES)), folder / "results")
     write_report(folder)
 
@@ -119,8 +120,9 @@ def score(model: Any, training: Rows, test: Rows) -> float:
 
 def folded(rows: Rows, buckets: int) -> Rows:
     """Return the rows with id mod buckets for each id; features that meet are summed."""
-    X = sp.csr_matrix((rows.X.data, rows.X.indices % buckets, rows.X.indptr), shape=(rows.X.shape[0], buckets))
-    X.sum_duplicates()
+    parts = rows.X.data.copy(), rows.X.indices % buckets, rows.X.indptr.copy()
+    X = sp.csr_matrix(parts, shape=(rows.X.shape[0], buckets))
+    X.sum_duplicates()  # in place
     return Rows(X, rows.y)
 
 

@@ -14,6 +14,7 @@ from every import ONLINE, SECOND_ORDER, made, online
 from hypothesis import given
 from hypothesis import strategies as st
 from real_data import load as load_set
+from real_data import split
 from sklearn.base import clone
 from states import assert_same_state
 from strategies import TIES, budgets, class_counts, problems, random_problem
@@ -169,16 +170,17 @@ class TestSketch:
         assert 0.4 < cross_validate(template, (X, y), folds=3).accuracy <= 1
         assert 3 in stability(template, (X, y), n=3).frequency
 
-    def test_many_features_in_little_memory(self, estimator):
-        """Accuracy stays near that of dense memory with a quarter of its bytes."""
-        X, y = load_set("ccat")
-        order = np.random.default_rng(1000).permutation(len(y))
-        learned, held = order[:13_149], order[13_149:]
-        n_bytes = X.shape[1] * 8 // 4
-        dense = estimator(500, memory="dense").fit(X[learned], y[learned]).score(X[held], y[held])
-        small = estimator(500, memory="sketch", memory_bytes=n_bytes).fit(X[learned], y[learned])
-        print(f"{estimator.__name__}: dense {dense:.4f}, sketch {small.score(X[held], y[held]):.4f}")
-        assert small.score(X[held], y[held]) > dense - 0.005
+    @pytest.mark.parametrize(
+        ("name", "n_train", "budget", "share"), [("ccat", 13_149, 500, 4), ("news20", 10_000, 5_000, 20)]
+    )
+    def test_accuracy_in_little_memory(self, estimator, name, n_train, budget, share):
+        """Near that of dense memory with a share of its bytes."""
+        X, y, X_test, y_test = split(name, n_train, 0)
+        n_bytes = X.shape[1] * 8 // share
+        dense = estimator(budget, memory="dense").fit(X, y).score(X_test, y_test)
+        sketch = estimator(budget, memory="sketch", memory_bytes=n_bytes).fit(X, y).score(X_test, y_test)
+        print(f"{estimator.__name__} on {name}, 1/{share}: dense {dense:.4f}, sketch {sketch:.4f}")
+        assert sketch > dense - 0.005
 
 
 class TestBadInput:
@@ -188,8 +190,14 @@ class TestBadInput:
         ("model", "message"),
         [
             (SOFS(memory="sparse"), "memory of SOFS must be one of 'auto', 'dense', 'hash', 'sketch'. Got 'sparse'"),
-            (SOFS(memory="sketch", memory_bytes=100), "memory_bytes of SOFS must be None or .* at least 4096. Got 100"),
-            (SOFS(memory_bytes=1 << 20), "memory_bytes=1048576 is the size of a sketch: use memory='sketch'"),
+            (
+                SOFS(memory="sketch", memory_bytes=100),
+                "memory_bytes of SOFS must be None or .* from 4096 to 34359738368. Got 100",
+            ),
+            (
+                SOFS(memory_bytes=1 << 20),
+                r"memory_bytes=1048576 is the size of a sketch: use memory='sketch' \(--memory sketch\)",
+            ),
             (PET(memory="sketch"), "memory='sketch' can't be used with PET: it stores its selected features only"),
             (AROW(memory="sketch"), "memory='sketch' can't be used with AROW: it keeps every feature exactly"),
             (OGD(memory="sketch"), "memory='sketch' can't be used with OGD: it keeps every feature exactly"),

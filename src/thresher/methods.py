@@ -25,8 +25,8 @@ from thresher.parameters import (
     plain,
 )
 
-LEAST_BYTES = 4096  # of a sketch: one page
-DEFAULT_BYTES = 64 << 20
+# Bytes of a sketch: from one page to as many slots as 32 bits can number.
+LEAST_BYTES, DEFAULT_BYTES, MOST_BYTES = 4096, 64 << 20, 32 << 30
 
 _FLAG = (OneOf((True, False)),)
 _POSITIVE = (Between(0.0, float("inf")),)
@@ -53,7 +53,9 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
         "auto", (OneOf(("auto", "dense", "hash", "sketch")),),
         "where features are stored: by id (dense), in a hash table, or in a sketch; auto takes dense or hash",
     ),
-    "memory_bytes": Parameter(None, (OneOf((None,)), Whole(LEAST_BYTES)), "size of the sketch, such as 64M"),
+    "memory_bytes": Parameter(
+        None, (OneOf((None,)), Whole(LEAST_BYTES, MOST_BYTES)), "size of the sketch, such as 64M"
+    ),
 }  # fmt: skip
 SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progress": Parameter(False, _FLAG)}
 
@@ -72,7 +74,7 @@ def _loss(default: str) -> dict[str, Parameter]:
 
 
 _NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
-_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash'"
+_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash' (--memory hash)"
 
 
 def _check_decay(values: Mapping[str, Any]) -> None:
@@ -139,7 +141,10 @@ class Method:
         if memory == "sketch" and self.sketch_kernels is None:
             raise ValueError(f"memory='sketch' can't be used with {self.estimator}: {self.why_no_sketch}.")
         if n_bytes is not None and memory != "sketch":
-            raise ValueError(f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch', or leave it out.")
+            raise ValueError(
+                f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch' (--memory sketch), or leave it "
+                "out."
+            )
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
