@@ -131,14 +131,10 @@ def costs(size: Size, news: Config) -> Iterator[Found]:
     for name in NAMES:
         yield from x1(name, size)
     for memory in ("dense", "hash"):
-        yield apart(
-            "experiments.memory", job="x2", name="SOFS", memory=memory, n_rows=size.x2_first, size=size.__dict__
-        )
+        yield _apart("x2", size, name="SOFS", memory=memory, n_rows=size.x2_first)
     for name in NAMES:
         for memory in ("dense", "sketch"):
-            yield apart(
-                "experiments.memory", job="x2", name=name, memory=memory, n_rows=size.x2_rows, size=size.__dict__
-            )
+            yield _apart("x2", size, name=name, memory=memory, n_rows=size.x2_rows)
     with tempfile.TemporaryDirectory() as folder:
         paths = plain_and_hashed(loaded(news), folder)
         for name in NAMES:

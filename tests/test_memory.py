@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from command_line import thresher
@@ -25,6 +26,7 @@ from thresher import (
     PET,
     SOFS,
     ShadowSOFS,
+    _core,
     cross_validate,
     datasets,
     load,
@@ -142,7 +144,7 @@ class TestSketch:
     @given(st.data(), problems(max_rows=40, n_classes=class_counts), budgets)
     def test_with_collisions_resumed_equals_never_stopped(self, estimator, data, problem, budget):
         X, y = problem
-        given = {"memory": "sketch", "memory_bytes": 4096, "shuffle": False}
+        given = {"memory": "sketch", "memory_bytes": 4096 * max(2, len(np.unique(y))), "shuffle": False}
         X = spread_out(X, 2**40)
         whole = estimator(budget, **given).fit(X, y)
         cut = data.draw(st.integers(1, X.shape[0] - 1))
@@ -183,8 +185,52 @@ class TestSketch:
         assert sketch > dense - 0.005
 
 
+@pytest.mark.parametrize("memory", ["hash", "sketch"])
+class TestWidth:
+    X, y = random_problem(300, 60, 0.2, seed=1)
+
+    def model(self, memory, X=X):
+        return SOFS(9, memory=memory).fit(X[:, :40] if not hasattr(X, "iloc") else X, self.y)
+
+    def test_transform_of_arrays(self, memory):
+        model = self.model(memory)
+        for width in (10, 40, 60):
+            X = self.X[:, :width]
+            expected = model.transform(X).toarray()
+            np.testing.assert_array_equal(model.transform(X.toarray()), expected)
+            np.testing.assert_array_equal(model.transform(pd.DataFrame(X.toarray())), expected)
+
+    def test_frames_with_names_keep_their_columns(self, memory):
+        frame = pd.DataFrame(self.X.toarray(), columns=[f"c{k}" for k in range(60)])
+        model = self.model(memory, frame)
+        for other in (frame[frame.columns[::-1]], frame.iloc[:, :50], frame.assign(more=1.0)):
+            for call in (model.predict, model.transform, lambda X: model.partial_fit(X, self.y)):
+                with pytest.raises(ValueError, match=r"feature names|features"):
+                    call(other)
+
+    def test_more_columns_one_by_one(self, memory):
+        model = SOFS(9, memory=memory, shuffle=False).partial_fit(self.X[:100, :40], self.y[:100], classes=[-1, 1])
+        model.partial_fit(self.X[100:], self.y[100:])
+        assert max(model.get_support(indices=True)) >= 40
+        assert len(model.get_feature_names_out()) == len(model.selected_)
+        assert model.coef_.shape == (1, 60)
+
+
 class TestBadInput:
     X, y = random_problem(100, 20, 0.3, seed=0)
+
+    def test_a_sketch_too_small_for_the_classes(self):
+        y = np.arange(100) % 50
+        with pytest.raises(ValueError, match="memory_bytes=4096 is too small for 50 classes: use at least 204800"):
+            ShadowSOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, y)
+
+    def test_a_table_that_can_not_be(self):
+        state = SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y)._model.state()
+        fresh = _core.SketchSofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sketch", memory_bytes=4096)
+        with pytest.raises(ValueError, match="the table has a value that is out of range"):
+            fresh.restore(**{**state, "table": -np.ones_like(state["table"])})
+        with pytest.raises(ValueError, match="there is no memory 'sparse'"):
+            _core.Sofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sparse")
 
     @pytest.mark.parametrize(
         ("model", "message"),

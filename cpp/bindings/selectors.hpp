@@ -93,7 +93,8 @@ std::vector<double> numbers_from(const nb::dict& given) {
 inline MemoryKind memory_by_name(const std::string& name) {
     if (name == "dense") return MemoryKind::dense;
     if (name == "hash") return MemoryKind::hash;
-    return MemoryKind::automatic;
+    if (name == "auto" || name == "sketch") return MemoryKind::automatic;
+    throw std::invalid_argument("there is no memory '" + name + "'");
 }
 
 // `parameters_from` turns a dict into the learner's own parameters.

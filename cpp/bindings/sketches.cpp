@@ -8,11 +8,15 @@
 
 namespace thresher::python {
 
+namespace {
+
 template <Learner L, class Table>
 void bind_sketch(nb::module_& m, const char* two, const char* many) {
     auto parameters = [](const nb::dict& given) { return SecondOrder::Parameters{nb::cast<double>(given["gamma"])}; };
     bind_learner<L, SketchMemory<Table>, SketchMemory<Table, std::dynamic_extent>>(m, two, many, parameters);
 }
+
+}  // namespace
 
 void bind_sketches(nb::module_& m) {
     bind_sketch<Sofs<LazyHeap>, CountMinTable>(m, "SketchSofs", "ManySketchSofs");

@@ -1,6 +1,7 @@
 // Memories against a std::map.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -123,6 +124,28 @@ TEST(features_move_where_they_fit) {
     CHECK(wide.load(7, 0)[1] == 2.0f && wide.load(40'000'000, 0)[0] == 1.0f && wide.load(39'000'001, 0)[0] == 0.0f);
     touch(wide, std::int64_t{1} << 60);
     CHECK(wide.is_hash() && wide.load(std::int64_t{1} << 60, 0)[0] == 1.0f && wide.load(7, 0)[1] == 2.0f);
+}
+
+// Ids in steps of a Fibonacci number, which a multiplicative hash puts close together, take as long as others.
+TEST(ids_in_steps_are_found_at_once) {
+    auto seconds = [](std::int64_t step) {
+        HashMemory<2> memory;
+        const auto start = std::chrono::steady_clock::now();
+        for (std::int64_t k = 0; k < 30'000; ++k) memory.store(k * step, 0, {1.0f, 2.0f});
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    const double usual = seconds(7);
+    for (const std::int64_t step : {433494437LL, 1134903170LL, 2971215073LL, 4807526976LL, 12586269025LL, 1LL << 32})
+        CHECK(seconds(step) < 20 * usual);
+}
+
+// An entry of very many classes is larger than what is allocated at first.
+TEST(a_feature_can_have_any_number_of_classes) {
+    constexpr std::size_t kClasses = 300'000;
+    HashMemory<2, std::dynamic_extent> memory(kClasses);
+    CHECK(memory.load(5, kClasses - 1)[0] == 0.0f);
+    memory.store(5, kClasses - 1, {1.0f, 2.0f});
+    CHECK(memory.load(5, kClasses - 1)[1] == 2.0f && memory.load(6, kClasses - 1)[1] == 0.0f);
 }
 
 // Where features lie, and what they are said to take, depends neither on what was reserved nor on a stop on the way.

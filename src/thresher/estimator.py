@@ -89,14 +89,17 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order as scikit-learn's selectors do."""
         columns = self._columns()
-        if hasattr(X, "columns"):
+        if hasattr(X, "columns") and not self._takes_any_width:
             # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
             return super().transform(X)
         if len(columns) == 0:
             warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
         X = self._checked(X, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
-            return X[:, columns]
+            picked = np.zeros((X.shape[0], len(columns)), dtype=X.dtype)
+            present = columns < X.shape[1]  # a model that takes any width can have more columns
+            picked[:, present] = X[:, columns[present]]
+            return picked
         X = checked(X, self._norm_of_rows, 0)[0]
         starts, picked, places = _core.pick_columns(as_batch(X, 0), columns)
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
@@ -240,7 +243,9 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     @property
     def _takes_any_width(self) -> bool:
-        return self.__sklearn_is_fitted__() and self._fitted_model().takes_any_width
+        """Whether X can have any number of columns; where they have names, they must be those of `fit`."""
+        has_names = hasattr(self, "feature_names_in_")
+        return not has_names and self.__sklearn_is_fitted__() and self._fitted_model().takes_any_width
 
 
 def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) -> Any:

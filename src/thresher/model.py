@@ -176,7 +176,7 @@ class Model:
         sample_weight: ArrayLike | None = None,
         feature_names: list[str] | None = None,
     ) -> Self:
-        """Learn more rows. On an error the model does not change."""
+        """Learn more rows. On an error the model does not change, unless memory runs out while it learns."""
         with self._lock:
             self.check_can_learn("partial_fit")
             known = self.agreed_classes(classes)
@@ -191,13 +191,14 @@ class Model:
             _, batch = checked(X, self.norm, self.id_base)
             importances = self.class_weights.of_rows(codes, importances, known.tolist())
             before = learner.counters["n_saturated"]
-            # From here on only Ctrl-C can interrupt; the rows learned until then are kept.
+            # From here on only Ctrl-C or want of memory can interrupt; the rows learned until then are kept.
             self._learner, self._n_classes, self.classes = learner, len(known), known
             self.n_features = max(n_features, self.n_features or 0)
             self.feature_names, self._kept_ids = feature_names, kept
             self.learned_more()
-            for begin, end in blocks(X.shape[0], len(X.data)):
-                learner.learn(batch, codes, importances, None, begin, end, check=False)
+            with room_for_features():
+                for begin, end in blocks(X.shape[0], len(X.data)):
+                    learner.learn(batch, codes, importances, None, begin, end, check=False)
             self.warn_if_saturated(before)
         return self
 
@@ -552,6 +553,8 @@ class Model:
         elif memory == "sketch":
             assert self._method.sketch_kernels is not None
             kernels, n_bytes = self._method.sketch_kernels, self.parameters["memory_bytes"] or methods.DEFAULT_BYTES
+            if n_classes > 2 and n_bytes < (least := methods.LEAST_BYTES * n_classes):
+                raise ValueError(f"memory_bytes={n_bytes} is too small for {n_classes} classes: use at least {least}.")
         elif memory == "auto" and self._method.keeps_members_only:
             memory = "hash"
         kernel = getattr(_core, kernels[n_classes > 2])
@@ -595,9 +598,10 @@ class Model:
             for begin, end in blocks(X.shape[0], len(X.data)):
                 # The first pass checks each row while it is in cache; on a fault the learner is discarded.
                 first = turn == 0
-                fault = learner.learn(
-                    batch, codes, importances, order, begin, end, check=first and not is_race, is_new=first
-                )
+                with room_for_features():
+                    fault = learner.learn(
+                        batch, codes, importances, order, begin, end, check=first and not is_race, is_new=first
+                    )
                 if fault is not None:
                     raise_fault(fault, X)
             batch.trust()
@@ -633,6 +637,17 @@ def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
 
 
 @contextmanager
+def room_for_features() -> Iterator[None]:
+    """Name the remedy where memory runs out while a hash table grows."""
+    try:
+        yield
+    except MemoryError:
+        raise NotEnoughMemoryError(
+            "not enough memory for all features of these rows: use memory='sketch' (--memory sketch)."
+        ) from None
+
+
+@contextmanager
 def _room_for(n_ids: int) -> Iterator[None]:
     """Name the number of ids where there is not enough memory for them."""
     try:
@@ -640,7 +655,7 @@ def _room_for(n_ids: int) -> Iterator[None]:
     except MemoryError:
         raise NotEnoughMemoryError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): use memory='hash' or memory='sketch'."
+            "two): use memory='hash' or memory='sketch' (--memory)."
         ) from None
 
 

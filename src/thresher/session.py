@@ -15,7 +15,7 @@ from thresher import parameters
 from thresher.csr import blocks, trusted_batch
 from thresher.label_order import LabelOrder
 from thresher.labels import Codes, StreamClasses, encode
-from thresher.model import Model, reserve
+from thresher.model import Model, reserve, room_for_features
 
 
 class Session:
@@ -82,9 +82,10 @@ class Session:
         rows = trusted_batch(batch)
         check = self.model.parameters["norm"] is None
         for begin, end in blocks(batch.n_rows, len(batch.data)):
-            fault = self._learner.learn(
-                rows, codes, importances, None, begin, end, check=check, is_new=self._is_first_pass
-            )
+            with room_for_features():
+                fault = self._learner.learn(
+                    rows, codes, importances, None, begin, end, check=check, is_new=self._is_first_pass
+                )
             if fault is not None:
                 raise ValueError(
                     f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."

@@ -133,7 +133,7 @@ def _n_bytes(text: str | None) -> int | None:
     if text is None:
         return None
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
-    if not (number.isascii() and number.isdigit()):
+    if not (number.isascii() and number.isdigit() and len(number) < 20):
         raise ValueError(f"--memory-bytes must be a number of bytes, as 64M. Got {text!r} instead.")
     return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
 

@@ -44,7 +44,7 @@ class ShadowSOFS(WithZScores):
         Where features are stored (docs/memory.md): by id, in a hash table, or the selected ones exactly and all others
         in a sketch of fixed size. "auto" takes dense or hash, whichever suits the ids; the result is the same.
     memory_bytes : int, optional
-        The size of the sketch; 64 MB by default.
+        The size of the sketch; 64 MiB by default.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "thresher/concepts.hpp"
 #include "thresher/memory/dense.hpp"
@@ -52,9 +53,7 @@ class AdaptiveMemory {
     void make_room(std::span<const std::int64_t> ids) {
         if (can_move_ && !ids.empty()) {
             width_ = std::max(width_, ids.back() + 1);
-            typename DenseMemory<Width, kVectors>::PageCount pages{n_vectors_};
-            for (const std::int64_t id : ids) pages.add(id);
-            if (!has_space_for(width_) || is_too_wide(ids.size(), pages.total())) move_to_hash();
+            if (!has_space_for(width_) || is_too_wide(ids.size(), pages_of(ids))) move_to_hash();
         }
         if (!is_hash_) dense_.make_room(ids);
     }
@@ -92,13 +91,10 @@ class AdaptiveMemory {
     // What the features take in the smaller of the two, wherever they lie: that is known from the rows alone.
     std::size_t n_pages() const {
         if (!can_move_) return is_hash_ ? hash_.n_pages() : dense_.n_pages();
-        std::size_t n = 0;
-        typename DenseMemory<Width, kVectors>::PageCount pages{n_vectors_};
-        for_each_touched([&](std::int64_t id) {
-            pages.add(id);
-            ++n;
-        });
-        return std::min(pages.total(), (hash_.bytes_for(n) + 4095) / 4096);
+        std::vector<std::int64_t> ids;
+        for_each_touched([&](std::int64_t id) { ids.push_back(id); });
+        const std::size_t in_table = (hash_.bytes_for(ids.size()) + 4095) / 4096;
+        return has_space_for(width_) ? std::min(pages_of(ids), in_table) : in_table;
     }
     bool is_hash() const { return is_hash_; }
 
@@ -109,6 +105,13 @@ class AdaptiveMemory {
 
     std::size_t bytes_per_id() const { return n_vectors_ * sizeof(Cell); }
     bool has_space_for(std::int64_t n) const { return static_cast<std::size_t>(n) <= kAddressSpace / bytes_per_id(); }
+
+    // Pages of dense memory that these features would take, in ascending order.
+    std::size_t pages_of(std::span<const std::int64_t> ids) const {
+        typename DenseMemory<Width, kVectors>::PageCount pages{n_vectors_};
+        for (const std::int64_t id : ids) pages.add(id);
+        return pages.total();
+    }
 
     // Whether n features are spread over so many pages that a hash table should have them.
     bool is_too_wide(std::size_t n, std::size_t n_pages) const {
@@ -143,9 +146,9 @@ class AdaptiveMemory {
     [[gnu::noinline]] void move_to_dense() {
         dense_.reserve(width_);
         dense_.use_huge_pages();  // nearly every small page will be written to
+        is_hash_ = false;
         hash_.drain([&](std::int64_t id, std::size_t c, const Cell& cell) { dense_.store(id, c, cell); },
                     [&](std::int64_t id) { dense_.prefetch(id); });
-        is_hash_ = false;
         next_look_ = 2 * n_scattered_;
     }
 

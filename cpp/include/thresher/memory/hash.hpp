@@ -35,8 +35,9 @@ class HashMemory {
     using Cell = std::array<float, Width>;
 
     explicit HashMemory(std::size_t n_vectors = 1, const MemoryOptions& = {}) {
-        entry_pages_.grow(kHuge);
-        entries_ = {static_cast<char*>(entry_pages_.data()), n_vectors};
+        entries_.n = n_vectors;
+        entry_pages_.grow(std::max(kHuge, 2 * entries_.stride()));
+        entries_.bytes = static_cast<char*>(entry_pages_.data());
         rebuild_index(kFewest);
     }
 
@@ -170,8 +171,11 @@ class HashMemory {
     static constexpr std::size_t kCached = std::size_t{1} << 18;  // bytes of an index that need no prefetch
     static constexpr std::size_t kHuge = std::size_t{1} << 21;    // bytes from which huge pages pay
 
+    // One multiplication, of which the middle and the overflow are combined. The middle alone would do for ids without
+    // a pattern; with steps of a large Fibonacci number between ids it is nearly constant.
     static Word hash_of(std::int64_t id) {
-        return static_cast<Word>((static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u) >> 32);
+        const auto product = static_cast<unsigned __int128>(static_cast<std::uint64_t>(id)) * 0x9e3779b97f4a7c15u;
+        return static_cast<Word>(product >> 32) ^ static_cast<Word>(product >> 64);
     }
 
     // 2^bits words. Of a hash, the upper bits say where the search begins, and those after them are the tag.

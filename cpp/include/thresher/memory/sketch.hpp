@@ -7,14 +7,14 @@
 //   SignedTable    ShadowSOFS: one row of slots {μ, E}. A feature reads its μ with a sign of its own, also by hash, so
 //                  that in expectation others cancel; E is the sum of all. What a step adds to a feature is added to
 //                  its slot. A feature that enters takes its share along, one that leaves brings it back.
-//   CountMinTable  SOFS, whose outsiders have E only: two rows of slots. E is the lesser of a feature's two slots,
-//   never
-//                  below the true one, and a step raises both slots to the new E only (conservative update). A feature
-//                  that enters leaves its share, which the bound needs; one that leaves raises its slots.
+//   CountMinTable  SOFS, whose outsiders have E only: two rows of slots. E is the lesser of a feature's two slots, and
+//                  never below the true one. A step raises both slots to the new E only (conservative update). A
+//                  feature that enters leaves its share, which the bound needs; one that leaves raises its slots.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +44,8 @@ THRESHER_INLINE std::uint64_t scrambled(std::int64_t id) {
 THRESHER_INLINE std::size_t below(std::uint32_t bits, std::size_t n) {
     return static_cast<std::size_t>((std::uint64_t{bits} * n) >> 32);
 }
+
+inline constexpr std::size_t kMostSlots = std::size_t{1} << 32;  // of a row
 
 // Floats of a table in huge pages, and a few behind them that are written to in vain, which saves a branch.
 class Slots {
@@ -83,6 +85,13 @@ class SignedTable {
                 static_cast<std::uint32_t>(bits) << 31};
     }
     THRESHER_INLINE Slot in_vain() const { return {slots_.size(), 0}; }
+
+    // Whether this can be the content: a precision has no sign, which is the mark of a member.
+    static bool is_valid(std::span<const float> floats) {
+        for (std::size_t i = 0; i < floats.size(); ++i)
+            if (!std::isfinite(floats[i]) || (i % kWidth == 1 && std::signbit(floats[i]))) return false;
+        return true;
+    }
     THRESHER_INLINE void prefetch(const Slot& slot) const { __builtin_prefetch(slots_.data() + slot.at, 1); }
 
     THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
@@ -115,7 +124,6 @@ class SignedTable {
 
   private:
     static constexpr std::size_t kWidth = 2;
-    static constexpr std::size_t kMostSlots = std::size_t{1} << 32;
 
     THRESHER_INLINE static float turned(float value, std::uint32_t sign) {
         return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ sign);
@@ -157,6 +165,10 @@ class CountMinTable {
                  (n_slots_ + below(static_cast<std::uint32_t>(bits), n_slots_)) * n_vectors_}};
     }
     THRESHER_INLINE Slot in_vain() const { return {{slots_.size(), slots_.size()}}; }
+
+    static bool is_valid(std::span<const float> floats) {
+        return std::all_of(floats.begin(), floats.end(), [](float x) { return std::isfinite(x) && !std::signbit(x); });
+    }
     THRESHER_INLINE void prefetch(const Slot& slot) const {
         for (const std::size_t at : slot.at) __builtin_prefetch(slots_.data() + at, 1);
     }
@@ -175,8 +187,6 @@ class CountMinTable {
     void update(Change) {}
 
   private:
-    static constexpr std::size_t kMostSlots = std::size_t{1} << 32;
-
     THRESHER_INLINE void raise(const Slot& slot, std::size_t c, const Cell& to) {
         for (const std::size_t at : slot.at) {
             float& excess = slots_.data()[at + c];
@@ -272,6 +282,7 @@ class SketchMemory {
 
     std::size_t n_pages() const { return members_.n_pages() + (table_.floats().size_bytes() + 4095) / 4096; }
 
+    static bool is_valid(std::span<const float> floats) { return Table::is_valid(floats); }
     std::span<float> table() { return table_.floats(); }
     std::span<const float> table() const { return table_.floats(); }
 

@@ -294,7 +294,10 @@ class SelectorBase {
         if (table.size() != size)
             throw std::invalid_argument("the table has " + std::to_string(table.size()) + " numbers, not " +
                                         std::to_string(size));
-        if constexpr (HasTable<M>) std::copy(table.begin(), table.end(), memory_.table().begin());
+        if constexpr (HasTable<M>) {
+            if (!M::is_valid(table)) throw std::invalid_argument("the table has a value that is out of range");
+            std::copy(table.begin(), table.end(), memory_.table().begin());
+        }
     }
 
     void restore_members(const StateView& state) {
