@@ -209,7 +209,7 @@ class TestWidth:
                     call(other)
 
     def test_more_columns_one_by_one(self, memory):
-        model = SOFS(9, memory=memory, shuffle=False).partial_fit(self.X[:100, :40], self.y[:100], classes=[-1, 1])
+        model = SOFS(50, memory=memory, shuffle=False).partial_fit(self.X[:100, :40], self.y[:100], classes=[-1, 1])
         model.partial_fit(self.X[100:], self.y[100:])
         assert max(model.get_support(indices=True)) >= 40
         assert len(model.get_feature_names_out()) == len(model.selected_)
