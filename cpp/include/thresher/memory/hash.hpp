@@ -70,20 +70,22 @@ class HashMemory {
         const Index index = index_;
         const Entries entries = entries_;
         if (index.n_words() * sizeof(Word) <= kCached) {
-            for (std::size_t i = 0; i < n; ++i) found[i] = find(index, entries, static_cast<std::int64_t>(ids[i]));
+            for (std::size_t i = 0; i < n; ++i)
+                found[i] = entries.place(find(index, entries, static_cast<std::int64_t>(ids[i])));
             return;
         }
         // First by the tags alone: when an entry is looked at, it has had the time to arrive.
         for (std::size_t i = 0; i < n; ++i) {
             if (i + kAhead < n) index.prefetch(static_cast<std::int64_t>(ids[i + kAhead]));
-            found[i] = index.first_with_tag(static_cast<std::int64_t>(ids[i]));
-            __builtin_prefetch(entries.at(found[i]));
+            found[i] = entries.place(index.first_with_tag(static_cast<std::int64_t>(ids[i])));
+            __builtin_prefetch(entries.bytes + found[i]);
         }
         bool is_other = false;
         for (std::size_t i = 0; i < n; ++i)
-            is_other |= (found[i] != kNobody) & (entries.id(found[i]) != static_cast<std::int64_t>(ids[i]));
+            is_other |= (found[i] != kNobody) & (entries.id_at(found[i]) != static_cast<std::int64_t>(ids[i]));
         if (is_other) [[unlikely]]
-            for (std::size_t i = 0; i < n; ++i) found[i] = find(index, entries, static_cast<std::int64_t>(ids[i]));
+            for (std::size_t i = 0; i < n; ++i)
+                found[i] = entries.place(find(index, entries, static_cast<std::int64_t>(ids[i])));
     }
 
     template <class Id>
@@ -91,7 +93,7 @@ class HashMemory {
         const Entries entries = entries_;
         const std::size_t* __restrict found = found_.data();
         for (std::size_t i = 0; i < n; ++i) {
-            const Cell cell = entries.read(found[i], c);
+            const Cell cell = entries.read_at(found[i], c);
             for (std::size_t k = 0; k < Width; ++k) planes[k][i] = cell[k];
         }
     }
@@ -108,15 +110,15 @@ class HashMemory {
                 cell[k] = planes[k][i];
                 of_nobody |= found[i] == kNobody ? std::bit_cast<std::uint32_t>(cell[k]) : 0;
             }
-            entries.write(found[i], c, cell);
+            entries.write_at(found[i], c, cell);
         }
         if (of_nobody != 0) add_newcomers(ids, n, c, planes);
     }
 
     // Whether the i-th feature that was located has an entry; its cell.
     THRESHER_INLINE bool has(std::size_t i) const { return found_[i] != kNobody; }
-    THRESHER_INLINE Cell get(std::size_t i, std::size_t c) const { return entries_.read(found_[i], c); }
-    THRESHER_INLINE void put(std::size_t i, std::size_t c, const Cell& cell) { entries_.write(found_[i], c, cell); }
+    THRESHER_INLINE Cell get(std::size_t i, std::size_t c) const { return entries_.read_at(found_[i], c); }
+    THRESHER_INLINE void put(std::size_t i, std::size_t c, const Cell& cell) { entries_.write_at(found_[i], c, cell); }
 
     // How many features have an entry.
     std::size_t n_touched() const { return size_; }
@@ -181,11 +183,11 @@ class HashMemory {
     // 2^bits words. Of a hash, the upper bits say where the search begins, and those after them are the tag.
     struct Index {
         Word* words = nullptr;
-        int bits = 0;
+        int bits = 0, shift = 0;
 
         std::size_t n_words() const { return std::size_t{1} << bits; }
         std::size_t after(std::size_t place) const { return (place + 1) & (n_words() - 1); }
-        std::size_t home(Word hash) const { return static_cast<std::size_t>(std::uint64_t{hash} >> (32 - bits)); }
+        std::size_t home(Word hash) const { return hash >> shift; }
         Word tag(Word hash) const { return static_cast<Word>(std::uint64_t{hash} << bits); }
         std::size_t entry(Word word) const { return word & (n_words() - 1); }
         void prefetch(std::int64_t id) const { __builtin_prefetch(words + home(hash_of(id))); }
@@ -217,22 +219,32 @@ class HashMemory {
             constexpr std::size_t kId = sizeof(std::int64_t);
             return (kId + n_vectors() * sizeof(Cell) + kId - 1) / kId * kId;
         }
-        THRESHER_INLINE char* at(std::size_t entry) const { return bytes + entry * stride(); }
-        THRESHER_INLINE char* cell(std::size_t entry, std::size_t c) const {
-            return at(entry) + sizeof(std::int64_t) + (kVectors == 1 ? 0 : c * sizeof(Cell));
-        }
-        THRESHER_INLINE std::int64_t id(std::size_t entry) const {
+
+        // Where an entry begins, in bytes.
+        THRESHER_INLINE std::size_t place(std::size_t entry) const { return entry * stride(); }
+
+        THRESHER_INLINE std::int64_t id_at(std::size_t place) const {
             std::int64_t out;
-            std::memcpy(&out, at(entry), sizeof(out));
+            std::memcpy(&out, bytes + place, sizeof(out));
             return out;
         }
-        THRESHER_INLINE Cell read(std::size_t entry, std::size_t c) const {
+        THRESHER_INLINE Cell read_at(std::size_t place, std::size_t c) const {
             Cell out;
-            std::memcpy(&out, cell(entry, c), sizeof(Cell));
+            std::memcpy(&out, cell_at(place, c), sizeof(Cell));
             return out;
         }
-        THRESHER_INLINE void write(std::size_t entry, std::size_t c, const Cell& from) const {
-            std::memcpy(cell(entry, c), &from, sizeof(Cell));
+        THRESHER_INLINE void write_at(std::size_t place, std::size_t c, const Cell& from) const {
+            std::memcpy(cell_at(place, c), &from, sizeof(Cell));
+        }
+
+        char* at(std::size_t entry) const { return bytes + place(entry); }
+        THRESHER_INLINE std::int64_t id(std::size_t entry) const { return id_at(place(entry)); }
+        Cell read(std::size_t entry, std::size_t c) const { return read_at(place(entry), c); }
+        void write(std::size_t entry, std::size_t c, const Cell& from) const { write_at(place(entry), c, from); }
+
+      private:
+        THRESHER_INLINE char* cell_at(std::size_t place, std::size_t c) const {
+            return bytes + place + sizeof(std::int64_t) + (kVectors == 1 ? 0 : c * sizeof(Cell));
         }
     };
 
@@ -273,8 +285,9 @@ class HashMemory {
             Cell cell;
             for (std::size_t k = 0; k < Width; ++k) cell[k] = planes[k][i];
             if (is_blank(cell)) continue;
-            found_[i] = insert(static_cast<std::int64_t>(ids[i]));  // with many classes the row is scattered again
-            entries_.write(found_[i], c, cell);
+            found_[i] = entries_.place(
+                insert(static_cast<std::int64_t>(ids[i])));  // with many classes the row is scattered again
+            entries_.write_at(found_[i], c, cell);
         }
     }
 
@@ -324,7 +337,7 @@ class HashMemory {
         pages.grow(n * sizeof(Word));
         if (n * sizeof(Word) > kHuge) pages.use_huge_pages();
         pages.swap(index_pages_);
-        index_ = {static_cast<Word*>(index_pages_.data()), std::countr_zero(n)};
+        index_ = {static_cast<Word*>(index_pages_.data()), std::countr_zero(n), 32 - std::countr_zero(n)};
         for (std::size_t entry = 1; entry <= size_; ++entry) {
             index_.prefetch(entries_.id(std::min(entry + kAhead, size_)));
             index_.enter(entries_.id(entry), entry);
@@ -335,7 +348,7 @@ class HashMemory {
     Entries entries_;
     Index index_;
     std::size_t size_ = 0;
-    std::vector<std::size_t> found_;  // the entries of the row at work
+    std::vector<std::size_t> found_;  // where the entries of the row at work begin, in bytes
 };
 
 static_assert(Memory<HashMemory<1>> && Memory<HashMemory<2>> && Memory<HashMemory<2, std::dynamic_extent>>);
