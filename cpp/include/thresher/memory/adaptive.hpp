@@ -32,6 +32,7 @@ class AdaptiveMemory {
         : dense_(n_vectors),
           hash_(n_vectors),
           n_vectors_(n_vectors),
+          most_ids_(static_cast<std::int64_t>(kAddressSpace / bytes_per_id())),
           can_move_(options.kind == MemoryKind::automatic),
           is_hash_(options.kind == MemoryKind::hash) {}
 
@@ -104,7 +105,7 @@ class AdaptiveMemory {
     static constexpr std::size_t kFirstLook = 4096;  // nonzeros
 
     std::size_t bytes_per_id() const { return n_vectors_ * sizeof(Cell); }
-    bool has_space_for(std::int64_t n) const { return static_cast<std::size_t>(n) <= kAddressSpace / bytes_per_id(); }
+    bool has_space_for(std::int64_t n) const { return n <= most_ids_; }
 
     // Pages of dense memory that these features would take, in ascending order.
     std::size_t pages_of(std::span<const std::int64_t> ids) const {
@@ -113,10 +114,11 @@ class AdaptiveMemory {
         return pages.total();
     }
 
+    bool is_small() const { return static_cast<std::size_t>(width_) * bytes_per_id() <= kAlwaysDense; }
+
     // Whether n features are spread over so many pages that a hash table should have them.
     bool is_too_wide(std::size_t n, std::size_t n_pages) const {
-        return static_cast<std::size_t>(width_) * bytes_per_id() > kAlwaysDense &&
-               4 * hash_.bytes_for(n) < n_pages * 4096;
+        return !is_small() && 4 * hash_.bytes_for(n) < n_pages * 4096;
     }
 
     THRESHER_INLINE void move_if_needed() {
@@ -132,6 +134,7 @@ class AdaptiveMemory {
 
     [[gnu::noinline]] void look() {
         next_look_ = 2 * n_scattered_;
+        if (is_small()) return;  // without a look at all cells
         if (is_too_wide(dense_.n_touched(), dense_.n_pages())) move_to_hash();
     }
 
@@ -155,6 +158,7 @@ class AdaptiveMemory {
     DenseMemory<Width, kVectors> dense_;
     HashMemory<Width, kVectors> hash_;
     std::size_t n_vectors_;
+    std::int64_t most_ids_;  // of dense memory
     bool can_move_, is_hash_;
     std::int64_t width_ = 0;  // ids so far are below it
     std::uint64_t n_scattered_ = 0, next_look_ = kFirstLook;
