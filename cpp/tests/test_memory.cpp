@@ -129,10 +129,14 @@ TEST(features_move_where_they_fit) {
 // Ids in steps of a Fibonacci number, which a multiplicative hash puts close together, take as long as others.
 TEST(ids_in_steps_are_found_at_once) {
     auto seconds = [](std::int64_t step) {
-        HashMemory<2> memory;
-        const auto start = std::chrono::steady_clock::now();
-        for (std::int64_t k = 0; k < 30'000; ++k) memory.store(k * step, 0, {1.0f, 2.0f});
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        double least = 1e9;  // of several turns: a neighbour on the machine slows some of them, never all
+        for (int turn = 0; turn < 5; ++turn) {
+            HashMemory<2> memory;
+            const auto start = std::chrono::steady_clock::now();
+            for (std::int64_t k = 0; k < 30'000; ++k) memory.store(k * step, 0, {1.0f, 2.0f});
+            least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        return least;
     };
     const double usual = seconds(7);
     for (const std::int64_t step : {433494437LL, 1134903170LL, 2971215073LL, 4807526976LL, 12586269025LL, 1LL << 32})
