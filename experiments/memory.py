@@ -32,7 +32,6 @@ NAMES = {"SOFS": "sofs", "ShadowSOFS": "shadow_sofs"}
 BYTES_PER_COLUMN = 8  # of dense memory
 ACCURACY = ("set", "budget", "method", "permutation", "share", "bytes", "dense", "sketch", "hashing")
 COST = ("what", "method", "memory", "seconds", "mb", "accuracy")
-SEED_OF_HASHED_IDS = 0
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def x2(name: str, memory: str, n_rows: int, size: Size) -> Found:
 def plain_and_hashed(rows: Rows, folder: str) -> dict[str, str]:
     """Write the rows, shuffled, as text: with their ids, and with ids hashed to 32 bits."""
     rows = rows.take(np.random.default_rng(1).permutation(len(rows.y)))
-    ids = np.random.default_rng(SEED_OF_HASHED_IDS).permutation(2**24)[: rows.n_features].astype(np.int64)
+    ids = np.random.default_rng(0).permutation(2**24)[: rows.n_features].astype(np.int64)
     ids = ids * 255 + ids % 251  # distinct, anywhere below 2^32
     X = sp.csr_matrix((rows.X.data, ids[rows.X.indices], rows.X.indptr.astype(np.int64)), shape=(len(rows.y), 2**32))
     X.sort_indices()

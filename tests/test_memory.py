@@ -268,6 +268,10 @@ def test_command_line(tmp_path):
     done = thresher("train", tmp_path / "wide.svm", "--memory", "sketch", "--memory-bytes", "1X")
     assert done.returncode == 2
     assert "--memory-bytes must be a number of bytes, as 64M. Got '1X' instead" in done.stderr
+    for n_bytes in ("100", "33G", "9" * 5_000):
+        done = thresher("train", tmp_path / "wide.svm", "--memory", "sketch", "--memory-bytes", n_bytes)
+        assert done.returncode == 2
+        assert "--memory-bytes must be " in done.stderr
     train(SOFS(2), open_stream(tmp_path / "wide.svm"))  # auto takes a hash table
 
 

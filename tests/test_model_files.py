@@ -116,13 +116,13 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda keys: {"ids": keys[::-1]}, "not in ascending order"),
-        (lambda keys: {"ids": keys[:-1]}, "differ in length"),
-        (lambda keys: {"ids": -keys[::-1]}, "an id is out of range"),
-        (lambda keys: {"ids": keys.astype(np.float32)}, "tensors"),
-        (lambda keys: {"cells": np.full((len(keys), 2), np.nan, np.float32)}, "cells has a value that is not finite"),
-        (lambda keys: {"cells": np.zeros((len(keys), 3), np.float32)}, "wrong size"),
-        (lambda keys: {"more": keys}, "tensors"),
+        (lambda ids: {"ids": ids[::-1]}, "not in ascending order"),
+        (lambda ids: {"ids": ids[:-1]}, "differ in length"),
+        (lambda ids: {"ids": -ids[::-1]}, "an id is out of range"),
+        (lambda ids: {"ids": ids.astype(np.float32)}, "tensors"),
+        (lambda ids: {"cells": np.full((len(ids), 2), np.nan, np.float32)}, "cells has a value that is not finite"),
+        (lambda ids: {"cells": np.zeros((len(ids), 3), np.float32)}, "wrong size"),
+        (lambda ids: {"more": ids}, "tensors"),
     ],
 )
 def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):

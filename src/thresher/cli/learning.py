@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.options import check_choice, flag, method_option
-from thresher.methods import BUDGET, METHODS, Method, find_for_cli
+from thresher.methods import BUDGET, LEAST_BYTES, METHODS, MOST_BYTES, Method, find_for_cli
 from thresher.parameters import check
 
 METHOD = "The method"
@@ -37,7 +37,7 @@ ClassWeight = Annotated[
     str | None,
     method_option("class_weight", panel=METHOD, metavar="A=1,B=20|balanced", show_default="all 1"),
 ]
-Memory = Annotated[str | None, method_option("memory", panel=METHOD)]
+Memory = Annotated[str | None, method_option("memory", panel=METHOD, metavar="auto|dense|hash|sketch")]
 MemoryBytes = Annotated[
     str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar="N|NK|NM|NG", show_default="64M")
 ]
@@ -135,7 +135,11 @@ def _n_bytes(text: str | None) -> int | None:
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
     if not (number.isascii() and number.isdigit() and len(number) < 20):
         raise ValueError(f"--memory-bytes must be a number of bytes, as 64M. Got {text!r} instead.")
-    return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
+    n_bytes = int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
+    if not LEAST_BYTES <= n_bytes <= MOST_BYTES:
+        least, most = f"{LEAST_BYTES >> 10}K", f"{MOST_BYTES >> 30}G"
+        raise ValueError(f"--memory-bytes must be from {least} to {most}. Got {text!r} instead.")
+    return n_bytes
 
 
 def _number_or_word(text: str | None) -> float | str | None:

@@ -285,8 +285,8 @@ class HashMemory {
             Cell cell;
             for (std::size_t k = 0; k < Width; ++k) cell[k] = planes[k][i];
             if (is_blank(cell)) continue;
-            found_[i] = entries_.place(
-                insert(static_cast<std::int64_t>(ids[i])));  // with many classes the row is scattered again
+            // With many classes the row is scattered again.
+            found_[i] = entries_.place(insert(static_cast<std::int64_t>(ids[i])));
             entries_.write_at(found_[i], c, cell);
         }
     }

@@ -92,6 +92,7 @@ class SignedTable {
             if (!std::isfinite(floats[i]) || (i % kWidth == 1 && std::signbit(floats[i]))) return false;
         return true;
     }
+
     THRESHER_INLINE void prefetch(const Slot& slot) const { __builtin_prefetch(slots_.data() + slot.at, 1); }
 
     THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
