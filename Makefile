@@ -64,6 +64,7 @@ paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures besi
 	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
 	$(BIN)/python -m experiments stability $(SIZE:%=--%)
 	$(BIN)/python -m experiments memory $(SIZE:%=--%)
+	$(BIN)/python -m experiments names $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -13,6 +13,7 @@ import typer
 
 from experiments import config, gamma_auto, store, truncation, x2
 from experiments import memory as memories
+from experiments import names as naming
 from experiments import stability as stabilities
 from experiments.config import HOME, Config
 from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
@@ -144,6 +145,15 @@ def memory(
     with steps_bar("memory", len(memories.tasks(smallest)) + 1, True) as bar:
         memories.run(folder, bar, smallest, accuracy)
     typer.echo(f"{folder / 'MEMORY.md'}")
+
+
+@app.command()
+def names(smallest: Smallest = False) -> None:
+    """Measure what features with names give and cost, and write NAMES.md."""
+    folder = SMALLEST if smallest else HOME
+    with steps_bar("names", len(naming.STEPS), True) as bar:
+        naming.run(folder, bar, smallest)
+    typer.echo(f"{folder / 'NAMES.md'}")
 
 
 def run_set(

@@ -59,7 +59,7 @@ def load(config: Config) -> Rows | None:
             return Rows(*datasets.load(config.known))
     except OSError:
         return None
-    path = _find(config)
+    path = find(config.file or "")
     return None if path is None else _read(path)
 
 
@@ -86,12 +86,9 @@ def folds(rows: Rows, n_folds: int = 5) -> list[tuple[Rows, Rows]]:
     ]
 
 
-def _find(config: Config) -> Path | None:
-    assert config.file is not None
-    for folder in folders():
-        if (folder / config.file).is_file():
-            return folder / config.file
-    return None
+def find(file: str) -> Path | None:
+    """Return the path of a file of data, if it is there."""
+    return next((folder / file for folder in folders() if (folder / file).is_file()), None)
 
 
 def _read(path: Path) -> Rows:

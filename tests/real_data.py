@@ -22,13 +22,18 @@ if BESIDE.is_dir():
     os.environ.setdefault("THRESHER_DATA", str(BESIDE))
 
 
+def path_of(file: str) -> Path:
+    """Return the path of a file; skip the test if it is not there."""
+    folder = Path(os.environ.get("THRESHER_DATA") or BESIDE)
+    if not (folder / file).exists():
+        pytest.skip(f"{file} is not in {folder} ($THRESHER_DATA)")
+    return folder / file
+
+
 @cache
 def load(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
     """Return a data set; mail (enron1) as 1–2-grams, present or not."""
-    folder = Path(os.environ.get("THRESHER_DATA") or BESIDE)
-    path = folder / {"news20": "news20.binary.bz2", "enron1": "enron1.jsonl.xz"}.get(name, f"{name}.svm.xz")
-    if not path.exists():
-        pytest.skip(f"{path.name} is not in {folder} ($THRESHER_DATA)")
+    path = path_of({"news20": "news20.binary.bz2", "enron1": "enron1.jsonl.xz"}.get(name, f"{name}.svm.xz"))
     if name == "news20":  # scikit-learn's reader would take too long
         return datasets.load(name)
     with lzma.open(path) as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import pty
 import re
@@ -577,6 +578,8 @@ class TestHelp:
             (tmp_path / name).write_bytes(source.read_bytes())
         for part in "12":
             (tmp_path / f"part-{part}.csv").write_text("a,b,y\n1,0,1\n0,1,-1\n")
+        with lzma.open(tmp_path / "mail.jsonl.xz", "wt") as mails:
+            mails.writelines(f'{{"label": "{w}", "text": "see {w}"}}\n' for w in ["ham", "spam"] * 20)
         search = f"{Path(THRESHER).parent}{os.pathsep}{os.environ['PATH']}"
         examples = [
             example

@@ -19,6 +19,7 @@ from strategies import budgets, problems, random_problem
 from thresher import SOFS, load, save
 from thresher.io.model_files import _serialized, load_model, save_model
 from thresher.model import Model
+from thresher.naming import Naming
 
 
 @given(problems(max_rows=30), budgets, st.integers(1, 29), st.booleans())
@@ -46,7 +47,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
         save_model(model, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with safe_open(tmp_path / "a", "np") as file:  # any safetensors reader can open it
-        assert set(file.keys()) == {"ids", "cells", "intercept", "table", "digest"}
+        assert set(file.keys()) == {"ids", "cells", "intercept", "table", "names", "digest"}
         about = json.loads(file.metadata()["thresher"])
     assert about["method"] == "sofs"
     assert about["classes"] == [-1, 1]
@@ -78,7 +79,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     """Write a file whose digest is right and whose content is not."""
     save_model(model, tmp_path / "m.thresher")
     with safe_open(tmp_path / "m.thresher", "np") as file:
-        real = {name: file.get_tensor(name) for name in ("ids", "cells", "intercept", "table")}
+        real = {name: file.get_tensor(name) for name in ("ids", "cells", "intercept", "table", "names")}
         about = json.loads(file.metadata()["thresher"])
     (tmp_path / "m.thresher").write_bytes(b"".join(_serialized({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"
@@ -106,6 +107,11 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"counters": {"n_samples": 1}}, "not valid: .*n_updates"),
         ({"counters": 3}, "not valid"),
         ({"learner": {"scale": 1.0}}, "not valid: .*scale"),
+        ({"naming": {}}, "the naming of features is not valid"),
+        ({"naming": {**Naming().to_dict(), "ngrams": "x"}}, "the naming of features is not valid"),
+        ({"naming": {**Naming().to_dict(), "text": 3}}, "the naming of features is not valid"),
+        ({"name_clashes": [-1, "", ""]}, "name clashes are not a count and two names"),
+        ({"name_clashes": [1, 2, 3]}, "name clashes are not a count and two names"),
     ],
 )
 def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, message):
@@ -123,6 +129,10 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
         (lambda ids: {"cells": np.full((len(ids), 2), np.nan, np.float32)}, "cells has a value that is not finite"),
         (lambda ids: {"cells": np.zeros((len(ids), 3), np.float32)}, "wrong size"),
         (lambda ids: {"more": ids}, "tensors"),
+        *(
+            (lambda _ids, raw=raw: {"names": np.frombuffer(raw, np.uint8)}, "names are not pairs of id and name")
+            for raw in (b"[", b"3", b'["a"]', b'[["a", 1]]', b"[[-1, \"a\"]]", b'[[1, "a", 2]]', b"[" * 10_000)
+        ),
     ],
 )
 def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):

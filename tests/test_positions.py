@@ -423,12 +423,12 @@ class TestRefused:
             assert {batch.end for batch in stream.batches()} == {None}
 
 
-def test_a_second_namespace_is_noticed_after_going_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "PIECE", 7)
+def test_numbers_in_a_second_namespace_are_noticed_after_going_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "PIECE", 70_000)
     path = tmp_path / "a.vw"
-    path.write_text("1 |f 1\n1 |g 1\n")
+    path.write_text("1 |f 1\n" * 10_000 + "1 |g 1\n")  # the first rows, which open_stream looks at, have none
     first = next(iter(open_stream(path).batches()))
-    with pytest.raises(DataError, match=r"line 2 or later: a second namespace, 'g' after 'f'"):
+    with pytest.raises(DataError, match=r"line 10001 or later: numbers in a second namespace, 'g' after 'f'"):
         list(open_stream(path).batches(start=first.end))
 
 

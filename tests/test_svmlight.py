@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from thresher import _core
+from thresher.parsed_rows import ParsedRows
 from thresher.streams import DataError, open_stream, text
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -81,12 +82,11 @@ def test_values_round_as_python_floats(number):
 def test_far_from_the_end_they_round_so_too(values, first):
     """Pairs of the common form are read by faster code, but only if more text follows them."""
     pairs = [f"{first + j}:{value}" for j, value in enumerate(values)]
-    _, ids, floats, *_, bad, _, _, _, _ = _core.read_text(
-        "svmlight", f"1 {' '.join(pairs)} {10**12}:1 # {'x' * 40}\n".encode(), False
-    )
-    assert bad == []
-    assert ids.tolist() == [*range(first, first + len(values)), 10**12]
-    np.testing.assert_array_equal(floats[:-1], np.array([float(value) for value in values]).astype(np.float32))
+    text = f"1 {' '.join(pairs)} {10**12}:1 # {'x' * 40}\n"
+    rows = ParsedRows.of(_core.read_text("svmlight", text.encode(), False))
+    assert rows.bad == []
+    assert rows.ids.tolist() == [*range(first, first + len(values)), 10**12]
+    np.testing.assert_array_equal(rows.values[:-1], np.array([float(value) for value in values]).astype(np.float32))
 
 
 @pytest.mark.parametrize(

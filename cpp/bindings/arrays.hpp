@@ -136,6 +136,7 @@ void bind_linear_scorer(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_batch(nb::module_& m);
+void bind_names(nb::module_& m);
 
 using OptionalOrder = std::optional<Array<const std::int64_t>>;
 

@@ -73,4 +73,5 @@ NB_MODULE(_core, m) {
     bind_readers(m);
     bind_data(m);
     bind_batch(m);
+    bind_names(m);
 }

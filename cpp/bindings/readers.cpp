@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "parsed_text.hpp"
 #include "thresher/readers/line_range.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
@@ -17,51 +18,41 @@
 namespace thresher::python {
 namespace {
 
-template <class T>
-NewArray<T> new_array(RecycledBuffer buffer, std::size_t n) {
-    T* data = static_cast<T*>(buffer.data());
-    nb::capsule owner(new RecycledBuffer(std::move(buffer)),
-                      [](void* p) noexcept { delete static_cast<RecycledBuffer*>(p); });
-    return NewArray<T>(data, {n}, owner);
-}
+// How a line of text is read. Names, of VW text only: "numbers" are ids, and the text is read again if there are
+// others; "strings" are hashed beside them; "all" names are hashed.
+struct TextFormat {
+    bool is_vw;
+    Labels labels;
+    bool has_names, hash_numbers;
 
-template <class T>
-NewArray<T> new_array(Column<T>& column) {
-    const std::size_t n = column.size();
-    return new_array<T>(column.release(), n);
-}
-
-// Text from a file may not be UTF-8; other bytes are shown as \\x….
-nb::object as_text(const std::string& bytes) {
-    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
-}
-
-template <class Id>
-nb::object describe(ParsedText<Id>& rows) {
-    nb::list bad, words;
-    for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
-    for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
-    nb::object importances = nb::none(), name_space = nb::none();
-    if (rows.weighted) importances = nb::cast(new_array(rows.importances));
-    if (rows.named) name_space = as_text(rows.name_space);
-    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), new_array(rows.labels),
-                          words, importances, new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen,
-                          name_space);
-}
+    TextFormat(const std::string& format, const std::string& labels_, const std::string& names)
+        : is_vw(format == "vw"),
+          labels(labels_by_name(labels_)),
+          has_names(names != "numbers"),
+          hash_numbers(names == "all") {
+        if (!is_vw && format != "svmlight")
+            throw nb::value_error(("format must be 'svmlight' or 'vw'. Got '" + format + "'").c_str());
+        if (has_names && !hash_numbers && names != "strings")
+            throw nb::value_error(("names must be 'numbers', 'strings' or 'all'. Got '" + names + "'").c_str());
+    }
+};
 
 // Reads text whose last byte is followed by '\0', with ids of 32 bits if they are enough, else of 64.
-nb::object read_text(const std::string& format, std::string_view text, bool skip_bad, bool labelled) {
-    if (format != "vw" && format != "svmlight")
-        throw nb::value_error(("format must be 'svmlight' or 'vw'. Got '" + format + "'").c_str());
+nb::object read_text(const TextFormat& format, std::string_view text, bool skip_bad) {
     auto read = [&]<class Id>(Id) {
-        return format == "vw" ? read_vw<Id>(text, skip_bad, labelled) : read_svmlight<Id>(text, skip_bad, labelled);
+        return format.is_vw ? read_vw<Id>(text, skip_bad, format.labels)
+                            : read_svmlight<Id>(text, skip_bad, format.labels != Labels::none);
     };
     std::optional<ParsedText<std::int32_t>> narrow;
     std::optional<ParsedText<std::int64_t>> wide;
     {
         nb::gil_scoped_release release;
-        narrow.emplace(read(std::int32_t{}));
-        if (narrow->ids_too_wide) wide.emplace(read(std::int64_t{}));
+        if (!format.has_names) {
+            narrow.emplace(read(std::int32_t{}));
+            if (narrow->ids_too_wide) wide.emplace(read(std::int64_t{}));
+        }
+        if (format.has_names || (wide ? wide->needs_names : narrow->needs_names))
+            wide.emplace(read_named_vw(text, skip_bad, format.labels, format.hash_numbers));
     }
     return wide ? describe(*wide) : describe(*narrow);
 }
@@ -71,22 +62,25 @@ nb::object read_text(const std::string& format, std::string_view text, bool skip
 void bind_readers(nb::module_& m) {
     m.def(
         "read_text",
-        [](const std::string& format, nb::bytes text, bool skip_bad, bool first, bool labelled) {
+        [](const std::string& format, nb::bytes text, bool skip_bad, bool first, const std::string& labels,
+           const std::string& names) {
             const std::string_view whole(text.c_str(), text.size());
-            return read_text(format, first ? without_byte_order_mark(whole) : whole, skip_bad, labelled);
+            return read_text({format, labels, names}, first ? without_byte_order_mark(whole) : whole, skip_bad);
         },
-        "format"_a, "text"_a, "skip_bad"_a, "first"_a = false, "labelled"_a = true);
+        "format"_a, "text"_a, "skip_bad"_a, "first"_a = false, "labels"_a = "required", "names"_a = "numbers");
     m.def(
         "read_text_range",
-        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad, bool labelled) {
+        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad,
+           const std::string& labels, const std::string& names) {
+            const TextFormat how(format, labels, names);
             LineRange range;
             {
                 nb::gil_scoped_release release;
                 range = read_line_range(file, begin, end);
             }
-            return read_text(format, range.text(), skip_bad, labelled);
+            return read_text(how, range.text(), skip_bad);
         },
-        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "labelled"_a = true);
+        "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "labels"_a = "required", "names"_a = "numbers");
     m.def(
         "read_bytes",
         [](int file, std::int64_t from, std::size_t size) {

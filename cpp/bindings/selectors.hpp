@@ -175,6 +175,7 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
                  }
                  return nb::make_tuple(new_array(std::move(members.ids)), new_array(std::move(members.weights)));
              })
+        .def("member_ids", [](const S& self) { return new_array(self.member_ids()); })
         .def(
             "cells",
             [](const S& self, Array<const std::int64_t> ids) {

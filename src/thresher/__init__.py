@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.methods import METHODS
 
 if TYPE_CHECKING:
-    from thresher import datasets
+    from thresher import datasets, features
     from thresher.analysis import cross_validate, path, set_threshold, stability
     from thresher.batch.fgm import FGM
     from thresher.batch.l1svm import L1SVM
@@ -53,6 +53,7 @@ __all__ = [
     "cross_validate",
     "datasets",
     "evaluate",
+    "features",
     "load",
     "open_stream",
     "path",
@@ -68,8 +69,8 @@ def __getattr__(name: str) -> Any:
         return _ESTIMATORS[name].load_estimator()
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name == "datasets":
-        return importlib.import_module("thresher.datasets")
+    if name in ("datasets", "features"):
+        return importlib.import_module(f"thresher.{name}")
     if name == "__version__":
         from importlib.metadata import version
 

@@ -19,7 +19,8 @@ class State(TypedDict):
     table: NDArray[np.float32]
 
 # row starts, ids, values, labels, (row, label) where the label is a word, importances, the line of each row from 0,
-# bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace
+# bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace, and where features have
+# names their marks, text and prefixes
 ParsedText = tuple[
     NDArray[Any],
     NDArray[Any],
@@ -33,6 +34,7 @@ ParsedText = tuple[
     int,
     bool,
     str | None,
+    tuple[NDArray[np.uint64], NDArray[np.uint8], list[str]] | None,
 ]
 
 class CsrBatch:
@@ -69,6 +71,7 @@ class Selector:  # in this stub only: what all learners have
         self, batch: CsrBatch, begin: int, end: int, order: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]: ...
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    def member_ids(self) -> NDArray[np.int64]: ...
     @property
     def intercept(self) -> NDArray[np.float32]: ...
     @property
@@ -153,14 +156,62 @@ class Mrmr:
     @property
     def exhausted(self) -> bool: ...
 
+class TableColumn:
+    def __init__(
+        self,
+        starts: NDArray[np.int64],
+        bytes: NDArray[np.uint8],
+        valid: NDArray[np.uint8] | None,
+        lists: NDArray[np.int64] | None,
+    ) -> None: ...
+    @staticmethod
+    def of_numbers(numbers: NDArray[np.float64]) -> TableColumn: ...
+
+class Naming:
+    def __init__(
+        self, columns: list[tuple[str, str]], least: int, most: int, characters: bool, counts: bool, lowercase: bool
+    ) -> None: ...
+    def read_json(
+        self, text: bytes, skip_bad: bool, first: bool, label: str, weight: str, labels: str
+    ) -> ParsedText: ...
+    def read_json_range(
+        self, file: int, begin: int, end: int, skip_bad: bool, label: str, weight: str, labels: str
+    ) -> ParsedText: ...
+    def read_strings(self, strings: list[str], skip_bad: bool = False) -> ParsedText: ...
+    def read_columns(self, columns: list[TableColumn], n_rows: int, skip_bad: bool) -> ParsedText: ...
+
+class NameBook:
+    def __init__(self) -> None: ...
+    def keep(self, ids: NDArray[np.int64]) -> None: ...
+    def set(self, id: int, name: str) -> None: ...
+    def find(self, ids: NDArray[Any]) -> NDArray[np.int64]: ...
+    def read(
+        self,
+        ids: NDArray[Any],
+        marks: NDArray[np.uint64],
+        text: NDArray[np.uint8],
+        prefixes: list[str],
+        add: bool = False,
+        bases: NDArray[np.int64] | None = None,
+    ) -> None: ...
+    def names(self) -> dict[int, str]: ...
+    @property
+    def clashes(self) -> tuple[int, str, str]: ...
+    def set_clashes(self, n: int, one: str, other: str) -> None: ...
+
+UNICODE_VERSION: str
+
+def name_ids(names: list[str]) -> NDArray[np.int64]: ...
 def pick_columns(
     batch: CsrBatch, ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
 
 # `first`: the text is the start of its file, where a byte order mark is skipped; read_text_range knows from `begin`.
-def read_text(format: str, text: bytes, skip_bad: bool, first: bool = False, labelled: bool = True) -> ParsedText: ...
+def read_text(
+    format: str, text: bytes, skip_bad: bool, first: bool = False, labels: str = "required", names: str = "numbers"
+) -> ParsedText: ...
 def read_text_range(
-    format: str, file: int, begin: int, end: int, skip_bad: bool, labelled: bool = True
+    format: str, file: int, begin: int, end: int, skip_bad: bool, labels: str = "required", names: str = "numbers"
 ) -> ParsedText: ...
 def read_bytes(file: int, from_: int, size: int) -> NDArray[np.uint8]: ...
 def write_svmlight(batch: CsrBatch, shift: int, labels: list[str]) -> bytes: ...

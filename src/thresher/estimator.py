@@ -66,6 +66,12 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return self._fitted_model().members()[0]
 
     @property
+    def selected_names_(self) -> list[str]:
+        """Names of the selected features, best first; of columns without names, their ids as in the data."""
+        model = self._fitted_model()
+        return [model.name_of(column) for column in model.members()[0].tolist()]
+
+    @property
     def coef_(self) -> Any:
         """Weights as a CSR matrix with one row; with more than two classes, one row per class."""
         columns, weights = self._fitted_model().members()
@@ -158,8 +164,10 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return names[columns]
 
     def _known_names(self) -> dict[int, str]:
-        known = self._fitted_model().feature_names
-        return known if isinstance(known, dict) else {}
+        model = self._fitted_model()
+        if model.names_by_id is not None:
+            return {id_ - model.id_base: name for id_, name in model.names_by_id.items()}
+        return model.feature_names if isinstance(model.feature_names, dict) else {}
 
     @property
     def _norm_of_rows(self) -> str:

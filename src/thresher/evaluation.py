@@ -130,7 +130,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     (500, True)
     """
     trained = as_model(model)
-    stream = as_stream(data)
+    stream = as_stream(data, naming=trained.naming)
     reading = Reading()
     tally = Tally(trained)
     for batch in reading.watch(stream, "evaluating", batches_to_predict(trained, stream), progress):

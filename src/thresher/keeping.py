@@ -7,12 +7,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Names: TypeAlias = list[str] | dict[int, str] | None  # of all columns, or by column; None: they have no names
+from thresher.naming import Naming
+
+# Of all columns, or by column; or how names are hashed. None: they have no names.
+Names: TypeAlias = list[str] | dict[int, str] | Naming | None
 
 
 def ids_of_columns(keep: list[Any], id_base: int, names: Names, n_features: int | None) -> NDArray[np.int64]:
     """Return the ids of columns to keep that are given by number or by name, ascending."""
     if keep and isinstance(keep[0], str):
+        if isinstance(names, Naming):
+            return np.sort(names.ids_of(keep))
         if names is None:
             raise ValueError(f"keep names {keep[0]!r}, but the columns of the data have no names: use their numbers.")
         places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}

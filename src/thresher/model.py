@@ -22,7 +22,8 @@ from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, ch
 from thresher.keeping import ids_as_written, ids_of_columns
 from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.labels import ClassWeights, Codes, Labels, distinct, encode, row_weights
-from thresher.messages import warn
+from thresher.messages import counted, warn
+from thresher.naming import MemberNames, Names, Naming
 from thresher.probabilities import of_many, of_two
 from thresher.race import Look, Race, RaceState
 
@@ -54,6 +55,8 @@ class Model:
         The id of column 0.
     feature_names : list of str, dict or None
         The names of the columns, if the data had names. A compact model has a dict with the names of its members.
+    naming : Naming or None
+        How features were named, if columns are hashes of names.
     compact : bool
         Whether only the members were kept, so that learning can't continue.
     grouped_by_label : bool
@@ -73,6 +76,8 @@ class Model:
         self.n_features: int | None = None
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
+        self.naming: Naming | None = None
+        self._names: MemberNames | None = None  # where features have names instead of numbers
         self.compact = False
         self.grouped_by_label = False
         self.threshold = 0.0
@@ -159,6 +164,7 @@ class Model:
             self._learner, self._chosen_gamma, self._looks = winner
             self._n_classes, self.classes, self.n_features = len(classes), classes, n_features
             self.id_base, self.feature_names, self.compact, self.grouped_by_label = 0, feature_names, False, False
+            self.naming = self._names = None
             self._kept_ids, self.gamma_changed = kept, False
             self.class_weights = ClassWeights(self.parameters["class_weight"])
             self.class_weights.count(codes, importances)
@@ -337,7 +343,31 @@ class Model:
 
     def name_of(self, column: int) -> str:
         """Return the name of a feature; without names, its id as in a file."""
-        return self.feature_names[column] if self.feature_names else str(column + self.id_base)
+        if self.feature_names:
+            return self.feature_names[column]
+        id_ = column + self.id_base
+        return str(id_) if self._names is None else self._names.by_id.get(id_, str(id_))
+
+    @property
+    def names_by_id(self) -> dict[int, str] | None:
+        """The names of the selected features that were hashed, by id; None if none were."""
+        return None if self._names is None else self._names.by_id
+
+    @property
+    def name_clashes(self) -> tuple[int, str, str]:
+        """How often a name occurred whose hash is that of another, selected one; and the first such pair."""
+        return (0, "", "") if self._names is None else self._names.clashes
+
+    def set_names(self, names: dict[int, str], clashes: tuple[int, str, str] = (0, "", "")) -> None:
+        """Set the names of selected features that were hashed, by id."""
+        self._names = MemberNames(names, clashes)
+
+    def read_names(self, ids: NDArray[Any], names: Names) -> None:
+        """Find the names of selected features in the batch that was learned last."""
+        assert self._learner is not None
+        if self._names is None:
+            self._names = MemberNames()
+        self._names.read(self._learner.member_ids() if self._method.has_budget else None, ids, names)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -438,11 +468,13 @@ class Model:
         return self.classes
 
     def learner_for(
-        self, n_classes: int, id_base: int | None, feature_names: list[str] | None, n_features: int | None
+        self, n_classes: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
     ) -> _core.Selector | Race:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
-            kept = self._ids_to_keep(id_base, feature_names, n_features)
+            kept = self._ids_to_keep(id_base, names, n_features)
+            if isinstance(names, Naming):
+                self._remember_kept(names)
             self._learner, self._n_classes = self._new_learner(None, n_classes, kept), n_classes
             self._kept_ids = kept
         return self._learner
@@ -455,7 +487,7 @@ class Model:
     def forget(self) -> None:
         """Reset the model, after a first stream that ended with an error."""
         self._learner, self._chosen_gamma, self._looks = None, None, []
-        self._kept_ids = None
+        self._kept_ids, self._names = None, None
         self.class_weights = ClassWeights(self.parameters["class_weight"])
         self.grouped_by_label = False
 
@@ -501,8 +533,23 @@ class Model:
         given = self.parameters.get("gamma")
         return None if given == "auto" else given
 
+    def warn_of_clashes(self, before: int) -> None:
+        """Warn that two names share an id, and so a weight; `before` is the count before this stream."""
+        n, one, other = self.name_clashes
+        if n > before:
+            warn(
+                f"The names {one!r} and {other!r} have the same hash and are one feature to the model; a name that "
+                f"clashes with a selected one occurred {counted(n, 'time')}.",
+                UserWarning,
+            )
+
+    def _remember_kept(self, naming: Naming) -> None:
+        words = [str(name) for name in self._keep_as_written or self.parameters.get("keep") or []]
+        if words:
+            self.set_names(dict(zip(naming.ids_of(words).tolist(), words, strict=True)))
+
     def _ids_to_keep(
-        self, id_base: int | None, names: list[str] | dict[int, str] | None, n_features: int | None
+        self, id_base: int | None, names: list[str] | dict[int, str] | Naming | None, n_features: int | None
     ) -> NDArray[np.int64]:
         """Return the ids of the features to keep, ascending."""
         written = self._keep_as_written

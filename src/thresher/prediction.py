@@ -17,6 +17,7 @@ from thresher.csr import trusted_batch
 from thresher.io.atomic import refuse_inputs
 from thresher.labels import Labels, shown
 from thresher.model import Model
+from thresher.naming import BatchNames
 from thresher.streams import Batch, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
@@ -111,7 +112,7 @@ def write_predictions(
     trained = as_model(model)
     if probabilities and not trained.has_probabilities:
         raise ValueError(f"{trained.method} has no probabilities; use margins (--margins) instead.")
-    stream = as_stream(data, labelled=False)
+    stream = as_stream(data, labelled=False, naming=trained.naming)
     refuse_inputs(path, stream.files)
     reading = Reading()
     batches = reading.watch(stream, "predicting", batches_to_predict(trained, stream), progress)
@@ -146,11 +147,12 @@ def write_selected(model: Any, data: Any, path: str, *, keep_ids: bool = False, 
         How many rows were written, and what was skipped.
     """
     trained = as_model(model)
-    stream = as_stream(data, labelled=False)
+    stream = as_stream(data, labelled=False, naming=trained.naming)
     refuse_inputs(path, stream.files)
     reading = Reading()
     batches = reading.watch(stream, "transforming", batches_to_predict(trained, stream), progress)
-    write_stream(_selected(trained, batches, keep_ids), path)
+    naming = stream.naming if keep_ids else None
+    write_stream(_selected(trained, batches, keep_ids), path, naming=naming)
     return reading
 
 
@@ -161,6 +163,7 @@ def _selected(model: Model, batches: Iterator[Batch], keep_ids: bool) -> Iterato
         kept = batch.indices[places] if keep_ids else picked + 1
         batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
         batch.largest_id = int(kept.max(initial=-1))
+        batch.names = batch.names.at(places) if keep_ids and isinstance(batch.names, BatchNames) else None
         batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
         if batch.labels.dtype.kind == "f":
             # A row of text without label and features would be an empty line, which readers skip.

@@ -164,6 +164,10 @@ class Race:
         """Return the leader's members and their weights."""
         return self.leader.members()
 
+    def member_ids(self) -> NDArray[np.int64]:
+        """Return the ids of the members of all learners that are left: any of them can win."""
+        return np.unique(np.concatenate([learner.member_ids() for learner in self._learners.values()]))
+
     @property
     def intercept(self) -> NDArray[np.float32]:
         """The leader's intercept."""

@@ -16,6 +16,7 @@ from thresher.csr import blocks, trusted_batch
 from thresher.label_order import LabelOrder
 from thresher.labels import Codes, StreamClasses, encode
 from thresher.model import Model, reserve, room_for_features
+from thresher.naming import N_IDS, Naming
 
 
 class Session:
@@ -31,8 +32,8 @@ class Session:
         The classes, if they are known in advance.
     id_base : int, optional
         The id of the first column, if it is known in advance.
-    feature_names : list of str, optional
-        The names of the columns, if they have names.
+    names : list of str or Naming, optional
+        The names of the columns, if they have names, or how names are hashed.
     n_features : int, optional
         The number of columns, if it is known in advance.
     is_first_pass : bool, default=True
@@ -44,7 +45,7 @@ class Session:
         model: Model,
         classes: ArrayLike | None = None,
         id_base: int | None = None,
-        feature_names: list[str] | None = None,
+        names: list[str] | Naming | None = None,
         n_features: int | None = None,
         is_first_pass: bool = True,
     ) -> None:
@@ -54,7 +55,7 @@ class Session:
         if known is not None:
             encode(known, known)  # at least two of them
         self.model = model
-        self._learner = model.learner_for(2 if known is None else len(known), id_base, feature_names, n_features)
+        self._learner = model.learner_for(2 if known is None else len(known), id_base, names, n_features)
         self._classes = StreamClasses(known)
         self._given = known
         self._is_first_pass = is_first_pass
@@ -63,7 +64,12 @@ class Session:
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self._largest_id = max(largest, int(kept.max(initial=-1)))
         self._zero_seen = bool((kept == 0).any())
+        self._naming = names if isinstance(names, Naming) else None
+        if self._naming is not None:
+            reserve(self._learner, N_IDS)
+            self._largest_id = N_IDS - 1
         self._n_saturated_before = self._learner.counters["n_saturated"]
+        self._n_clashes_before = model.name_clashes[0]
         self.label_order = LabelOrder()
 
     def learn(self, batch: Any, importances: NDArray[np.float64] | None = None) -> Codes:
@@ -90,6 +96,8 @@ class Session:
                 raise ValueError(
                     f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
                 )
+        if batch.names is not None:
+            self.model.read_names(batch.indices, batch.names)
         self.label_order.add(codes)
         self.model.learned_more()
         return codes
@@ -101,8 +109,10 @@ class Session:
         if self.model.classes is None:
             base = id_base if id_base is not None else 0 if self._zero_seen else 1
             self.model.settle(self._classes.classes(), base, swapped=not self._classes.in_order)
+            self.model.naming = self._naming
         self.model.widen(self._largest_id)
         self.model.warn_if_saturated(self._n_saturated_before)
+        self.model.warn_of_clashes(self._n_clashes_before)
 
     def abandon(self) -> None:
         """Stop before the end of the stream. A new model is reset; any other keeps what it has learned."""
@@ -121,7 +131,9 @@ class Session:
             "largest_id": self._largest_id,
             "zero_seen": self._zero_seen,
             "n_saturated_before": self._n_saturated_before,
+            "n_clashes_before": self._n_clashes_before,
             "label_order": self.label_order.state(),
+            "naming": None if self._naming is None else self._naming.to_dict(),
             "row_counts": self.model.class_weights.state(),
         }
 
@@ -131,8 +143,10 @@ class Session:
         given = None if state["given"] is None else np.array(state["given"])
         session = cls(model, given)
         session._classes = StreamClasses.resumed(state["classes"])
+        session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
+        session._n_clashes_before = state["n_clashes_before"]
         session.label_order = LabelOrder.resumed(state["label_order"])
         model.class_weights.restore(state["row_counts"])
         session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]

@@ -117,7 +117,8 @@ def path(
     ([20, 100, 200, 300], 200)
     """
     budgets = _budgets(model, n_features)
-    stream, held_out = as_stream(data), None if validate is None else as_stream(validate)
+    stream = as_stream(data)
+    held_out = None if validate is None else as_stream(validate, naming=stream.naming)
     models = [_with_budget(model, budget) for budget in budgets]
     if isinstance(models[0], LearnsAtOnce):
         refuse_for_batch(models[0], passes, shuffle)

@@ -56,7 +56,7 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     assert trained.classes is not None
     if trained.n_vectors > 1:
         raise ValueError(f"a threshold needs two classes, but the model has {len(trained.classes)}.")
-    stream, reading, tally = as_stream(data), Reading(), Tally(trained)
+    stream, reading, tally = as_stream(data, naming=trained.naming), Reading(), Tally(trained)
     for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
         tally.add(batch)
     margins, is_second = tally.margins(stream.name)

@@ -18,6 +18,7 @@ from thresher.estimator import FeatureSelector
 from thresher.keeping import ids_as_written, ids_of_columns
 from thresher.labels import Labels, encode
 from thresher.model import Model
+from thresher.naming import Naming
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24
@@ -83,16 +84,16 @@ class BatchSelector(FeatureSelector):
             self._learn(rows, labels, 0, self._names_in())
         return self
 
-    def _learn(self, rows: Any, labels: Labels, id_base: int, feature_names: list[str] | None) -> None:
+    def _learn(self, rows: Any, labels: Labels, id_base: int, names: list[str] | Naming | None) -> None:
         """Learn all rows; only when that is done does anything of the estimator change."""
         codes, classes = encode(labels, None)
         given = methods.find(self._method).complete(self.get_params(deep=False))
         if self._written_keep:
-            given["keep"] = (ids_as_written(self._written_keep, feature_names, id_base) - id_base).tolist()
+            given["keep"] = (ids_as_written(self._written_keep, names, id_base) - id_base).tolist()
             rows.resize(rows.shape[0], max(rows.shape[1], *(column + 1 for column in given["keep"])))
         budget = parameters.budget(given, rows.shape[1])
         parameters.check_keep(given, budget)
-        keep = ids_of_columns(given["keep"] or [], 0, feature_names, rows.shape[1])
+        keep = ids_of_columns(given["keep"] or [], 0, names, rows.shape[1])
         n_outputs = 1 if len(classes) == 2 else len(classes)
         bytes_per_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
         n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output
@@ -106,7 +107,10 @@ class BatchSelector(FeatureSelector):
             self._method, learned_with, classes, rows.shape[1],
             found.columns, found.weights, found.intercept, id_base=id_base, n_rows=len(codes),
         )  # fmt: skip
-        self._model.feature_names = feature_names
+        if isinstance(names, Naming):
+            self._model.naming = names
+        else:
+            self._model.feature_names = names
         self.classes_ = classes
 
     # What `thresher.train` needs of a method that holds all rows at once.
@@ -126,11 +130,11 @@ class BatchSelector(FeatureSelector):
         needed = (_BYTES_TO_COLLECT + self._bytes_per_value) * n_values - _BYTES_TO_COLLECT // 2 * n_read
         demand(type(self).__name__, needed, what)
 
-    def _fit_stream(self, X: Any, y: Labels, id_base: int, feature_names: list[str] | None) -> None:
+    def _fit_stream(self, X: Any, y: Labels, id_base: int, names: list[str] | Naming | None) -> None:
         """Learn all rows of a stream, whose column 0 has the id `id_base`."""
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):
-            self._learn(X, y, id_base, feature_names)
+            self._learn(X, y, id_base, names)
             self._note_model(self._model)
 
 

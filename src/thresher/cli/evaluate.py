@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import json as json_
+from typing import Any
 
-from thresher.cli.options import (
-    Data,
-    Delimiter,
-    Format,
-    Ignore,
-    Json,
-    Label,
-    ModelFile,
-    OnBadLine,
-    Threads,
-    Weight,
-    ZeroBased,
-    open_data,
-)
+from thresher.cli.options import READING, Data, Json, ModelFile, open_data, with_options
 
 EXAMPLES = ("thresher evaluate model.thresher test.svm", "thresher evaluate model.thresher test.svm --json")
 
 
+@with_options(READING)
 def evaluate(
     model: ModelFile,
     data: Data,
-    label: Label = None,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    delimiter: Delimiter = None,
-    format: Format = "auto",
-    zero_based: ZeroBased = None,
-    on_bad_line: OnBadLine = "error",
-    threads: Threads = None,
     json: Json = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Measure a model on rows with labels.
 
@@ -45,10 +28,7 @@ def evaluate(
     from thresher.io.model_files import load_model
 
     trained = load_model(model)
-    stream = open_data(
-        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
-        zero_based=zero_based, threads=threads,
-    )  # fmt: skip
+    stream = open_data(data, **reading, naming=trained.naming)
     found = run(trained, stream, progress=not json)
     report_skipped(found.skipped, found.n_skipped)
     print(json_.dumps(found.to_dict()) if json else found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
 import typer
 
@@ -12,81 +14,158 @@ from thresher.methods import METHODS
 if TYPE_CHECKING:
     from thresher.streams import Stream
 
-READING = "How to read the data"
+_READING = "How to read the data"
+_NAMES = "Features with names"
 
 Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Files, folders or globs of svmlight, VW, CSV, Parquet, Arrow or .thc data; text and CSV also as .gz, "
-        ".bz2, .xz or .zst. - is standard input, for svmlight, VW and CSV.",
+        help="Files, folders or globs of svmlight, VW, JSON lines, CSV, Parquet, Arrow or .thc data; text and CSV also "
+        "as .gz, .bz2, .xz or .zst. - is standard input, for svmlight, VW, JSON lines and CSV.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that thresher train wrote.")]
-Format = Annotated[
+_Format = Annotated[
     str,
     typer.Option(
         "--format",
-        help="svmlight, vw, csv, parquet, arrow or cache; auto looks at content and name.",
-        rich_help_panel=READING,
+        help="svmlight, vw, jsonl, csv, parquet, arrow or cache; auto looks at content and name.",
+        rich_help_panel=_READING,
     ),
 ]
-Label = Annotated[
+_Label = Annotated[
     str | None,
-    typer.Option("--label", help="The label's column in a table.", show_default="label", rich_help_panel=READING),
+    typer.Option("--label", help="The label's column in a table.", show_default="label", rich_help_panel=_READING),
 ]
-Weight = Annotated[
+_Weight = Annotated[
     str | None,
-    typer.Option("--weight", help="The column of a table with the rows' weights.", rich_help_panel=READING),
+    typer.Option("--weight", help="The column of a table with the rows' weights.", rich_help_panel=_READING),
 ]
-Ignore = Annotated[
+_Ignore = Annotated[
     list[str] | None,
     typer.Option(
         "--ignore",
         metavar="COLUMN",
         help="A column of a table that is not a feature; can be repeated.",
-        rich_help_panel=READING,
+        rich_help_panel=_READING,
     ),
 ]
-Delimiter = Annotated[
+_Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="A column of text, of which each n-gram is a feature; can be repeated. With --text, --categorical or "
+        "--numeric, columns without a role are not read.",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        metavar="COLUMN",
+        help="A column of which each value is a feature, column=value; can be repeated.",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric",
+        metavar="COLUMN",
+        help="A column that is a feature, with its number as value; can be repeated.",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Ngrams = Annotated[
+    str | None,
+    typer.Option("--ngrams", metavar="N|N-M", help="The lengths of n-grams.", show_default="1", rich_help_panel=_NAMES),
+]
+_Analyzer = Annotated[
+    str,
+    typer.Option(
+        "--analyzer",
+        help="word: n-grams of words; char: of characters, such as k-mers.",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Counts = Annotated[
+    bool,
+    typer.Option(
+        "--counts", help="Count how often an n-gram occurs in a row; else its value is 1.", rich_help_panel=_NAMES
+    ),
+]
+_Lowercase = Annotated[
+    bool | None,
+    typer.Option(
+        "--lowercase/--no-lowercase",
+        help="Convert text to lower case.",
+        show_default="words yes, characters no",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Hash = Annotated[
+    str,
+    typer.Option(
+        "--hash",
+        help="Of VW text: strings leaves names that are numbers as ids, all hashes them too.",
+        rich_help_panel=_NAMES,
+    ),
+]
+_Delimiter = Annotated[
     str | None,
     typer.Option(
         "--delimiter",
         help="What separates the values of a CSV, such as ';' or tab.",
         show_default="the one of comma, semicolon and tab that the header has most of",
-        rich_help_panel=READING,
+        rich_help_panel=_READING,
     ),
 ]
-NoLabels = Annotated[
+_NoLabels = Annotated[
     bool,
     typer.Option(
         "--no-labels",
         help="Rows have no labels. Text whose first row starts with a feature, as in 3:0.5, is recognised without it.",
-        rich_help_panel=READING,
+        rich_help_panel=_READING,
     ),
 ]
-OnBadLine = Annotated[
+_OnBadLine = Annotated[
     str,
     typer.Option(
         "--on-bad-line",
         help="error stops at a line that can't be read; skip goes on, and reports how many were skipped.",
-        rich_help_panel=READING,
+        rich_help_panel=_READING,
     ),
 ]
-ZeroBased = Annotated[
+_ZeroBased = Annotated[
     bool | None,
     typer.Option(
         "--zero-based/--one-based",
         help="Whether ids count from 0 or from 1.",
         show_default="from 0 if id 0 occurs, else from 1; a model keeps its own",
-        rich_help_panel=READING,
+        rich_help_panel=_READING,
     ),
 ]
-Threads = Annotated[
+_Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Threads that parse.", show_default="one per core", rich_help_panel=READING),
+    typer.Option("--threads", min=1, help="Threads that parse.", show_default="one per core", rich_help_panel=_READING),
 ]
+# How data are read, for `with_options`: annotation and default of each option.
+Options: TypeAlias = dict[str, tuple[Any, Any]]
+READING: Options = {
+    "label": (_Label, None), "weight": (_Weight, None), "ignore": (_Ignore, None), "delimiter": (_Delimiter, None),
+    "format": (_Format, "auto"), "zero_based": (_ZeroBased, None), "on_bad_line": (_OnBadLine, "error"),
+    "threads": (_Threads, None),
+}  # fmt: skip
+NAMING: Options = {
+    "text": (_Text, None), "categorical": (_Categorical, None), "numeric": (_Numeric, None), "ngrams": (_Ngrams, None),
+    "analyzer": (_Analyzer, "word"), "counts": (_Counts, False), "lowercase": (_Lowercase, None),
+    "hash": (_Hash, "strings"),
+}  # fmt: skip
+NO_LABELS: Options = {"no_labels": (_NoLabels, False)}
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 # Options whose name is not that of their parameter.
@@ -100,9 +179,35 @@ _FLAGS = {
 }
 
 
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
 def flag(parameter: str) -> str:
     """Return the option of a parameter."""
     return _FLAGS.get(parameter, f"--{parameter}")
+
+
+def with_options(*groups: Options, without: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Give a command these options; it gets what was chosen as one dict, `reading`, for `open_data`."""
+    options = {name: option for group in groups for name, option in group.items() if name not in without}
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_reading(**given: Any) -> Any:
+            return command(reading={name: given.pop(name) for name in options}, **given)
+
+        own = inspect.signature(command, eval_str=True)
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+        kept = [parameter for parameter in own.parameters.values() if parameter.name != "reading"]
+        signature = own.replace(parameters=[*kept, *added])
+        with_reading.__signature__ = signature  # type: ignore[attr-defined]
+        with_reading.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        return cast(Command, with_reading)
+
+    return decorate
 
 
 def method_option(parameter: str, *names: str, panel: str, **more: Any) -> Any:
@@ -144,20 +249,49 @@ def open_data(
     on_bad_line: str,
     delimiter: str | None = None,
     ignore: list[str] | None = None,
+    text: list[str] | None = None,
+    categorical: list[str] | None = None,
+    numeric: list[str] | None = None,
+    ngrams: str | None = None,
+    analyzer: str = "word",
+    hash: str = "strings",
     **options: Any,
 ) -> Stream:
     """Open data as the options say; a value that is not allowed is reported under its option's name."""
+    from thresher.naming import ANALYZERS, HASHES, checked_ngrams
     from thresher.streams import open_stream
     from thresher.streams.opening import ON_BAD_LINE
     from thresher.streams.sources import FORMATS
 
     check_choice("--format", format, ("auto", *FORMATS))
     check_choice("--on-bad-line", on_bad_line, ON_BAD_LINE)
+    check_choice("--analyzer", analyzer, ANALYZERS)
+    check_choice("--hash", hash, HASHES)
+    if ngrams is not None:
+        try:
+            checked_ngrams(ngrams)
+        except ValueError:
+            raise ValueError(
+                f"--ngrams must be a length or a range from 1 to 1,000, as 2 or 1-3. Got {ngrams!r} instead."
+            ) from None
+    if not (text or categorical or numeric):
+        for option, is_given in (
+            ("--ngrams", ngrams),
+            ("--analyzer", analyzer != "word"),
+            ("--counts", options.get("counts")),
+            ("--lowercase", options.get("lowercase") is not None),
+        ):
+            if is_given:
+                raise ValueError(f"{option} needs --text COLUMN: it says how text is read.")
     if delimiter is not None:
         delimiter = {"tab": "\t", r"\t": "\t"}.get(delimiter, delimiter)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
             raise ValueError(f"--delimiter must be a single character, or tab. Got {delimiter!r} instead.")
-    return open_stream(source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=ignore or (), **options)
+    return open_stream(
+        source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=ignore or (), text=text or (),
+        categorical=categorical or (), numeric=numeric or (), ngrams=ngrams or 1, analyzer=analyzer, hash=hash,
+        **options,
+    )  # fmt: skip
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

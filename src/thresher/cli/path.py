@@ -29,19 +29,7 @@ from thresher.cli.learning import (
     given_values,
     new_model,
 )
-from thresher.cli.options import (
-    Data,
-    Delimiter,
-    Format,
-    Ignore,
-    Json,
-    Label,
-    OnBadLine,
-    Threads,
-    Weight,
-    ZeroBased,
-    open_data,
-)
+from thresher.cli.options import NAMING, READING, Data, Json, open_data, with_options
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm",
@@ -49,6 +37,7 @@ EXAMPLES = (
 )
 
 
+@with_options(READING, NAMING)
 def path(
     data: Data,
     features: Annotated[str, typer.Option("-k", "--features", metavar="N,N,…", help="The numbers of features to try.")],
@@ -72,15 +61,9 @@ def path(
     seed: Seed = None,
     classes: Classes = None,
     multiclass: Multiclass = False,
-    label: Label = None,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    delimiter: Delimiter = None,
-    format: Format = "auto",
-    zero_based: ZeroBased = None,
-    on_bad_line: OnBadLine = "error",
-    threads: Threads = None,
     json: Json = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Measure accuracy with several numbers of features, and suggest one.
 
@@ -93,10 +76,6 @@ def path(
         n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
     )  # fmt: skip
     template = new_model(method, given, keep, shuffle=shuffle)
-    reading: dict[str, Any] = {
-        "format": format, "label": label, "weight": weight, "ignore": ignore, "delimiter": delimiter,
-        "on_bad_line": on_bad_line, "zero_based": zero_based, "threads": threads,
-    }  # fmt: skip
     stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
 
     from thresher.analysis import path as run

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.options import (
-    Data,
-    Delimiter,
-    Format,
-    Ignore,
-    Label,
-    ModelFile,
-    NoLabels,
-    OnBadLine,
-    Threads,
-    Weight,
-    ZeroBased,
-    open_data,
-)
+from thresher.cli.options import NO_LABELS, READING, Data, ModelFile, open_data, with_options
 
 EXAMPLES = (
     "thresher predict model.thresher test.svm > labels.txt",
@@ -27,6 +14,7 @@ EXAMPLES = (
 )
 
 
+@with_options(READING, NO_LABELS)
 def predict(
     model: ModelFile,
     data: Data,
@@ -44,15 +32,8 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also write the probability of each class.")
     ] = False,
-    label: Label = None,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    no_labels: NoLabels = False,
-    delimiter: Delimiter = None,
-    format: Format = "auto",
-    zero_based: ZeroBased = None,
-    on_bad_line: OnBadLine = "error",
-    threads: Threads = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Predict the label of each row.
 
@@ -67,10 +48,7 @@ def predict(
     trained = load_model(model)
     if probabilities and not trained.has_probabilities:
         raise ValueError(f"--probabilities: {trained.method} has no probabilities; use --margins instead.")
-    stream = open_data(
-        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
-        zero_based=zero_based, labelled=False, no_labels=no_labels, threads=threads,
-    )  # fmt: skip
+    stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
     report_skipped(done.skipped, done.n_skipped)
     if output != "-":

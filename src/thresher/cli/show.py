@@ -81,8 +81,7 @@ def _about(model: Model) -> dict[str, Any]:
         **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
         "classes": [shown(label) for label in model.classes.tolist()],
-        "columns": model.n_features,
-        "ids_count_from": model.id_base,
+        **_columns(model),
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
         **({} if model.threshold == 0.0 else {"threshold": model.threshold}),
@@ -90,6 +89,23 @@ def _about(model: Model) -> dict[str, Any]:
         **learned,
         "can_continue_learning": not model.compact,
     }
+
+
+def _columns(model: Model) -> dict[str, Any]:
+    """Return what is known of the columns, or how features were named."""
+    if model.naming is None:
+        return {"columns": model.n_features, "ids_count_from": model.id_base}
+    naming = model.naming
+    roles = {role: list(names) for role in ("text", "categorical", "numeric") if (names := getattr(naming, role))}
+    of_text = {}
+    if naming.text:
+        least, most = naming.ngrams
+        of_text = {
+            "ngrams": str(least) if least == most else f"{least}-{most}", "analyzer": naming.analyzer,
+            "counts": naming.counts, "lowercase": naming.lowercase,
+        }  # fmt: skip
+    of_vw = {} if roles else {"hash": naming.hash}
+    return {"columns": "hashes of names", **roles, **of_text, **of_vw, "name_clashes": model.name_clashes[0]}
 
 
 def _print(

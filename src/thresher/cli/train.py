@@ -36,20 +36,7 @@ from thresher.cli.learning import (
     given_values,
     new_model,
 )
-from thresher.cli.options import (
-    Data,
-    Delimiter,
-    Format,
-    Ignore,
-    Json,
-    Label,
-    OnBadLine,
-    Threads,
-    Weight,
-    ZeroBased,
-    flag,
-    open_data,
-)
+from thresher.cli.options import NAMING, READING, Data, Json, flag, open_data, with_options
 from thresher.messages import counted
 from thresher.parameters import check
 
@@ -62,9 +49,11 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "thresher train train.svm -k 200 --test test.svm -o model.thresher",
     "thresher train train.svm -k 200 --method sofs --passes 2 --shuffle",
+    "thresher train mail.jsonl.xz -k 200 --label label --text text --ngrams 1-3",
 )
 
 
+@with_options(READING, NAMING)
 def train(
     data: Data,
     features: Features = None,
@@ -124,15 +113,9 @@ def train(
     seed: Seed = None,
     classes: Classes = None,
     multiclass: Multiclass = False,
-    label: Label = None,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    delimiter: Delimiter = None,
-    format: Format = "auto",
-    zero_based: ZeroBased = None,
-    on_bad_line: OnBadLine = "error",
-    threads: Threads = None,
     json: Json = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Select features and train a classifier on them, in one pass over the data.
 
@@ -161,11 +144,9 @@ def train(
     learner = _continued(from_, method, given) if from_ else new_model(method, given, keep, full=full, shuffle=shuffle)
     if output is not None:
         _check_place(output)
-    reading: dict[str, Any] = {
-        "format": format, "label": label, "weight": weight, "ignore": ignore, "delimiter": delimiter,
-        "on_bad_line": on_bad_line, "zero_based": zero_based, "threads": threads,
-    }  # fmt: skip
-    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
+    naming = learner.naming if from_ else None
+    stream = open_data(data, **reading, naming=naming)
+    held_out = open_data(test, **reading, naming=stream.naming) if test else None
     if output is not None:
         from thresher.io.atomic import refuse_inputs
 
@@ -306,6 +287,8 @@ def _report(model: Model, history: History, tested: Evaluation | None, output: s
         "threshold": model.threshold,
         "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
         "n_features": model.n_features,
+        "named": model.naming is not None,  # features are hashes of names
+        "name_clashes": model.name_clashes[0],
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],
         # One per feature; with more than two classes, one for each class.
@@ -320,9 +303,13 @@ def _report(model: Model, history: History, tested: Evaluation | None, output: s
 def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
     in_order = " in random order" if report["shuffled"] else ""
-    best = " ".join(report["selected"][:10]) + (" …" if report["n_selected"] > 10 else "")
+    # Names can have spaces in them.
+    best = (", " if report["named"] else " ").join(report["selected"][:10]) + (
+        " …" if report["n_selected"] > 10 else ""
+    )
+    columns = "named features" if report["named"] else counted(report["n_features"], "column")
     lines = [
-        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {counted(report['n_features'], 'column')}, "
+        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
         f"classes {listed(report['classes'])}",
         f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
     ]

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.options import (
-    Data,
-    Delimiter,
-    Format,
-    Ignore,
-    Label,
-    ModelFile,
-    NoLabels,
-    OnBadLine,
-    Threads,
-    Weight,
-    ZeroBased,
-    open_data,
-)
+from thresher.cli.options import NO_LABELS, READING, Data, ModelFile, open_data, with_options
 
 EXAMPLES = ("thresher transform model.thresher test.svm -o small.svm",)
 
 
+@with_options(READING, NO_LABELS)
 def transform(
     model: ModelFile,
     data: Data,
@@ -36,15 +24,8 @@ def transform(
     keep_ids: Annotated[
         bool, typer.Option("--keep-ids", help="Keep the ids as they are; else they become 1 … B, in column order.")
     ] = False,
-    label: Label = None,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    no_labels: NoLabels = False,
-    delimiter: Delimiter = None,
-    format: Format = "auto",
-    zero_based: ZeroBased = None,
-    on_bad_line: OnBadLine = "error",
-    threads: Threads = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Write the data with only the selected features left.
 
@@ -58,10 +39,7 @@ def transform(
 
     refuse_inputs(output, [model])
     trained = load_model(model)
-    stream = open_data(
-        data, format=format, label=label, weight=weight, ignore=ignore, delimiter=delimiter, on_bad_line=on_bad_line,
-        zero_based=zero_based, labelled=False, no_labels=no_labels, threads=threads,
-    )  # fmt: skip
+    stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_selected(trained, stream, output, keep_ids=keep_ids, progress=True)
     report_skipped(done.skipped, done.n_skipped)
     report_written(done.n_rows, output, f" with at most {counted(len(trained.members()[0]), 'feature')} each")

@@ -28,15 +28,18 @@ from numpy.typing import NDArray
 from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.model import Model
+from thresher.naming import Naming
 from thresher.parameters import Between, check
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 Tensors = dict[str, NDArray[Any]]
 
 _ONLINE_TENSORS: dict[str, Any] = {
-    "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32
+    "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32, "names": np.uint8
 }  # fmt: skip
-_BATCH_TENSORS: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
+_BATCH_TENSORS: dict[str, Any] = {
+    "ids": np.int64, "weights": np.float32, "intercept": np.float32, "names": np.uint8
+}  # fmt: skip
 _DIGEST = "digest"
 _KINDS: dict[np.dtype[Any], str] = {np.dtype(np.int64): "I64", np.dtype(np.float32): "F32", np.dtype(np.uint8): "U8"}
 _DTYPES = {kind: dtype for dtype, kind in _KINDS.items()}
@@ -66,8 +69,11 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         "selection_frequency": _frequencies(model),
         "row_counts": model.class_weights.state(),
         "gamma_changed": model.gamma_changed,
+        "naming": None if model.naming is None else model.naming.to_dict(),
+        "name_clashes": list(model.name_clashes),
         **about,
     }
+    tensors["names"] = _written_names(model, compact)
     with written_whole(path) as file:
         for piece in _serialized(tensors, metadata):
             file.write(piece)
@@ -269,6 +275,11 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     model.grouped_by_label, model.threshold = metadata["grouped_by_label"], float(metadata["threshold"])
     model.class_weights.restore(row_counts)
     model.gamma_changed = metadata["gamma_changed"]
+    try:
+        model.naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
+    except ValueError as error:
+        raise ValueError(f"the model is not valid: {error}.") from None
+    _read_names(tensors["names"], model, metadata["name_clashes"])
     frequencies = metadata["selection_frequency"]
     if frequencies is not None:
         columns = model.members()[0].tolist()
@@ -278,6 +289,33 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         )
         model.selection_frequency = dict(zip(columns, map(float, frequencies), strict=True))
     return model
+
+
+def _written_names(model: Model, compact: bool) -> NDArray[np.uint8]:
+    """Return the names of hashed features as JSON, pairs of id and name in ascending order of id."""
+    names = model.names_by_id
+    if names is None:
+        return np.zeros(0, np.uint8)
+    members = set((model.members()[0] + model.id_base).tolist())
+    pairs = sorted((id_, name) for id_, name in names.items() if not compact or id_ in members)
+    return np.frombuffer(json.dumps(pairs, ensure_ascii=False).encode(), np.uint8)
+
+
+def _read_names(written: NDArray[np.uint8], model: Model, clashes: Any) -> None:
+    valid = isinstance(clashes, list) and [type(each) for each in clashes] == [int, str, str] and clashes[0] >= 0
+    _demand(valid, "its name clashes are not a count and two names")
+    if written.size == 0:
+        return
+    try:
+        pairs = json.loads(written.tobytes())
+    except (ValueError, RecursionError):
+        pairs = None
+    valid = isinstance(pairs, list) and all(
+        isinstance(pair, list) and [type(part) for part in pair] == [int, str] and 0 <= pair[0] < 2**63
+        for pair in pairs
+    )
+    _demand(valid, "its names are not pairs of id and name")
+    model.set_names(dict(pairs), tuple(clashes))
 
 
 def _frequencies(model: Model) -> list[float] | None:

@@ -32,6 +32,7 @@ def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
 def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
     """Yield batches with ids in the model's base; named columns must be those of the model."""
     check_names(model, stream)
+    _check_naming(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
     n_rows, zero_seen = 0, False
     for batch in stream.batches(start):
@@ -51,12 +52,25 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
         yield batch
     # Few rows may lack id 0 by chance. But the model of a table often meets converted text, whose ids count from 1.
     enough = 1 if model.feature_names else 100
-    is_unsure = model.classes is not None and model.id_base == 0 and stream.id_base is None
+    is_unsure = model.classes is not None and model.id_base == 0 and stream.id_base is None and model.naming is None
     if is_unsure and not zero_seen and n_rows >= enough:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
             "If the ids of these rows count from 1, set zero_based=False (--one-based).",
             UserWarning,
+        )
+
+
+def _check_naming(model: Model, stream: Stream) -> None:
+    """Raise DataError if the model knows features by name and the stream by number, or the other way round."""
+    if model.classes is None or (model.naming is None) == (stream.naming is None):
+        return
+    if model.naming is None:
+        raise DataError(f"{stream.name}: its features have names, but the model was trained on numbered columns.")
+    if stream.feature_names is not None:
+        raise DataError(
+            f"{stream.name}: the model was trained on named features; say which columns they are, with text=, "
+            "categorical= and numeric= (--text, --categorical, --numeric)."
         )
 
 

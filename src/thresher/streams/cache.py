@@ -3,9 +3,10 @@
 Layout, little-endian:
 
     magic        8 bytes, THRESHC1
-    blocks       each an indptr, ids, values, label codes and (where weighted) importances, every array padded to 64
-                 bytes, so that a mapped file can be used as it is
-    footer       JSON: version, totals, the labels, and for each block its offset, shape, id width and CRC-32
+    blocks       each an indptr, ids, values, label codes, importances (where weighted), marks and text of the names
+                 (where features have names), every array padded to 64 bytes, so that a mapped file can be used as it is
+    footer       JSON: version, totals, the labels, how features are named, and for each block its offset, shape, id
+                 width, prefixes of names and CRC-32
     tail         8 bytes length and 4 bytes CRC-32 of the footer, then 8 bytes of magic
 
 A truncated file has no tail; any flipped bit changes a checksum.
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
+from thresher.naming import BatchNames, Naming
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import HeldFile
 from thresher.streams.position import Position
@@ -35,15 +37,20 @@ from thresher.streams.sources import Source
 from thresher.streams.stream import Batch, DataError
 
 MAGIC = b"THRESHC1"
-VERSION = 1
+VERSION = 2
 _TAIL = struct.Struct("<QI8s")
 _PAD = 64
 _HEAD = MAGIC + bytes(_PAD - len(MAGIC))
 
 
-def write(batches: Iterator[Batch], path: str, feature_names: list[str] | None = None) -> int:
+def write(
+    batches: Iterator[Batch], path: str, feature_names: list[str] | None = None, naming: Naming | None = None
+) -> int:
     """Write batches to a cache; return the number of rows. Nothing appears at `path` before all is written."""
-    footer: dict[str, Any] = {"version": VERSION, "n_rows": 0, "n_values": 0, "names": feature_names, "blocks": []}
+    footer: dict[str, Any] = {
+        "version": VERSION, "n_rows": 0, "n_values": 0, "names": feature_names,
+        "naming": None if naming is None else naming.to_dict(), "blocks": [],
+    }  # fmt: skip
     labels: dict[Any, int] = {}
     with written_whole(path) as file:
         file.write(_HEAD)
@@ -52,12 +59,17 @@ def write(batches: Iterator[Batch], path: str, feature_names: list[str] | None =
             arrays = [batch.indptr.astype(np.int32), batch.indices, batch.data, codes]
             if batch.importances is not None:
                 arrays.append(batch.importances)
+            names = batch.names if isinstance(batch.names, BatchNames) else None
+            if names is not None:
+                arrays += [names.marks, names.text]
             payload = b"".join(_padded(array) for array in arrays)
             footer["blocks"].append(
                 {
                     "at": file.tell(), "n_bytes": len(payload), "n_rows": batch.n_rows, "n_values": len(batch.data),
                     "id_bytes": batch.indices.itemsize, "weighted": batch.importances is not None,
                     "largest_id": batch.largest_id, "zero_seen": batch.zero_seen, "crc": crc32(payload),
+                    "n_text": None if names is None else len(names.text),
+                    "prefixes": None if names is None else names.prefixes,
                 }
             )  # fmt: skip
             footer["n_rows"] += batch.n_rows
@@ -91,8 +103,12 @@ def read_footer(source: Source) -> dict[str, Any]:
             f"{source.name}: cache version {footer.get('version')} can't be read; this version of thresher reads "
             f"version {VERSION}: recreate it with thresher convert."
         )
-    if not footer.keys() >= {"n_rows", "n_values", "names", "blocks", "labels"}:
+    if not footer.keys() >= {"n_rows", "n_values", "names", "naming", "blocks", "labels"}:
         raise _damaged(source)
+    try:
+        footer["naming"] = None if footer["naming"] is None else Naming.from_dict(footer["naming"])
+    except ValueError:
+        raise _damaged(source) from None
     counts = [block.get("n_rows") for block in footer["blocks"]]
     if not all(isinstance(count, int) and count >= 0 for count in counts) or sum(counts) != footer["n_rows"]:
         raise _damaged(source)
@@ -174,6 +190,10 @@ def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[An
     values = take(np.float32, block["n_values"])
     codes = take(np.int32, block["n_rows"])
     importances = take(np.float64, block["n_rows"]) if block["weighted"] else None
+    names = None
+    if block["n_text"] is not None:
+        marks = take(np.uint64, block["n_values"])
+        names = BatchNames(marks, take(np.uint8, block["n_text"]), block["prefixes"])
     rows = _core.CsrBatch(starts, ids, values, block["largest_id"] + 1)
     if rows.check("l2") is not None or int(starts[-1]) != len(ids):
         raise ValueError
@@ -182,8 +202,9 @@ def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[An
     if importances is not None and not (np.isfinite(importances) & (importances >= 0)).all():
         raise ValueError
     return Batch(
-        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"], importances, block["n_bytes"]
-    )
+        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"], importances, block["n_bytes"],
+        names=names,
+    )  # fmt: skip
 
 
 def _padded(array: NDArray[Any]) -> bytes:

@@ -8,13 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from thresher.streams.columns import arrow
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
 from thresher.streams.stream import DataError
-from thresher.streams.tables import BATCH_CELLS, Columns, arrow, mean_length, to_piece
+from thresher.streams.tables import BATCH_CELLS, Columns, mean_length, to_piece
 
 _BATCH_ROWS = 16_384
+_BATCH_BYTES = 1 << 21  # of columns with names: text is converted that much at a time
 
 
 class ColumnarFormat:
@@ -39,7 +41,7 @@ class ColumnarFormat:
                 self._columns.check_types(source.name, batch.schema)
             _validate(batch, source.name, row)
             low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
-            step = self._batch_rows if self._columns.features else _rows_of_cells(mean_length(batch))
+            step = rows_at_a_time(batch, self._columns)
             for begin in range(low, high, step):
                 stop = min(begin + step, high)
                 byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
@@ -76,6 +78,17 @@ class ColumnarFormat:
             return to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
 
 
+def rows_at_a_time(batch: Any, columns: Columns) -> int:
+    """Return how many rows of a record batch to convert at a time."""
+    if columns.naming is not None:
+        return _rows_of_bytes(batch.nbytes, batch.num_rows)
+    return _rows_of_cells(len(columns.features) if columns.features else mean_length(batch))
+
+
+def _rows_of_bytes(n_bytes: int, n_rows: int) -> int:
+    return min(_BATCH_ROWS, max(1, _BATCH_BYTES * n_rows // max(1, n_bytes)))
+
+
 def _rows_of_cells(n_columns: int) -> int:
     """Return how many rows to convert at a time, since all their cells are in memory as flat arrays."""
     return min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, n_columns)))
@@ -102,6 +115,9 @@ def _record_batches(source: Source, first: int, end: int | None, batch_rows: int
             with pa.parquet.ParquetFile(source.path) as file:
                 groups, row = _row_groups(file.metadata, first, end)
                 n_rows = max(1, file.metadata.num_rows)
+                n_bytes = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+                # Long texts: fewer rows, so that they fit into memory.
+                batch_rows = min(batch_rows, 16 * _rows_of_bytes(n_bytes, n_rows))
                 for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups):
                     if row + batch.num_rows > first and (end is None or row < end):
                         yield batch, row, size * (row + batch.num_rows) // n_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thresher.io.atomic import refuse_inputs
+from thresher.messages import warn
 from thresher.streams.opening import as_stream
 from thresher.streams.reading import Reading
 from thresher.streams.writing import write_stream
@@ -30,8 +31,10 @@ def convert(data: Any, path: str, *, progress: bool = False) -> Reading:
     stream = as_stream(data)
     refuse_inputs(path, stream.files)
     # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
-    shift = 1 if stream.id_base == 0 and not path.endswith(".thc") else 0
+    shift = 1 if stream.id_base == 0 and stream.naming is None and not path.endswith(".thc") else 0
     reading = Reading()
     batches = reading.watch(stream, "converting", stream.batches(), progress)
-    write_stream(batches, path, shift=shift, feature_names=stream.feature_names)
+    write_stream(batches, path, shift=shift, feature_names=stream.feature_names, naming=stream.naming)
+    if stream.naming is not None and not path.endswith(".thc"):
+        warn(f"{path}: svmlight text has no names, only their ids: a .thc cache keeps both.", UserWarning)
     return reading

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.position import Position
 from thresher.streams.records import BLOCK, blocks, record_ends
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
-from thresher.streams.tables import Columns, arrow, is_numeric, to_piece
+from thresher.streams.tables import Columns, to_piece
 
 _DELIMITERS = (",", ";", "\t")
 
@@ -112,7 +113,7 @@ class DelimitedFormat:
         for name in self._columns.numbers:
             if types[name] == arrow().string():
                 types[name] = arrow().float64()  # a row with text in it is a bad row
-        return types
+        return types | dict.fromkeys(self._columns.strings, arrow().string())
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
@@ -195,7 +196,18 @@ class DelimitedFormat:
         except pa.ArrowInvalid:
             return self._row_by_row(source, text, byte, n_bytes)
         batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
-        return to_piece(batches[0], self._columns, self._skip_bad, byte, n_bytes)
+        return to_piece(self._plain(batches[0]), self._columns, self._skip_bad, byte, n_bytes)
+
+    def _plain(self, table: Any) -> Any:
+        """Write true and false in lower case in columns of categories, as all other formats do."""
+        pa = arrow()
+        for name in self._columns.naming.categorical if self._columns.naming else ():
+            column = table.column(name)
+            words = pa.compute.is_in(column, value_set=pa.array(["True", "TRUE", "False", "FALSE"]))
+            if pa.compute.any(words).as_py():
+                plain = pa.compute.if_else(words, pa.compute.utf8_lower(column), column)
+                table = table.set_column(table.schema.get_field_index(name), name, plain)
+        return table
 
     def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
         """Read a block row by row to find its bad rows."""
@@ -226,7 +238,7 @@ class DelimitedFormat:
         except csv.Error as error:
             raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
         table = pa.RecordBatch.from_pydict(values, schema=pa.schema(list(self._types.items())))
-        piece = to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
+        piece = to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
         piece.batch.numbers = of_rows if piece.batch.numbers is None else of_rows[piece.batch.numbers]
         piece.bad = sorted([*bad, *((numbers[row], why) for row, why in piece.bad)])
@@ -253,6 +265,8 @@ class DelimitedFormat:
             return float(text)
         except ValueError:
             must = f"features must be numbers; leave it out with ignore= (--ignore {name})"
+            if self._columns.naming is not None:
+                must = "numeric columns must hold numbers; use categorical= or text= (--categorical, --text)"
             if name == self._columns.label:
                 must = "in the first rows it is a number"
             elif name == self._columns.weight:

@@ -155,8 +155,8 @@ class FileRows:
             batch.before = None if part.first is not None else part.count_before
             if None not in (namespace, piece.namespace) and piece.namespace != namespace:
                 raise DataError(
-                    f"{_numbered(batch, 0)} or later: a second namespace, {piece.namespace!r} after {namespace!r}: "
-                    "only one can be read."
+                    f"{_numbered(batch, 0)} or later: numbers in a second namespace, {piece.namespace!r} after "
+                    f"{namespace!r}, would be the same features: use hash='all' (--hash all)."
                 )
             namespace = piece.namespace if namespace is None else namespace
             if piece.bad and not self._skip_bad:

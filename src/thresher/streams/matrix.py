@@ -27,6 +27,11 @@ class Matrix(NamedTuple):
         return Matrix(X, self.y[rows], None if self.weights is None else self.weights[rows], self.id_base)
 
 
+def _without_names(batch: Batch) -> Batch:
+    batch.names = None
+    return batch
+
+
 def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     """Read all rows of a stream; `batches` are its batches, if the caller iterates them itself.
 
@@ -35,7 +40,7 @@ def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     import scipy.sparse as sp
 
     stream.check_base()
-    parts = list(stream.batches() if batches is None else batches)
+    parts = [_without_names(batch) for batch in (stream.batches() if batches is None else batches)]
     zero = next((part.file for part in parts if part.zero_seen), None)
     if zero is not None and stream.id_base == 1:
         raise DataError(f"{zero}: id 0 occurs, but zero_based=False says that ids count from 1.")

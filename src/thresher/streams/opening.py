@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from thresher.naming import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams import cache
 from thresher.streams.columnar import ColumnarFormat, schema_names
 from thresher.streams.delimited import DelimitedFormat, read_layout
 from thresher.streams.files import FileRows, Format
+from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
+from thresher.streams.json_lines import parser_of
 from thresher.streams.sources import Path_, Source, find
 from thresher.streams.stream import DataError, Stream
 from thresher.streams.tables import Columns, Roles
-from thresher.streams.text import TextFormat
+from thresher.streams.text import NumberedText, TextFormat
 from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
@@ -31,28 +35,54 @@ def open_stream(
     label: str | None = None,
     weight: str | None = None,
     ignore: Sequence[str] = (),
+    text: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    numeric: str | Sequence[str] = (),
+    ngrams: NGrams = 1,
+    analyzer: str = "word",
+    counts: bool = False,
+    lowercase: bool | None = None,
+    hash: str = "strings",
     delimiter: str | None = None,
     on_bad_line: str = "error",
     zero_based: bool | None = None,
     labelled: bool = True,
     no_labels: bool = False,
     threads: int | None = None,
+    naming: Naming | None = None,
 ) -> Stream:
     r"""Open data as a stream of batches.
 
     Parameters
     ----------
-    source : path, list of paths, glob, folder, "-", or iterable of (X, y) or (X, y, weights)
+    source : path, list of paths, glob, folder, "-", table, or iterable of (X, y) or (X, y, weights)
         "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
-        bzip2, xz or zstd. X is a sparse or dense matrix; a single (X, y) works too.
-    format : {"auto", "svmlight", "vw", "csv", "parquet", "arrow", "cache"}
+        bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as those of DuckDB, polars, pyarrow and
+        pandas. X is a sparse or dense matrix; a single (X, y) works too.
+    format : {"auto", "svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache"}
         "auto" recognises the format by content and file name.
     label : str, optional
-        The label's column in a table (CSV, Parquet, Arrow); "label" by default.
+        The label's column in a table (JSON lines, CSV, Parquet, Arrow); "label" by default.
     weight : str, optional
         The column of a table that has the weights of the rows.
     ignore : sequence of str, optional
         Columns of a table that are not features, such as a row number.
+    text, categorical, numeric : str or sequence of str, optional
+        Columns of a table that are features, by what is in them; others are not read. Text becomes n-grams, named
+        `column^n-gram`, or just the n-gram if there is one text column; a category becomes `column=value`, a number
+        `column`. Names are hashed to 62 bits, so there can be any number of them. By default all columns of a table
+        must be numbers, and each is a feature.
+    ngrams : int, (int, int) or str, default=1
+        The lengths of n-grams, such as 2, (1, 3) or "1-3".
+    analyzer : {"word", "char"}
+        What n-grams consist of: words (runs of letters, marks, numbers and underscores), or characters.
+    counts : bool, default=False
+        Whether a feature of text counts how often it occurs; else it is 1.
+    lowercase : bool, optional
+        Whether text is converted to lower case. By default words are, characters are not.
+    hash : {"strings", "all"}
+        Of VW text: whether names that are numbers are ids, or are hashed like all others. If numbers occur in more than
+        one namespace in the first rows, they are hashed in any case.
     delimiter : str, optional
         The separator of a CSV; by default comma, semicolon or tab, whichever is most frequent in the header.
     on_bad_line : {"error", "skip"}
@@ -69,6 +99,9 @@ def open_stream(
         features.
     threads : int, optional
         How many threads parse; by default one per core, and one for a cache. The result does not depend on it.
+    naming : Naming, optional
+        Instead of `text` and the like: that of another stream or of a model (`stream.naming`). It is used where the
+        data have such columns.
 
     Returns
     -------
@@ -93,6 +126,16 @@ def open_stream(
     labelled = labelled and not no_labels
     if isinstance(source, Stream):
         return source
+    asked = Naming.of(
+        text, categorical, numeric, ngrams=ngrams, analyzer=analyzer, counts=counts, lowercase=lowercase, hash=hash,
+        label=label, weight=weight,
+    )  # fmt: skip
+    is_asked = naming is None or bool(asked.columns)
+    ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+    roles = Roles(label, weight, ignored, labelled, no_labels, asked if is_asked else naming)
+    skip_bad = on_bad_line == "skip"
+    if is_frame(source):
+        return stream_of_frame(source, roles, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
         return stream_of(batches, labelled, id_base)
@@ -102,29 +145,30 @@ def open_stream(
         raise DataError(
             f"the files have different formats ({', '.join(sorted(kinds))}): open them one format at a time."
         )
-    ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-    _refuse_table_options(
-        sources[0], label=label, weight=weight, ignore=", ".join(ignored) or None, delimiter=delimiter
-    )
-    roles = Roles(label, weight, ignored, labelled, no_labels)
-    names, formats = _formats(sources, roles, delimiter, on_bad_line == "skip")
-    if names and id_base == 1:
+    _refuse_options(
+        sources[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
+        categorical=", ".join(asked.categorical), numeric=", ".join(asked.numeric), delimiter=delimiter,
+        hash="" if hash == "strings" else hash,
+    )  # fmt: skip
+    layout = _layout(sources, roles, delimiter, skip_bad)
+    if (layout.names or layout.naming) and id_base == 1:
         raise ValueError(f"{sources[0].name}: zero_based can't be False for a table: its columns have names.")
     n_threads = threads or (1 if kinds == {"cache"} else default_threads())
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
-        FileRows(list(zip(formats, sources, strict=True)), on_bad_line == "skip", n_threads),
-        feature_names=names,
-        id_base=0 if names else id_base,
+        FileRows(list(zip(layout.formats, sources, strict=True)), skip_bad, n_threads),
+        feature_names=layout.names,
+        id_base=0 if layout.names else id_base,
         only_once=next((item.name for item in sources if item.flow is not None), None),
+        naming=layout.naming,
     )
 
 
-def _refuse_table_options(source: Source, **options: str | None) -> None:
+def _refuse_options(source: Source, **options: str | None) -> None:
     """Refuse options that have no meaning for a file's format."""
+    special = {"delimiter": ("csv",), "hash": ("vw",), "ignore": ("csv", "parquet", "arrow")}
     for name, value in options.items():
-        tables = ("csv",) if name == "delimiter" else ("csv", "parquet", "arrow")
-        if value is not None and source.format not in tables:
+        if value and source.format not in special.get(name, ("jsonl", "csv", "parquet", "arrow")):
             raise ValueError(f"{source.name}: {name}={value!r} has no meaning for {source.format} data: leave it out.")
 
 
@@ -152,20 +196,52 @@ def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
     return (list(whole), None) if isinstance(first, str | os.PathLike) else (None, whole)
 
 
-def _formats(
-    sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool
-) -> tuple[list[str] | None, list[Format]]:
-    """Return the names of the features, if there are any, and the format object of each file."""
-    kind = sources[0].format
+def _vw_names(sources: list[Source]) -> str:
+    """Return what is hashed in VW text: all names if numbers of several namespaces would collide, else strings."""
+    found = [source.vw_names for source in sources if source.vw_names is not None]
+    if len(frozenset().union(*(each.spaces for each in found))) > 1:
+        return "all"
+    return "strings" if any(each.has_others for each in found) else "numbers"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How files are read: the names of their features, if they have any, and the format of each file."""
+
+    formats: list[Format]
+    names: list[str] | None = None
+    naming: Naming | None = None
+
+
+def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool) -> _Layout:
+    kind, naming = sources[0].format, roles.naming if roles.naming is not None and roles.naming.columns else None
     if kind in ("svmlight", "vw"):
-        without = [roles.no_labels or (not roles.labelled and source.starts_with_feature) for source in sources]
-        return None, [TextFormat(skip_bad, labelled=not each) for each in without]
+        return _layout_of_text(sources, roles, skip_bad)
+    if kind == "jsonl":
+        parsers = [parser_of(source, naming, roles, skip_bad) for source in sources]
+        return _Layout([TextFormat(parser, not roles.no_labels) for parser in parsers], naming=naming)
     if kind == "cache":
         footers = [cache.read_footer(source) for source in sources]
-        return footers[0]["names"], [cache.CacheFormat(footer) for footer in footers]
+        return _Layout([cache.CacheFormat(footer) for footer in footers], footers[0]["names"], footers[0]["naming"])
     names = read_layout(sources[0], delimiter).names if kind == "csv" else schema_names(sources[0])
     columns = Columns.choose(sources[0].name, names, roles, pairs=kind != "csv")
     if kind == "csv":
-        return columns.features, [DelimitedFormat(source, columns, skip_bad, delimiter) for source in sources]
-    columnar = ColumnarFormat(columns, skip_bad)
-    return columns.features, [columnar] * len(sources)
+        formats: list[Format] = [DelimitedFormat(source, columns, skip_bad, delimiter) for source in sources]
+    else:
+        formats = [ColumnarFormat(columns, skip_bad)] * len(sources)
+    return _Layout(formats, columns.names, naming)
+
+
+def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool) -> _Layout:
+    """Return how svmlight and VW text are read."""
+    known = roles.naming is not None and (roles.naming.columns or roles.naming.hash == "all")
+    names = "all" if known else _vw_names(sources)
+    formats: list[Format] = []
+    for source in sources:
+        if source.format == "vw":
+            labels = "none" if roles.no_labels else "required" if roles.labelled else "optional"
+        else:
+            without = roles.no_labels or (not roles.labelled and source.starts_with_feature)
+            labels = "none" if without else "required"
+        formats.append(TextFormat(NumberedText(source.format, skip_bad, labels, names), labels != "none"))
+    return _Layout(formats, naming=None if names == "numbers" else Naming(hash=names))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import _core
 from thresher.labels import Labels, together
+from thresher.naming import MOST_PREFIXES, NO_NAME, BatchNames
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
@@ -41,8 +43,9 @@ class ShuffledStream(Stream):
 
     def __init__(self, stream: Stream, rows: _Shuffled) -> None:
         super().__init__(
-            stream.name, rows, feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features
-        )
+            stream.name, rows, feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
+            naming=stream.naming,
+        )  # fmt: skip
         self._rows = rows
 
     def generator_state(self) -> dict[str, Any]:
@@ -110,12 +113,15 @@ class _Shuffled:
     def _load(self, memory_limit: int, bar: Bar) -> None:
         """Read everything once."""
         ids, values = _Store(np.dtype(np.int64)), _Store(np.dtype(np.float32))
+        names = _NameStore()
         lengths, labels, importances, places = [], [], [], []
         largest, zero_seen = -1, False
         for batch in self._stream.batches():
-            if ids.n_bytes + values.n_bytes > memory_limit:
+            if ids.n_bytes + values.n_bytes + names.n_bytes > memory_limit:
                 ids.move_to_disk()
                 values.move_to_disk()
+                names.move_to_disk()
+            names.append(batch)
             ids.append(batch.indices.astype(np.int64, copy=False))
             values.append(batch.data)
             lengths.append(np.diff(batch.indptr))
@@ -127,6 +133,7 @@ class _Shuffled:
             self._skipped += batch.skipped
             bar.advance(batch.n_bytes, batch.n_rows, None)
         self._ids, self._values = ids.array(), values.array()
+        self._names = names.finished()
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(
             np.int64
         )
@@ -139,11 +146,13 @@ class _Shuffled:
         lengths = self._starts[rows + 1] - self._starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.repeat(self._starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return _Taken(
+        taken = _Taken(
             starts, self._ids[at], self._values[at], self._labels[rows], self._largest, self._zero_seen,
             None if self._importances is None else self._importances[rows], n_bytes,
             origin=self, rows=rows,
         )  # fmt: skip
+        taken.names = None if self._names is None else _TakenNames(self._names, at)
+        return taken
 
     def place(self, row: int) -> str:
         """Return where a row came from."""
@@ -158,8 +167,9 @@ def _without_rows(batch: Batch) -> Batch:
     """Return a batch without its rows, which still has their files and line numbers."""
     empty = empty_batch()
     return replace(
-        batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None
-    )
+        batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None,
+        names=None,
+    )  # fmt: skip
 
 
 class _Taken(Batch):
@@ -176,6 +186,89 @@ class _Taken(Batch):
 
     def rows_from(self, first: int) -> NDArray[np.int64]:
         return self._rows  # in the stream's own order, whatever came before
+
+
+@dataclass(frozen=True)
+class _AllNames:
+    """The names of all values of a stream, behind each other."""
+
+    marks: NDArray[np.uint64]
+    text: NDArray[np.uint8]
+    prefixes: list[str]
+    values: NDArray[np.int64]  # where each batch begins, in marks
+    bases: NDArray[np.int64]  # and in text
+
+
+@dataclass(frozen=True)
+class _TakenNames:
+    """The names of the values at some places; only those of features that someone asks for are looked up."""
+
+    whole: _AllNames
+    at: NDArray[np.int64]
+
+    def part(self, begin: int, end: int) -> _TakenNames:
+        return _TakenNames(self.whole, self.at[begin:end])
+
+    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
+        found = np.arange(len(ids)) if add else book.find(ids)
+        places, whole = self.at[found], self.whole
+        bases = whole.bases[np.searchsorted(whole.values, places, side="right") - 1]
+        book.read(ids[found], whole.marks[places], whole.text, whole.prefixes, add, bases)
+
+
+class _NameStore:
+    """Collects the names of batches, in memory or in temporary files."""
+
+    def __init__(self) -> None:
+        self._marks, self._text = _Store(np.dtype(np.uint64)), _Store(np.dtype(np.uint8))
+        self._prefixes: dict[str, int] = {}
+        self._values: list[int] = []
+        self._bases: list[int] = []
+        self._n_values = 0
+        self._any = False
+
+    @property
+    def n_bytes(self) -> int:
+        return self._marks.n_bytes + self._text.n_bytes
+
+    def append(self, batch: Batch) -> None:
+        names = batch.names
+        if names is None and not self._any:
+            self._n_values += len(batch.data)
+            return
+        if not self._any:  # text of numbers can turn out to have names too
+            self._any = True
+            self._marks.append(np.full(self._n_values, NO_NAME))
+            self._values, self._bases = [0], [0]
+        self._values.append(self._n_values)
+        self._bases.append(self._text.n_bytes)
+        self._n_values += len(batch.data)
+        if names is None:
+            self._marks.append(np.full(len(batch.data), NO_NAME))
+            return
+        assert isinstance(names, BatchNames)
+        numbers = [self._prefixes.setdefault(prefix, len(self._prefixes)) for prefix in names.prefixes]
+        if len(self._prefixes) > MOST_PREFIXES:
+            raise DataError(f"{batch.file}: more than {MOST_PREFIXES:,} namespaces: the rows can't be shuffled.")
+        kept = names.marks
+        if numbers != list(range(len(numbers))):
+            renumbered = np.array([*numbers, 0], np.uint64)[np.minimum(kept & np.uint64(0xFFFF), len(numbers))]
+            kept = np.where(kept == NO_NAME, NO_NAME, kept & ~np.uint64(0xFFFF) | renumbered)
+        self._marks.append(kept)
+        self._text.append(names.text)
+
+    def move_to_disk(self) -> None:
+        if self._any:
+            self._marks.move_to_disk()
+            self._text.move_to_disk()
+
+    def finished(self) -> _AllNames | None:
+        if not self._any:
+            return None
+        return _AllNames(
+            self._marks.array(), self._text.array(), list(self._prefixes), np.array(self._values, np.int64),
+            np.array(self._bases, np.int64),
+        )  # fmt: skip
 
 
 class _Store:
@@ -207,6 +300,9 @@ class _Store:
             self._parts.clear()
             return whole
         self._file.flush()
+        if self.n_bytes == 0:
+            self._file.close()
+            return np.zeros(0, self._dtype)
         mapped = np.memmap(self._file, self._dtype, "r")
         self._file.close()  # the mapping keeps the data
         return mapped

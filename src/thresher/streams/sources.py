@@ -21,9 +21,18 @@ _COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28
 _CONTAINERS = {b"THRESHC1": "cache", b"PAR1": "parquet", b"ARROW1\x00\x00": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".csv": "csv", ".tsv": "csv",
+    ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".thc": "cache",
 }  # fmt: skip
-FORMATS = ("svmlight", "vw", "csv", "parquet", "arrow", "cache")
+FORMATS = ("svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache")
+
+
+@dataclass(frozen=True)
+class VwNames:
+    """The names in the first rows of VW text."""
+
+    spaces: frozenset[bytes]  # namespaces that have numbers
+    has_others: bool  # names that are not numbers
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,8 @@ class Source:
     compression: str | None
     n_bytes: int | None
     flow: Flow | None = None  # for a pipe or standard input, which is open already
-    starts_with_feature: bool = False  # svmlight or VW text whose first row has no label
+    starts_with_feature: bool = False  # svmlight text whose first row has no label
+    vw_names: VwNames | None = None  # of VW text
 
     @property
     def name(self) -> str:
@@ -100,13 +110,15 @@ def _look(path: str, format: str) -> Source:
             format = _format(path, flow.peek(4096), name, compression)
         if format in ("parquet", "arrow", "cache") and (compression is not None or not regular):
             raise DataError(f"{name}: {format} data must be an uncompressed file on disk.")
-        starts_with_feature = format in ("svmlight", "vw") and _starts_with_feature(format, flow.peek(4096))
+        starts_with_feature = format == "svmlight" and _starts_with_feature(flow.peek(4096))
+        # A pipe can be slow, and should not be waited for.
+        vw_names = _vw_names(flow.peek(1 << 16 if regular else 4096)) if format == "vw" else None
     except BaseException:
         flow.close()
         raise
     if regular:
         flow.close()
-    return Source(path, format, compression, n_bytes, None if regular else flow, starts_with_feature)
+    return Source(path, format, compression, n_bytes, None if regular else flow, starts_with_feature, vw_names)
 
 
 def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
@@ -119,6 +131,8 @@ def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     line = _first_row(head)
+    if line.lstrip().startswith(b"{"):
+        return "jsonl"
     if b"|" in line:
         return "vw"
     # A row of svmlight has a colon, unless it has no features; then it is a single word.
@@ -132,6 +146,20 @@ def _first_row(head: bytes) -> bytes:
     return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
 
 
-def _starts_with_feature(format: str, head: bytes) -> bool:
+def _starts_with_feature(head: bytes) -> bool:
     first = next(iter(_first_row(head).split()), b"")
-    return first.startswith(b"|") if format == "vw" else b":" in first.split(b"#")[0]
+    return b":" in first.split(b"#")[0]
+
+
+def _vw_names(head: bytes) -> VwNames:
+    spaces, has_others = set(), False
+    lines = head.removeprefix(BOM).split(b"\n")
+    for line in lines[:-1] or lines:  # the last one can be cut off
+        for part in line.split(b"|")[1:]:
+            space, *names = part.split() if part[:1].strip() else [b"", *part.split()]
+            for name in names:
+                if name.split(b":")[0].isdigit():
+                    spaces.add(space.split(b":")[0])
+                else:
+                    has_others = True
+    return VwNames(frozenset(spaces), has_others)

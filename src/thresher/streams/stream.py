@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from thresher.naming import N_IDS, MemberNames, Names, Naming
 from thresher.parameters import Whole, check
 from thresher.streams.position import Position
 
@@ -37,6 +38,7 @@ class Batch:
     skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
     before: Callable[[], int] | None = None  # counts the lines before the shard, if it starts inside a file
     end: Position | None = None  # None if the stream has no positions
+    names: Names | None = None  # where features have names instead of numbers
 
     @property
     def n_rows(self) -> int:
@@ -64,6 +66,7 @@ class Batch:
             None if self.importances is None else self.importances[begin:end],
             n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
             file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
+            names=None if self.names is None else self.names.part(low, high),
         )  # fmt: skip
 
     def place(self, row: int) -> str:
@@ -124,6 +127,8 @@ class Stream:
         The id of the first column, 0 or 1. None: 0 if id 0 occurs, else 1.
     n_features : int or None
         The number of columns, if it is known.
+    naming : Naming or None
+        How features are named, if they have names instead of numbers: columns are then hashes of names.
     is_part : bool
         Whether it is a shard of another stream.
     """
@@ -139,11 +144,13 @@ class Stream:
         id_base: int | None = None,
         n_features: int | None = None,
         only_once: str | None = None,
+        naming: Naming | None = None,
     ) -> None:
         self.name = name
         self.feature_names = feature_names
-        self.id_base = id_base
-        self.n_features = n_features
+        self.naming = naming
+        self.id_base = id_base if naming is None else 0
+        self.n_features = n_features if naming is None else N_IDS
         self._content: Content | None = None
         self._read: Callable[[], Iterator[Batch]] | None = None
         self.is_part = False
@@ -237,6 +244,24 @@ class Stream:
 
         X, y, weights, _ = collect(self)
         return X, y, weights
+
+    def names(self, ids: ArrayLike) -> dict[int, str]:
+        """Find the names of features by reading the stream; those that do not occur in it are left out.
+
+        Parameters
+        ----------
+        ids : array of int
+            Ids of features, such as a model's `selected_`.
+
+        Returns
+        -------
+        dict of int to str
+        """
+        wanted, found = np.unique(np.asarray(ids, np.int64)), MemberNames()
+        for batch in self.batches():
+            if batch.names is not None:
+                found.read(wanted, batch.indices, batch.names)
+        return found.by_id
 
     def __iter__(self) -> Iterator[Any]:
         import scipy.sparse as sp

@@ -1,13 +1,13 @@
 """Rows of tables: the meaning of the columns, and the conversion of record batches to CSR.
 
-A table has a label column and either a pair of columns `ids` (list of int) and `values` (list of float), or one numeric
-column per feature, whose names become the feature names. A bad row (a missing label or value, a value that
-is not finite, an id out of range, lists of different lengths) is an error with its number, or is skipped.
+A table has a label column and features: columns of text, categories and numbers that are named as such; or a pair of
+columns `ids` (list of int) and `values` (list of float); or one numeric column per feature, whose names become the
+feature names. A bad row (a missing label or value, a value that is not finite, an id out of range, lists of different
+lengths) is an error with its number, or is skipped.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.naming import Naming
+from thresher.parsed_rows import ParsedRows
 from thresher.streams.canonical import in_ascending_order
+from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, table_columns
 from thresher.streams.files import Piece
 from thresher.streams.stream import Batch, DataError, empty_batch
 
@@ -26,24 +29,12 @@ BATCH_CELLS = 1 << 20
 _PAIR = ("ids", "values")
 
 
-def arrow() -> Any:
-    """Return pyarrow, an optional dependency."""
-    try:
-        for part in ("compute", "csv", "ipc", "parquet"):
-            importlib.import_module(f"pyarrow.{part}")
-    except ImportError:
-        raise DataError(
-            "CSV, Parquet and Arrow files need pyarrow: install it with pip install 'thresher[arrow]'."
-        ) from None
-    return importlib.import_module("pyarrow")
-
-
 @dataclass(frozen=True)
 class Roles:
     """What columns are for, by name.
 
-    With `labelled` there must be a label, else it is used where it exists. Columns that are neither the label, nor the
-    weight, nor ignored are features.
+    With `labelled` there must be a label, else it is used where it exists. The features are the columns of `naming`, if
+    it has any, else all that are neither the label, nor the weight, nor ignored.
     """
 
     label: str | None = None
@@ -51,12 +42,13 @@ class Roles:
     ignore: tuple[str, ...] = ()
     labelled: bool = True
     no_labels: bool = False
+    naming: Naming | None = None
 
 
 def _label(file: str, names: list[str], roles: Roles) -> str | None:
     if roles.no_labels:
         return None
-    wanted = roles.label or DEFAULT_LABEL
+    wanted = roles.label or (roles.naming.label if roles.naming else None) or DEFAULT_LABEL
     if wanted in names:
         return wanted
     if roles.labelled or roles.label:
@@ -72,6 +64,7 @@ class Columns:
     label: str | None
     features: list[str] | None  # None: a pair of ids and values
     weight: str | None = None
+    naming: Naming | None = None  # of the features, if they are hashed
 
     @classmethod
     def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
@@ -91,10 +84,23 @@ class Columns:
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:
             raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
+        if roles.naming is not None and roles.naming.columns:
+            return cls._named(file, names, roles.naming, wanted, weight)
         rest = [name for name in names if name not in (wanted, weight, *roles.ignore)]
         if not rest:
             raise DataError(f"{file}: no column is left for the features.")
         return cls(wanted, None if pairs and set(rest) == set(_PAIR) else rest, weight)
+
+    @classmethod
+    def _named(cls, file: str, names: list[str], naming: Naming, label: str | None, weight: str | None) -> Columns:
+        features = [name for name, _ in naming.columns]
+        missing = next((name for name in features if name not in names), None)
+        if missing is not None:
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some(names)}.")
+        for role, name in (("label", label), ("weight", weight)):
+            if name in features:
+                raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
+        return cls(label, features, weight, naming)
 
     @property
     def all(self) -> list[str]:
@@ -102,9 +108,20 @@ class Columns:
         return [*(self.features or _PAIR), *(name for name in (self.label, self.weight) if name is not None)]
 
     @property
+    def names(self) -> list[str] | None:
+        """The names of the features, where each is a column."""
+        return self.features if self.naming is None else None
+
+    @property
     def numbers(self) -> list[str]:
         """The names of the columns that must hold numbers."""
-        return [*(self.features or ()), *([] if self.weight is None else [self.weight])]
+        numbers = (self.features or ()) if self.naming is None else self.naming.numeric
+        return [*numbers, *([] if self.weight is None else [self.weight])]
+
+    @property
+    def strings(self) -> list[str]:
+        """The names of the columns that are read as text, whatever it looks like."""
+        return [] if self.naming is None else [*self.naming.text, *self.naming.categorical]
 
     def check_names(self, file: str, names: list[str]) -> None:
         """Raise DataError if a column is missing."""
@@ -115,21 +132,24 @@ class Columns:
     def check_types(self, file: str, schema: Any) -> None:
         """Raise DataError if a column is missing or has a type that can't be read."""
         self.check_names(file, schema.names)
-        for name in self.features or ():
+        if self.naming is not None:
+            check_kinds(file, schema, self.naming)
+        for name in (self.features or ()) if self.naming is None else ():
             if not is_numeric(schema.field(name).type):
                 raise DataError(
-                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers. "
-                    f"Leave it out with ignore= (--ignore {name})."
+                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers, unless "
+                    "text=, categorical= and numeric= (--text, --categorical, --numeric) say what columns are. Leave "
+                    f"it out with ignore= (--ignore {name})."
                 )
         for name in () if self.features else _PAIR:
             kind, is_right = schema.field(name).type, _is_whole if name == "ids" else is_numeric
-            if not _is_list(kind) or not is_right(kind.value_type):
+            if not is_list(kind) or not is_right(kind.value_type):
                 whole = "whole numbers" if name == "ids" else "numbers"
                 raise DataError(f"{file}: column {name!r} has type {kind}; it must hold lists of {whole}.")
         if self.label is not None:
             kind = schema.field(self.label).type
             plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
-            if not is_numeric(plain) and not _is_text(plain):
+            if not is_numeric(plain) and not is_text(plain):
                 raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
         if self.weight is not None and not is_numeric(schema.field(self.weight).type):
             kind = schema.field(self.weight).type
@@ -142,7 +162,10 @@ def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: i
     try:
         labels = _labels(checked, columns.label)
         weights = None if columns.weight is None else _weights(checked, columns.weight)
-        batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
+        if columns.naming is not None:
+            batch = _named(checked, columns.naming)
+        else:
+            batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
     except _BadRow as bad:
         return Piece(empty_batch(n_bytes), table.num_rows, byte, [(bad.number, bad.why)])
     batch.labels = labels[checked.left]
@@ -166,7 +189,7 @@ class _Checked:
         self.table = table
         self.numbers: NDArray[np.int64] | None = None  # of the remaining rows; None: no row was dropped
         self.bad: list[tuple[int, str]] = []
-        self._skip_bad = skip_bad
+        self.skip_bad = skip_bad
         self.n_rows = table.num_rows
 
     def drop(self, bad: NDArray[np.bool_], why: Callable[[int], str]) -> None:
@@ -177,7 +200,7 @@ class _Checked:
         numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
         for row in rows:
             self.bad.append((int(numbers[row]), why(row)))
-            if not self._skip_bad:
+            if not self.skip_bad:
                 raise _BadRow(*self.bad[-1])
         keep = ~bad
         self.table, self.numbers = self.table.filter(arrow().array(keep)), numbers[keep]
@@ -196,12 +219,13 @@ def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     missing = column.is_null()
-    if _is_text(column.type):
+    if is_text(column.type):
+        column = column.cast(pa.large_string())  # pyarrow can't trim all kinds of strings
         missing = pa.compute.or_kleene(missing, pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
     lost = missing.to_numpy(zero_copy_only=False).astype(bool)
     checked.drop(lost, partial(_always, "the label is missing"))
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    if _is_text(column.type):
+    if is_text(column.type):
         values[lost] = ""
         return values.astype(np.str_)
     numbers = np.full(len(values), np.nan)
@@ -251,6 +275,16 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
     values = dense[rows, ids]
     return Batch(starts.astype(np.int32), ids.astype(np.int32), values, np.empty(0), len(names) - 1, zero_seen=True)
+
+
+def _named(checked: _Checked, naming: Naming) -> Batch:
+    columns = table_columns(checked.table, naming)
+    rows = ParsedRows.of(naming.core.read_columns(columns, checked.table.num_rows, checked.skip_bad))
+    if rows.bad:
+        reasons, is_bad = dict(rows.bad), np.zeros(checked.table.num_rows, bool)
+        is_bad[list(reasons)] = True
+        checked.drop(is_bad, reasons.__getitem__)
+    return Batch(rows.starts, rows.ids, rows.values, np.empty(0), rows.largest_id, rows.zero_seen, names=rows.names)
 
 
 def _always(why: str, _row: int) -> str:
@@ -320,22 +354,8 @@ def _any(starts: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.boo
     return rows
 
 
-def is_numeric(kind: Any) -> bool:
-    """Return whether a column of this type has numbers; booleans count as 0 and 1."""
-    types = arrow().types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
-
-
 def _is_whole(kind: Any) -> bool:
     return bool(arrow().types.is_integer(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(arrow().types.is_string(kind) or arrow().types.is_large_string(kind))
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(arrow().types.is_list(kind) or arrow().types.is_large_list(kind))
 
 
 def some(names: list[str]) -> str:

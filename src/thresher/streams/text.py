@@ -1,17 +1,18 @@
-"""svmlight and VW text, parsed in parallel by the core."""
+"""Text with one row per line, svmlight, VW or JSON lines, parsed in parallel by the core."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.labels import shown
+from thresher.parsed_rows import ParsedRows
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import HeldFile
 from thresher.streams.position import Position
@@ -23,21 +24,60 @@ PIECE = 1 << 20
 _LARGE_PIECE, _LARGE_FILE = 1 << 22, 1 << 26
 
 
-class TextFormat:
-    """Rows of svmlight or VW text, one per line.
+class Parser(Protocol):
+    """How lines are parsed."""
+
+    large_pieces: bool  # whether large files are cut into large pieces: rows must not take more memory than their text
+
+    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+        """Parse the lines that begin in a range of bytes of an open file."""
+
+    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+        """Parse whole lines; the first ones of a file can start with a byte order mark."""
+
+
+class NumberedText:
+    """The parser of svmlight and VW text.
 
     Parameters
     ----------
+    format : {"svmlight", "vw"}
     skip_bad : bool
         Whether to continue after a bad line.
-    labelled : bool
+    labels : {"required", "optional", "none"}
         Whether rows start with a label.
+    names : {"numbers", "strings", "all"}
+        Of VW text, which names are hashed: none are expected, all but numbers, or all.
+    """
+
+    large_pieces = True
+
+    def __init__(self, format: str, skip_bad: bool, labels: str, names: str = "numbers") -> None:
+        self._format, self._skip_bad, self._labels, self._names = format, skip_bad, labels, names
+
+    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+        """Parse the lines that begin in a range of bytes."""
+        return _core.read_text_range(self._format, file, begin, end, self._skip_bad, self._labels, self._names)
+
+    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+        """Parse whole lines."""
+        return _core.read_text(self._format, text, self._skip_bad, first, self._labels, self._names)
+
+
+class TextFormat:
+    """Rows of text, one per line.
+
+    Parameters
+    ----------
+    parser : Parser
+    labelled : bool
+        Whether the parser returns labels.
     """
 
     counted_in = "line"
 
-    def __init__(self, skip_bad: bool, labelled: bool) -> None:
-        self._skip_bad = skip_bad
+    def __init__(self, parser: Parser, labelled: bool) -> None:
+        self._parser = parser
         self._labelled = labelled
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
@@ -74,9 +114,10 @@ class TextFormat:
         size = os.fstat(file.number).st_size
         stop = size if end is None else min(end, size)
         # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
-        piece = _LARGE_PIECE if stop - begin >= _LARGE_FILE else PIECE
+        is_large = self._parser.large_pieces and stop - begin >= _LARGE_FILE
+        piece = _LARGE_PIECE if is_large else PIECE
         for low in range(begin, stop, piece):
-            yield partial(self._read_range, source.format, file, low, min(low + piece, stop))
+            yield partial(self._read_range, file, low, min(low + piece, stop))
 
     def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
@@ -91,27 +132,25 @@ class TextFormat:
                     continue
                 rest.append(block[:cut])
                 byte = flow.byte - (len(block) - cut)
-                yield partial(self._read_block, source.format, b"".join(rest), byte, flow.position - done)
+                yield partial(self._read_block, b"".join(rest), byte, flow.position - done)
                 rest, done = [block[cut:]], flow.position
             if text := b"".join(rest):
-                yield partial(self._read_block, source.format, text, flow.byte, flow.position - done)
+                yield partial(self._read_block, text, flow.byte, flow.position - done)
 
-    def _read_range(self, format_: str, file: HeldFile, begin: int, end: int) -> Piece:
-        rows = _core.read_text_range(format_, file.number, begin, end, self._skip_bad, labelled=self._labelled)
-        return self._piece(rows, end, end - begin)
+    def _read_range(self, file: HeldFile, begin: int, end: int) -> Piece:
+        return self._piece(self._parser.parse_range(file.number, begin, end), end, end - begin)
 
-    def _read_block(self, format_: str, text: bytes, byte: int, n_bytes: int) -> Piece:
-        first = byte == len(text)
-        rows = _core.read_text(format_, text, self._skip_bad, first, self._labelled)
-        return self._piece(rows, byte, n_bytes)
+    def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Piece:
+        return self._piece(self._parser.parse_block(text, byte == len(text)), byte, n_bytes)
 
-    def _piece(self, rows: _core.ParsedText, byte: int, n_bytes: int) -> Piece:
-        starts, ids, values, numbers, words, importances, lines, bad, n_lines, largest_id, zero_seen, namespace = rows
-        labels = _labels(numbers, words) if self._labelled else np.full(len(numbers), np.nan)
+    def _piece(self, found: _core.ParsedText, byte: int, n_bytes: int) -> Piece:
+        rows = ParsedRows.of(found)
+        labels = _labels(rows.labels, rows.words) if self._labelled else np.full(len(rows.labels), np.nan)
         batch = Batch(
-            starts, ids, values, labels, largest_id, zero_seen, importances=importances, n_bytes=n_bytes, numbers=lines
-        )
-        return Piece(batch, n_lines, byte, bad, namespace)
+            rows.starts, rows.ids, rows.values, labels, rows.largest_id, rows.zero_seen, importances=rows.importances,
+            n_bytes=n_bytes, numbers=rows.lines, names=rows.names,
+        )  # fmt: skip
+        return Piece(batch, rows.n_lines, byte, rows.bad, rows.namespace)
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:

@@ -16,20 +16,28 @@ from thresher import _core
 from thresher.csr import trusted_batch
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
+from thresher.naming import Naming
 from thresher.streams import cache
+from thresher.streams.columns import arrow
 from thresher.streams.stream import Batch, DataError
-from thresher.streams.tables import arrow
 
 Write = Callable[[bytes], Any]
 
 
-def write_stream(batches: Iterator[Batch], path: str, *, shift: int = 0, feature_names: list[str] | None = None) -> int:
+def write_stream(
+    batches: Iterator[Batch],
+    path: str,
+    *,
+    shift: int = 0,
+    feature_names: list[str] | None = None,
+    naming: Naming | None = None,
+) -> int:
     """Write batches to `path` ("-" is standard output); return the number of rows.
 
     The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
     if path.endswith(".thc"):
-        return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names)
+        return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
     if path != "-" and not _is_text(path):
         raise ValueError(
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from thresher.evaluation import accuracy
 from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
 from thresher.model import Model
+from thresher.naming import Naming
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
@@ -30,7 +31,7 @@ class LearnsAtOnce(Protocol):
 
     def _check_room(self, n_values: float, n_read: int, what: str) -> None: ...
 
-    def _fit_stream(self, X: Any, y: Labels, id_base: int, feature_names: list[str] | None) -> None: ...
+    def _fit_stream(self, X: Any, y: Labels, id_base: int, names: list[str] | Naming | None) -> None: ...
 
     def _fitted_model(self) -> Model: ...
 
@@ -79,9 +80,12 @@ def read_at_once(
 def fit_rows(estimator: LearnsAtOnce, stream: Stream, rows: Matrix) -> None:
     """Fit a batch method on rows of a stream."""
     try:
-        estimator._fit_stream(rows.X, rows.y, rows.id_base, stream.feature_names)
+        estimator._fit_stream(rows.X, rows.y, rows.id_base, stream.feature_names or stream.naming)
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
+    if stream.naming is not None and stream.can_be_read_again:
+        model = estimator._fitted_model()
+        model.set_names(stream.names(model.members()[0]))
 
 
 def _bounded(estimator: LearnsAtOnce, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:

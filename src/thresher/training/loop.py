@@ -91,8 +91,8 @@ def train(
         refuse_for_batch(model, passes, shuffle)
         return fit_at_once(
             model,
-            as_stream(stream),
-            None if validate is None else as_stream(validate),
+            (opened := as_stream(stream)),
+            None if validate is None else as_stream(validate, naming=opened.naming),
             classes=classes,
             multiclass=multiclass,
             progress=progress,
@@ -168,8 +168,8 @@ def run(
     model = models[0]
     for learner in models:
         learner.check_can_learn("a stream")
-    stream = as_stream(data)
-    held_out = None if validate is None else as_stream(validate)
+    stream = as_stream(data, naming=model.naming)
+    held_out = None if validate is None else as_stream(validate, naming=stream.naming)
     n_passes = model.parameters["n_passes"] if passes is None else passes
     parameters.check("passes", n_passes, parameters.Whole(1))
     parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))

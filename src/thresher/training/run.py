@@ -65,7 +65,8 @@ class Run:
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open a session for the next pass."""
         stream, first = self.stream, self.history.n_passes == 0
-        self._session = Session(self.model, classes, stream.id_base, stream.feature_names, stream.n_features, first)
+        names = stream.feature_names or stream.naming
+        self._session = Session(self.model, classes, stream.id_base, names, stream.n_features, first)
         self.history.n_passes += 1
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:

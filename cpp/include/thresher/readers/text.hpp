@@ -14,12 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "thresher/readers/recycled_buffer.hpp"
+#include "thresher/names/named_row.hpp"
+#include "thresher/readers/column.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
@@ -27,35 +29,8 @@ namespace thresher {
 // Ids run from 0 to 2^63 − 2.
 inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
 
-// An array of fixed capacity, filled from the front.
-template <class T>
-class Column {
-  public:
-    explicit Column(std::size_t capacity) : buffer_(capacity * sizeof(T)), capacity_(capacity) {}
-    void push(T item) {
-#if defined(THRESHER_CHECKED)
-        // Buffers have slack, which would hide a reader's wrong estimate from the sanitizers.
-        if (size_ == capacity_) std::abort();
-#endif
-        data()[size_++] = item;
-    }
-    // Counts n items that were written behind the last one.
-    void grow(std::size_t n) {
-#if defined(THRESHER_CHECKED)
-        if (n > capacity_ - size_) std::abort();
-#endif
-        size_ += n;
-    }
-    void cut(std::size_t size) { size_ = size; }
-    std::size_t size() const { return size_; }
-    T* data() const { return static_cast<T*>(buffer_.data()); }
-    RecycledBuffer release() { return std::move(buffer_); }
-
-  private:
-    RecycledBuffer buffer_;
-    std::size_t capacity_;
-    std::size_t size_ = 0;
-};
+// Whether rows have labels. Those that can lack one, as rows to predict, have NaN.
+enum class Labels { required, optional, none };
 
 struct BadLine {
     std::int64_t line;  // counted from 0, from the start of the text
@@ -72,13 +47,15 @@ struct ParsedText {
     Column<std::int32_t> lines;                              // the line of each row, from 0
     bool weighted = false;                                   // some row has an importance other than 1
     std::vector<std::pair<std::size_t, std::string>> words;  // rows whose label is not a number, and that label
-    std::string name_space;                                  // of VW text: the only one
-    bool named = false;                                      // whether there was one
+    std::string name_space;                                  // of VW text: the one whose names are numbers
+    bool has_name_space = false;                             // whether there was one
     std::vector<BadLine> bad;
     std::int64_t n_lines = 0;
     std::int64_t largest_id = -1;
     bool zero_seen = false;
-    bool ids_too_wide = false;  // an id does not fit Id: read again with a wider one
+    bool ids_too_wide = false;      // an id does not fit Id: read again with a wider one
+    bool needs_names = false;       // a name is not a number: read again with names
+    std::optional<RowNames> names;  // where features have names
 
     // Room for the most that the text can hold, so that nothing has to grow while reading. Memory that is not used is
     // never touched.
@@ -134,6 +111,7 @@ struct ParsedText {
     void drop_row() {
         ids.cut(static_cast<std::size_t>(starts.data()[starts.size() - 1]));
         values.cut(ids.size());
+        if (names) names->marks.cut(ids.size());
     }
 
   private:
@@ -401,7 +379,9 @@ inline bool read_id(const char*& p, std::uint64_t& id) {
 
 // Reads `text`, which a byte '\0' must follow, by calling read_line(p, rows, why) for each line: it moves p to the end
 // of the line and returns whether the line is good; if not, `why` has the reason. Stops at the first bad line unless
-// `skip_bad`. No feature takes fewer than `feature_bytes`, counting the space before it.
+// `skip_bad`. No feature takes fewer than `feature_bytes`, counting the space before it; with kNamed they have names,
+// and read_line makes room for them.
+inline constexpr std::size_t kNamed = 0;
 template <class Id, class ReadLine>
 ParsedText<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feature_bytes, ReadLine read_line) {
     const char* p = text.data();
@@ -412,7 +392,8 @@ ParsedText<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feat
     };
     std::size_t n_lines = 0;
     for (const char* line = p; line < end; line = next_line(line)) ++n_lines;
-    ParsedText<Id> rows(n_lines + 1, text.size() / feature_bytes + 1);
+    ParsedText<Id> rows(n_lines + 1, feature_bytes == kNamed ? 0 : text.size() / feature_bytes + 1);
+    if (feature_bytes == kNamed) rows.names.emplace();
     std::string why;
     while (p < end) {
         const std::size_t n_rows = rows.n_rows();
@@ -427,7 +408,7 @@ ParsedText<Id> read_lines(std::string_view text, bool skip_bad, std::size_t feat
             rows.bad.push_back({rows.n_lines, std::exchange(why, {})});
             if (!skip_bad) break;
         }
-        if (rows.ids_too_wide) break;
+        if (rows.ids_too_wide || rows.needs_names) break;
         p = next_line(p);
         ++rows.n_lines;
     }

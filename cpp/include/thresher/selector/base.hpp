@@ -88,6 +88,14 @@ class SelectorBase {
         return out;
     }
 
+    // The ids of the members, in any order; empty without a budget, where every feature is one.
+    std::vector<std::int64_t> member_ids() const {
+        std::lock_guard lock(mutex_);
+        std::vector<std::int64_t> ids;
+        if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { ids.push_back(id); });
+        return ids;
+    }
+
     // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
     // learned, the start state.
     std::vector<float> cells(std::span<const std::int64_t> ids) const {

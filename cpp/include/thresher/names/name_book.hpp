@@ -1,0 +1,166 @@
+// The names of the selected features: found in the batch in which a feature is selected, and forgotten when it leaves.
+// So there is no dictionary of all names, and no second pass.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "thresher/names/named_row.hpp"
+
+namespace thresher {
+
+class NameBook {
+  public:
+    struct Entry {
+        std::int64_t id = -1;
+        std::string name;
+        bool is_known = false;
+    };
+    // Names that differ but have the same id: how often they occurred, and the first two.
+    struct Clashes {
+        std::uint64_t n = 0;
+        std::string one, other;
+    };
+
+    // Keeps the names of these features only. Unknown ones are found in the next batch that has them.
+    void keep(std::span<const std::int64_t> members) {
+        if (members.size() == n_entries_ && has_all(members)) return;
+        rebuild(members, std::bit_ceil(2 * members.size() + 2));  // at most half full
+    }
+
+    void set(std::int64_t id, std::string name) {
+        if (table_.empty()) return;
+        Entry& entry = table_[place(table_, shift_, id)];
+        if (entry.id == id) entry.name = std::move(name), entry.is_known = true;
+    }
+
+    // Where in a batch its features are.
+    template <class Id>
+    std::vector<std::int64_t> find(std::span<const Id> ids) const {
+        std::vector<std::int64_t> places;
+        for (std::size_t i = 0; i < ids.size() && n_entries_ > 0; ++i) {
+            const auto id = static_cast<std::int64_t>(ids[i]);
+            if (may_have(id) && table_[place(table_, shift_, id)].id == id)
+                places.push_back(static_cast<std::int64_t>(i));
+        }
+        return places;
+    }
+
+    // Reads the names of its features from a batch; with `add`, of all features, for methods that select every one. A
+    // name that differs from the one known for its id is a clash. Where rows come from several texts, behind each
+    // other, `bases` says for each value where its text begins; else it is null.
+    template <class Id>
+    void read(std::span<const Id> ids, const std::uint64_t* marks, const std::int64_t* bases, std::string_view text,
+              std::span<const std::string> prefixes, bool add) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const auto id = static_cast<std::int64_t>(ids[i]);
+            if (marks[i] == kNoName) continue;
+            if (add) {
+                make_room(id);
+            } else if (n_entries_ == 0 || !may_have(id)) {
+                continue;
+            }
+            Entry& entry = table_[place(table_, shift_, id)];
+            if (entry.id != id) continue;
+            const auto prefix = static_cast<std::size_t>(marks[i] & 0xffff);
+            if (prefix >= prefixes.size()) throw std::out_of_range("a mark points behind the prefixes");
+            const std::size_t base = bases == nullptr ? 0 : static_cast<std::size_t>(bases[i]);
+            note(entry, prefixes[prefix],
+                 text.substr(base + static_cast<std::size_t>(marks[i] >> 32),
+                             static_cast<std::size_t>(marks[i] >> 16 & 0xffff)));
+        }
+    }
+
+    const Clashes& clashes() const { return clashes_; }
+    void set_clashes(Clashes clashes) { clashes_ = std::move(clashes); }
+
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Entry& entry : table_)
+            if (entry.is_known) visit(entry.id, entry.name);
+    }
+
+  private:
+    static constexpr std::size_t kFilterBits = 16;  // per slot: few ids that are not in the book pass
+
+    static std::uint64_t mixed(std::int64_t id) { return static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u; }
+
+    // The slot of an id, or the free one where it would go.
+    static std::size_t place(const std::vector<Entry>& table, int shift, std::int64_t id) {
+        std::size_t at = static_cast<std::size_t>(mixed(id) >> shift);
+        while (table[at].id != id && table[at].id >= 0) at = (at + 1) & (table.size() - 1);
+        return at;
+    }
+
+    std::size_t filter_bit(std::int64_t id) const {
+        // The highest bits of the product, 4 more than the slot.
+        return static_cast<std::size_t>(mixed(id) >> (shift_ - 4));
+    }
+    void mark_in_filter(std::int64_t id) { filter_[filter_bit(id) / 64] |= std::uint64_t{1} << filter_bit(id) % 64; }
+    bool may_have(std::int64_t id) const { return (filter_[filter_bit(id) / 64] >> filter_bit(id) % 64 & 1) != 0; }
+
+    void note(Entry& entry, std::string_view prefix, std::string_view rest) {
+        if (!entry.is_known) {
+            entry.name.assign(prefix).append(rest);
+            entry.is_known = true;
+        } else if (entry.name.size() != prefix.size() + rest.size() || !entry.name.starts_with(prefix) ||
+                   !entry.name.ends_with(rest)) {
+            if (clashes_.n++ == 0) clashes_.one = entry.name, clashes_.other = std::string(prefix).append(rest);
+        }
+    }
+
+    // Adds a feature whose name is not known yet, unless it is there.
+    void make_room(std::int64_t id) {
+        if (2 * (n_entries_ + 1) > table_.size()) {
+            std::vector<std::int64_t> all;
+            for (const Entry& entry : table_)
+                if (entry.id >= 0) all.push_back(entry.id);
+            rebuild(all, std::max<std::size_t>(2 * table_.size(), 64));
+        }
+        Entry& entry = table_[place(table_, shift_, id)];
+        if (entry.id == id) return;
+        entry.id = id;
+        ++n_entries_;
+        mark_in_filter(id);
+    }
+
+    // A table of `size` slots, a power of two, for these features, with the names that are known.
+    void rebuild(std::span<const std::int64_t> members, std::size_t size) {
+        std::vector<Entry> before = std::move(table_), kept;
+        for (const std::int64_t id : members) {
+            Entry* const old = before.empty() ? nullptr : &before[place(before, shift_, id)];
+            kept.push_back(old != nullptr && old->id == id ? std::move(*old) : Entry{id, {}, false});
+        }
+        shift_ = 64 - std::countr_zero(size);
+        table_.assign(size, Entry{});
+        filter_.assign(size * kFilterBits / 64 + 1, 0);
+        n_entries_ = kept.size();
+        for (Entry& entry : kept) {
+            mark_in_filter(entry.id);
+            Entry& slot = table_[place(table_, shift_, entry.id)];
+            slot = std::move(entry);
+        }
+    }
+
+    bool has_all(std::span<const std::int64_t> ids) const {
+        for (const std::int64_t id : ids)
+            if (table_.empty() || table_[place(table_, shift_, id)].id != id) return false;
+        return true;
+    }
+
+    std::vector<Entry> table_;
+    std::vector<std::uint64_t> filter_;
+    int shift_ = 63;
+    std::size_t n_entries_ = 0;
+    Clashes clashes_;
+};
+
+}  // namespace thresher

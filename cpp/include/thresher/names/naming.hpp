@@ -1,0 +1,155 @@
+// How the values of columns become named features: text to n-grams of words or characters, `column^n-gram`; a category
+// to `column=value`; a number to `column`. The only text column has no prefix.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thresher/names/named_row.hpp"
+#include "thresher/names/tokens.hpp"
+#include "thresher/names/unicode.hpp"
+
+namespace thresher {
+
+enum class ColumnKind { text, category, number };
+
+struct NamedColumn {
+    std::string name;
+    ColumnKind kind;
+};
+
+struct TextOptions {
+    std::size_t least = 1, most = 1;  // the lengths of n-grams
+    bool characters = false;          // instead of words
+    bool counts = false;              // how often an n-gram occurs, instead of 1
+    bool lowercase = true;
+};
+
+class Naming {
+  public:
+    Naming(std::vector<NamedColumn> columns, TextOptions options) : columns_(std::move(columns)), options_(options) {
+        const auto n_texts = std::count_if(columns_.begin(), columns_.end(),
+                                           [](const NamedColumn& each) { return each.kind == ColumnKind::text; });
+        for (const NamedColumn& each : columns_) {
+            switch (each.kind) {
+                case ColumnKind::text:
+                    prefixes_.push_back(n_texts == 1 ? "" : each.name + "^");
+                    break;
+                case ColumnKind::category:
+                    prefixes_.push_back(each.name + "=");
+                    break;
+                case ColumnKind::number:
+                    prefixes_.push_back(each.name);
+                    numbers_.push_back(name_id(each.name));
+                    break;
+            }
+        }
+        // A word that is also the name of a column of numbers keeps the prefix, or the two would be one feature.
+        for (const NamedColumn& each : columns_)
+            if (each.kind == ColumnKind::text) prefixes_.push_back(each.name + "^");
+        std::sort(numbers_.begin(), numbers_.end());
+    }
+
+    const std::vector<NamedColumn>& columns() const { return columns_; }
+    const TextOptions& options() const { return options_; }
+    const std::vector<std::string>& prefixes() const { return prefixes_; }
+    bool is_number_column(std::int64_t id) const {
+        return !numbers_.empty() && std::binary_search(numbers_.begin(), numbers_.end(), id);
+    }
+
+  private:
+    std::vector<NamedColumn> columns_;
+    TextOptions options_;
+    std::vector<std::string> prefixes_;  // of the columns; the last one is for words that need it
+    std::vector<std::int64_t> numbers_;  // ids of columns of numbers, ascending
+};
+
+// Adds the values of a row. Each method returns whether the value is good; if not, `why` has the reason.
+class RowNamer {
+  public:
+    RowNamer(const Naming& naming, RowNames& names) : naming_(naming), names_(names) {
+        names_.prefixes = naming.prefixes();
+    }
+
+    bool add_text(std::size_t column, std::string_view value, std::string& why) {
+        if (!has_room(value, why)) return false;
+        const TextOptions& options = naming_.options();
+        tokens_.clear();
+        const bool good = options.characters ? append_characters(value, options.lowercase, names_.text, tokens_)
+                                             : append_words(value, options.lowercase, names_.text, tokens_);
+        if (!good) return why = not_utf8(column), false;
+        const std::string_view prefix = naming_.prefixes()[column];
+        const char* const text = names_.text.data();
+        for (std::size_t i = 0; i < tokens_.size(); ++i) {
+            const std::uint32_t begin = tokens_[i].begin;
+            const std::size_t last = std::min(i + options.most, tokens_.size());
+            for (std::size_t k = i + options.least - 1; k < last; ++k) {
+                const std::size_t length = tokens_[k].end - begin;
+                if (length + prefix.size() > kLongestName) return why = too_long(length), false;
+                const std::string_view ngram(text + begin, length);
+                std::int64_t id = row.id_of(prefix, ngram);
+                std::size_t number = column;
+                if (naming_.is_number_column(id) && prefix.empty()) {
+                    number = naming_.prefixes().size() - 1;
+                    id = row.id_of(naming_.prefixes().back(), ngram);
+                }
+                row.add(id, name_mark(begin, length, number), 1.0f, options.counts);
+            }
+        }
+        return true;
+    }
+
+    // An empty value is a missing one.
+    bool add_category(std::size_t column, std::string_view value, std::string& why) {
+        if (value.empty()) return true;
+        const std::string_view prefix = naming_.prefixes()[column];
+        if (value.size() + prefix.size() > kLongestName) return why = too_long(value.size()), false;
+        if (!is_utf8(value)) return why = not_utf8(column), false;
+        if (!has_room(value, why)) return false;
+        names_.text.ensure(value.size());
+        const std::size_t begin = names_.text.size();
+        std::memcpy(names_.text.data() + begin, value.data(), value.size());
+        names_.text.grow(value.size());
+        row.add(row.id_of(prefix, value), name_mark(begin, value.size(), column), 1.0f, false);
+        return true;
+    }
+
+    // 0 and NaN, a missing value, are no feature.
+    bool add_number(std::size_t column, double value, std::string& why) {
+        if (value == 0.0 || std::isnan(value)) return true;
+        if (!std::isfinite(static_cast<float>(value)))
+            return why = "column '" + naming_.columns()[column].name + "' is not a finite float32 number", false;
+        row.add(name_id(naming_.prefixes()[column]), name_mark(0, 0, column), static_cast<float>(value), true);
+        return true;
+    }
+
+    NamedRow row;
+
+  private:
+    // Marks have 32 bits for the place in the text.
+    bool has_room(std::string_view value, std::string& why) const {
+        if (names_.text.size() + most_token_bytes(value) <= std::numeric_limits<std::uint32_t>::max()) return true;
+        why = "the text is too long: 2 GiB at most";
+        return false;
+    }
+
+    std::string not_utf8(std::size_t column) const {
+        return "column '" + naming_.columns()[column].name + "' is not UTF-8 text";
+    }
+
+    static std::string too_long(std::size_t length) {
+        return "a name of " + std::to_string(length) + " bytes: names must not be longer than 64 KB";
+    }
+
+    const Naming& naming_;
+    RowNames& names_;
+    std::vector<Token> tokens_;
+};
+
+}  // namespace thresher

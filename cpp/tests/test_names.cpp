@@ -1,0 +1,155 @@
+// Names of features: text of every kind stays within its bounds, rows are sorted, and the book keeps to its members.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check.hpp"
+#include "thresher/names/hash.hpp"
+#include "thresher/names/name_book.hpp"
+#include "thresher/names/naming.hpp"
+#include "thresher/readers/json_lines.hpp"
+#include "thresher/readers/vw.hpp"
+
+using namespace thresher;
+
+namespace {
+
+// A text in a buffer that ends right behind it, so that the sanitizers see the first byte too many.
+struct Exact {
+    explicit Exact(const std::string& text) : bytes(new char[text.size() + 1]), size(text.size()) {
+        std::memcpy(bytes.get(), text.c_str(), size + 1);
+    }
+    std::string_view view() const { return {bytes.get(), size}; }
+    std::unique_ptr<char[]> bytes;
+    std::size_t size;
+};
+
+std::string scrambled(std::mt19937& random, std::span<const char* const> parts) {
+    std::string text;
+    const std::size_t n_parts = random() % 40;
+    for (std::size_t k = 0; k < n_parts; ++k) text += parts[random() % parts.size()];
+    if (random() % 4 == 1 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
+    return text;
+}
+
+void check_rows(const ParsedText<std::int64_t>& rows) {
+    CHECK(rows.names.has_value());
+    CHECK(rows.ids.size() == rows.values.size() && rows.ids.size() == rows.names->marks.size());
+    CHECK(static_cast<std::size_t>(rows.starts.data()[rows.n_rows()]) == rows.ids.size());
+    for (std::size_t r = 0; r < rows.n_rows(); ++r)
+        for (auto i = rows.starts.data()[r]; i < rows.starts.data()[r + 1]; ++i) {
+            if (i > rows.starts.data()[r]) CHECK(rows.ids.data()[i - 1] < rows.ids.data()[i]);
+            const std::uint64_t mark = rows.names->marks.data()[i];
+            if (mark != kNoName) CHECK(name_id(rows.names->name_of(mark)) == rows.ids.data()[i]);
+        }
+}
+
+TEST(json_lines_stay_within_their_bounds) {
+    std::mt19937 random(7);
+    const char* const parts[] = {"{",
+                                 "}",
+                                 "\"t\"",
+                                 ":",
+                                 ",",
+                                 "\"",
+                                 "\\n",
+                                 "\\u00e9",
+                                 "\\ud83d\\ude00",
+                                 "\\u",
+                                 "null",
+                                 "true",
+                                 "false",
+                                 "1.5",
+                                 "-3",
+                                 "[",
+                                 "]",
+                                 "\n",
+                                 "\xc3\xa9",
+                                 "\xe5\xad\x97",
+                                 "\xff",
+                                 "Hello",
+                                 "world",
+                                 "{\"y\": 1, \"t\": \"a B c\"}\n",
+                                 "\"c\": ",
+                                 "\"n\": ",
+                                 "\"y\": ",
+                                 "\\",
+                                 " ",
+                                 "\r"};
+    const Naming naming({{"t", ColumnKind::text}, {"c", ColumnKind::category}, {"n", ColumnKind::number}}, {1, 3});
+    std::size_t n_rows = 0;
+    for (int round = 0; round < 20000; ++round) {
+        const Exact text(scrambled(random, parts));
+        for (const bool skip : {false, true}) {
+            JsonLines reader(naming, {"y", "w", random() % 2 == 0 ? Labels::required : Labels::optional});
+            const auto rows = reader.read(text.view(), skip);
+            check_rows(rows);
+            n_rows += rows.n_rows();
+        }
+    }
+    CHECK(n_rows > 1000);
+}
+
+TEST(named_vw_stays_within_its_bounds) {
+    std::mt19937 random(8);
+    const char* const parts[] = {
+        "1",  "-1",   " ",  " ",  "|",    "|a",  "|b:2",     "x",    "y:3",   "z:", ":4",
+        "17", "17:2", "\n", "\n", "'tag", "nan", "\xc3\xa9", "\xff", "1e400", "\t", "|a x y:2 |b z\n"};
+    std::size_t n_rows = 0;
+    for (int round = 0; round < 20000; ++round) {
+        const Exact text(scrambled(random, parts));
+        for (const bool hash_numbers : {false, true}) {
+            const auto rows = read_named_vw(text.view(), random() % 2 == 0, Labels::optional, hash_numbers);
+            check_rows(rows);
+            n_rows += rows.n_rows();
+        }
+    }
+    CHECK(n_rows > 1000);
+}
+
+TEST(characters_beyond_the_tables) {
+    CHECK(!character(0x10ffff).is_word() && !character(0x10ffff).is_space());
+    CHECK(character(U'É').is_word() && U'É' + character(U'É').to_lower() == U'é');
+    CHECK(is_utf8("\xf4\x8f\xbf\xbf") && !is_utf8("\xf4\x90\x80\x80") && !is_utf8("\xc0\x80") && !is_utf8("\xe2\x82"));
+}
+
+TEST(rows_are_sorted_whatever_their_ids) {
+    std::mt19937_64 random(9);
+    std::vector<NamedFeature> room;
+    for (const int n_bits : {1, 8, 20, 62, 63})
+        for (const std::size_t n : {0, 1, 24, 25, 300, 5000}) {
+            std::vector<NamedFeature> row;
+            for (std::size_t i = 0; i < n; ++i)
+                row.push_back({static_cast<std::int64_t>(random() >> (64 - n_bits)), i, 1.0f, true});
+            auto expected = row;
+            std::stable_sort(expected.begin(), expected.end(),
+                             [](const auto& a, const auto& b) { return a.id < b.id; });
+            sort_by_id(row, room);
+            for (std::size_t i = 0; i < n; ++i) CHECK(row[i].id == expected[i].id && row[i].mark == expected[i].mark);
+        }
+}
+
+TEST(a_book_forgets_who_leaves) {
+    NameBook book;
+    const std::vector<std::string> prefixes = {"a^", ""};
+    const std::vector<std::int64_t> ids = {3, 5, 7, 3};
+    const std::uint64_t marks[] = {name_mark(0, 3, 0), name_mark(3, 3, 1), kNoName, name_mark(3, 3, 1)};
+    auto read = [&] { book.read(std::span<const std::int64_t>(ids), marks, nullptr, "onetwo", prefixes, false); };
+    read();
+    book.keep(std::vector<std::int64_t>{3, 7});
+    read();
+    std::vector<std::string> names;
+    book.for_each([&](std::int64_t id, const std::string& name) { names.push_back(std::to_string(id) + name); });
+    CHECK(names == std::vector<std::string>{"3a^one"});
+    CHECK(book.clashes().n == 1 && book.clashes().one == "a^one" && book.clashes().other == "two");
+    book.keep(std::vector<std::int64_t>{5});
+    book.for_each([&](std::int64_t, const std::string&) { CHECK(false); });
+}
+
+}  // namespace

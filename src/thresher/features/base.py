@@ -1,0 +1,74 @@
+"""What the transformers share: rows of the core as one CSR matrix, and names of features in a second look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from thresher import _core
+from thresher.naming import N_IDS, MemberNames
+from thresher.parsed_rows import ParsedRows
+from thresher.streams.pipeline import in_order
+from thresher.threads import default_threads
+
+Tasks: TypeAlias = "Iterator[Callable[[], _core.ParsedText]]"
+
+
+class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer whose columns are hashes of names. A subclass provides `_tasks`, which read parts of the rows."""
+
+    def _tasks(self, X: Any) -> Tasks:
+        raise NotImplementedError
+
+    def _rows(self, X: Any) -> Iterator[ParsedRows]:
+        n_before = 0
+        for found in in_order(self._tasks(X), default_threads()):
+            rows = ParsedRows.of(found)
+            if rows.bad:
+                raise ValueError(f"row {n_before + rows.bad[0][0]} of X: {rows.bad[0][1]}.")
+            n_before += rows.n_lines
+            yield rows
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows as a CSR matrix of float32; a feature's column is the hash of its name, below 2^62."""
+        starts, ids, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+        for rows in self._rows(X):
+            starts.append(rows.starts[1:] + starts[-1][-1])
+            ids.append(rows.ids)
+            values.append(rows.values)
+        offsets = np.concatenate(starts)
+        shape = (len(offsets) - 1, N_IDS)
+        matrix = sp.csr_matrix((np.concatenate(values), np.concatenate(ids), offsets), shape=shape)
+        matrix.indices, matrix.indptr = (
+            matrix.indices.astype(np.int64),
+            offsets,
+        )  # without values scipy makes them narrow
+        matrix.has_canonical_format = True
+        return matrix
+
+    def names(self, ids: ArrayLike, X: Any) -> list[str | None]:
+        """Find the names of features in the data, in a second look.
+
+        Parameters
+        ----------
+        ids : array of int
+            Columns of the matrix that `transform` returns, such as a selector's `selected_`.
+        X : as in `transform`
+            Data in which the features occur.
+
+        Returns
+        -------
+        list of str
+            The names, in the order of `ids`; None for a feature that does not occur in X.
+        """
+        given = np.asarray(ids, np.int64)
+        wanted, found = np.unique(given), MemberNames()
+        for rows in self._rows(X):
+            assert rows.names is not None
+            found.read(wanted, rows.ids, rows.names)
+        return [found.by_id.get(id_) for id_ in given.tolist()]

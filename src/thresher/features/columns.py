@@ -1,0 +1,115 @@
+"""Tables with text, categories and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thresher.features.base import Hasher, Tasks
+from thresher.naming import Naming, NGrams
+from thresher.streams.columnar import rows_at_a_time
+from thresher.streams.columns import check_kinds, kind_of, table_columns
+from thresher.streams.frames import reader_of
+from thresher.streams.tables import Columns
+
+
+class ColumnHasher(Hasher):
+    """Columns of a table to sparse rows: text to n-grams, categories to `column=value`, numbers as they are.
+
+    The column of a feature is the hash of its name, of 62 bits, so that there is no dictionary. Missing values are no
+    feature.
+
+    Parameters
+    ----------
+    text, categorical, numeric : str or sequence of str, optional
+        Columns by what is in them; others are not used. By default numbers are numbers, and strings, booleans, dates
+        and times are categories.
+    ngrams : int, (int, int) or str, default=1
+        The lengths of n-grams of text, such as 2, (1, 3) or "1-3".
+    analyzer : {"word", "char"}
+        What n-grams consist of.
+    counts : bool, default=False
+        Whether a feature of text counts how often it occurs; else it is 1.
+    lowercase : bool, optional
+        Whether text is converted to lower case. By default words are, characters are not.
+
+    Attributes
+    ----------
+    feature_names_in_ : array of str
+        The columns that are used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from thresher.features import ColumnHasher
+    >>> frame = pd.DataFrame({"site": ["a.com", "b.org"], "price": [1.5, None], "title": ["Free money", "Lunch"]})
+    >>> hasher = ColumnHasher(text="title", categorical="site", numeric="price").fit(frame)
+    >>> X = hasher.transform(frame)
+    >>> sorted(hasher.names(X.indices, frame))
+    ['free', 'lunch', 'money', 'price', 'site=a.com', 'site=b.org']
+    """
+
+    def __init__(
+        self,
+        text: str | Sequence[str] = (),
+        categorical: str | Sequence[str] = (),
+        numeric: str | Sequence[str] = (),
+        ngrams: NGrams = 1,
+        analyzer: str = "word",
+        counts: bool = False,
+        lowercase: bool | None = None,
+    ) -> None:
+        self.text = text
+        self.categorical = categorical
+        self.numeric = numeric
+        self.ngrams = ngrams
+        self.analyzer = analyzer
+        self.counts = counts
+        self.lowercase = lowercase
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Look at the columns of a table."""
+        schema = reader_of(X, "X").schema
+        options: dict[str, Any] = {
+            "ngrams": self.ngrams,
+            "analyzer": self.analyzer,
+            "counts": self.counts,
+            "lowercase": self.lowercase,
+        }
+        naming = Naming.of(self.text, self.categorical, self.numeric, **options)
+        if not naming.columns:
+            kinds = {name: kind_of(schema.field(name).type, f"X: column {name!r}") for name in schema.names}
+            by_kind: dict[str, Any] = {
+                kind: [name for name in kinds if kinds[name] == kind] for kind in ("categorical", "numeric")
+            }
+            naming = Naming.of(**by_kind, **options)
+        _check(schema, naming)
+        self._naming = naming
+        self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        return self
+
+    def _tasks(self, X: Any) -> Tasks:
+        check_is_fitted(self, "_naming")
+        reader = reader_of(X, "X")
+        _check(reader.schema, self._naming)
+        columns = Columns(None, [name for name, _ in self._naming.columns], None, self._naming)
+        for table in reader:
+            step = rows_at_a_time(table, columns)
+            for begin in range(0, table.num_rows, step):
+                part = table.slice(begin, step)
+                yield partial(self._read, part)
+
+    def _read(self, part: Any) -> Any:
+        return self._naming.core.read_columns(table_columns(part, self._naming), part.num_rows, False)
+
+
+def _check(schema: Any, naming: Naming) -> None:
+    missing = next((name for name, _ in naming.columns if name not in schema.names), None)
+    if missing is not None:
+        raise ValueError(f"X has no column {missing!r}; it has {', '.join(schema.names[:8])}.")
+    check_kinds("X", schema, naming)

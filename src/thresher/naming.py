@@ -1,0 +1,243 @@
+"""Features with names: how columns of a table become names, names become ids, and which names a model remembers.
+
+A name is hashed to 62 bits when it is read. Its string is made only when its feature is selected, from the batch in
+which that happens, and is dropped when the feature leaves. So there is no dictionary of all names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+
+N_IDS = 1 << 62  # ids of names are below it
+ANALYZERS = ("word", "char")
+HASHES = ("strings", "all")
+NO_NAME = np.uint64(2**64 - 1)  # the mark of a feature without a name
+MOST_PREFIXES = 65_535
+_LONGEST = 1_000
+
+NGrams: TypeAlias = int | Sequence[int] | str
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Which columns are features, and how their values are read.
+
+    Attributes
+    ----------
+    text, categorical, numeric : tuple of str
+        Columns, by what is in them.
+    ngrams : (int, int)
+        The shortest and the longest n-grams of text.
+    analyzer : {"word", "char"}
+        What n-grams consist of.
+    counts : bool
+        Whether a feature of text counts how often it occurs; else it is 1.
+    lowercase : bool
+        Whether text is converted to lower case.
+    hash : {"strings", "all"}
+        Of VW text: "strings" leaves names that are numbers as they are, "all" hashes them too.
+    label : str or None
+        The column of the label, for files that are read with the model later.
+    """
+
+    text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    ngrams: tuple[int, int] = (1, 1)
+    analyzer: str = "word"
+    counts: bool = False
+    lowercase: bool = True
+    hash: str = "strings"
+    label: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        text: str | Iterable[str] = (),
+        categorical: str | Iterable[str] = (),
+        numeric: str | Iterable[str] = (),
+        *,
+        ngrams: NGrams = 1,
+        analyzer: str = "word",
+        counts: bool = False,
+        lowercase: bool | None = None,
+        hash: str = "strings",
+        label: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
+        """Return the naming that a user asks for; raise ValueError for a value that is not allowed."""
+        roles = {"text": _names(text), "categorical": _names(categorical), "numeric": _names(numeric)}
+        given: dict[str, str] = {name: role for role, name in (("label", label), ("weight", weight)) if name}
+        for role, names in roles.items():
+            for name in names:
+                if name in given:
+                    twice = f"both {given[name]} and {role}" if given[name] != role else f"twice in {role}"
+                    raise ValueError(f"column {name!r} can't be {twice}: give it one role.")
+                given[name] = role
+        if analyzer not in ANALYZERS:
+            raise ValueError(f"analyzer must be one of {', '.join(ANALYZERS)}. Got {analyzer!r} instead.")
+        if hash not in HASHES:
+            raise ValueError(f"hash must be one of {', '.join(HASHES)}. Got {hash!r} instead.")
+        return cls(
+            **roles,
+            ngrams=checked_ngrams(ngrams),
+            analyzer=analyzer,
+            counts=bool(counts),
+            # Words are compared without case; characters, as in k-mers, are taken as written.
+            lowercase=analyzer == "word" if lowercase is None else bool(lowercase),
+            hash=hash,
+            label=label,
+        )
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """The columns with their kinds, in the core's terms."""
+        kinds = (("text", self.text), ("category", self.categorical), ("number", self.numeric))
+        return [(name, kind) for kind, names in kinds for name in names]
+
+    @cached_property
+    def core(self) -> _core.Naming:
+        """What the core needs to read the columns."""
+        least, most = self.ngrams
+        return _core.Naming(self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase)
+
+    def ids_of(self, names: list[str]) -> NDArray[np.int64]:
+        """Return the ids of features by name; a number stays an id unless all names are hashed."""
+        if self.columns or self.hash == "all":
+            return _core.name_ids(names)
+        hashed = _core.name_ids(names)
+        are_numbers = [name.isascii() and name.isdigit() and int(name) < 2**63 - 1 for name in names]
+        return np.array(
+            [int(n) if is_id else h for n, is_id, h in zip(names, are_numbers, hashed, strict=True)], np.int64
+        )
+
+    def __reduce__(self) -> Any:
+        return Naming, tuple(getattr(self, field.name) for field in fields(self))  # without the core's object
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Return the naming that `to_dict` was called on; raise ValueError if the values are not valid."""
+        if not isinstance(values, dict) or values.keys() != {field.name for field in fields(cls)}:
+            raise ValueError("the naming of features is not valid")
+        try:
+            return cls.of(**values)
+        except (TypeError, ValueError, AttributeError):
+            raise ValueError("the naming of features is not valid") from None
+
+
+def checked_ngrams(given: NGrams) -> tuple[int, int]:
+    """Return the shortest and the longest n-grams of 3, (1, 3) or "1-3"."""
+    parts: Any = given.split("-") if isinstance(given, str) else [given] if isinstance(given, int) else given
+    try:
+        lengths = [int(part) for part in parts]
+    except (TypeError, ValueError):
+        lengths = []
+    if len(lengths) == 1:
+        lengths *= 2
+    if isinstance(given, bool) or len(lengths) != 2 or not 1 <= lengths[0] <= lengths[1] <= _LONGEST:
+        raise ValueError(
+            f"ngrams must be a length or a range of lengths from 1 to {_LONGEST:,}, such as 2, (1, 3) or '1-3'. "
+            f"Got {given!r} instead."
+        )
+    return lengths[0], lengths[1]
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
+
+
+@dataclass(slots=True)
+class BatchNames:
+    """Where the names of a batch's features are written.
+
+    Attributes
+    ----------
+    marks : array of uint64, one per value
+        Offset in `text` (32 bits), length (16 bits), index of the prefix (16 bits); all ones for a feature without a
+        name.
+    text : array of uint8
+        UTF-8.
+    prefixes : list of str
+        A name is its prefix and its piece of the text.
+    """
+
+    marks: NDArray[np.uint64]
+    text: NDArray[np.uint8]
+    prefixes: list[str]
+
+    def part(self, begin: int, end: int) -> BatchNames:
+        """Return the names of some of the values."""
+        return BatchNames(self.marks[begin:end], self.text, self.prefixes)
+
+    def at(self, places: NDArray[np.int64]) -> BatchNames:
+        """Return the names of the values at these places."""
+        return BatchNames(self.marks[places], self.text, self.prefixes)
+
+    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
+        """Tell a book the names of its features, or of all; `ids` are those of the batch."""
+        book.read(ids, self.marks, self.text, self.prefixes, add)
+
+
+class Names(Protocol):
+    """The names of the features of a batch."""
+
+    def part(self, begin: int, end: int) -> Names:
+        """Return the names of some of the values."""
+
+    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
+        """Tell a book the names of its features, or of all; `ids` are those of the batch."""
+
+
+class MemberNames:
+    """The names of the features that a model has selected.
+
+    Parameters
+    ----------
+    names : dict, optional
+        Those known already, by id.
+    clashes : (int, str, str), optional
+        How often names clashed already, and the first pair.
+    """
+
+    def __init__(self, names: dict[int, str] | None = None, clashes: tuple[int, str, str] = (0, "", "")) -> None:
+        self._book = _core.NameBook()
+        self._by_id: dict[int, str] | None = None
+        self._book.set_clashes(*clashes)
+        if names:
+            self._book.keep(np.array(list(names), np.int64))
+            for id_, name in names.items():
+                self._book.set(id_, name)
+
+    def read(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> None:
+        """Find the names of the members in a batch, and forget all others. None: every feature is a member."""
+        self._by_id = None
+        if members is not None:
+            self._book.keep(members)
+        names.read_into(self._book, ids, add=members is None)
+
+    @property
+    def by_id(self) -> dict[int, str]:
+        """The names by id."""
+        if self._by_id is None:
+            self._by_id = self._book.names()
+        return self._by_id
+
+    @property
+    def clashes(self) -> tuple[int, str, str]:
+        """How often a name occurred whose hash is that of another, selected one; and the first such pair."""
+        return self._book.clashes
+
+    def __reduce__(self) -> Any:
+        return MemberNames, (self.by_id, self.clashes)

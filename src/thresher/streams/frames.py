@@ -1,0 +1,101 @@
+"""Tables of other libraries, which hand over their rows as an Arrow stream: DuckDB, polars, pyarrow, pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from thresher.streams.columnar import rows_at_a_time
+from thresher.streams.columns import arrow
+from thresher.streams.files import Piece
+from thresher.streams.pipeline import in_order
+from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.tables import Columns, Roles, to_piece
+
+
+def is_frame(source: Any) -> bool:
+    """Return whether an object offers its rows as an Arrow stream."""
+    return hasattr(source, "__arrow_c_stream__")
+
+
+def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> Stream:
+    """Return the rows of a table as a stream; a reader that pyarrow opened can be read only once."""
+    name = f"the {type(frame).__name__}"
+    rows = _FrameRows(name, frame, roles, skip_bad, n_threads)
+    once = isinstance(frame, arrow().RecordBatchReader)
+    naming = roles.naming if roles.naming is not None and roles.naming.columns else None
+    return Stream(
+        name,
+        rows.batches,
+        feature_names=rows.columns.names,
+        id_base=0 if rows.columns.names else None,
+        n_rows=_n_rows(frame),
+        only_once=name if once else None,
+        naming=naming,
+    )
+
+
+class _FrameRows:
+    def __init__(self, name: str, frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> None:
+        self._name, self._frame, self._skip_bad, self._n_threads = name, frame, skip_bad, n_threads
+        self._first: Any = self._open()
+        self.columns = Columns.choose(name, self._first.schema.names, roles)
+        self.columns.check_types(name, self._first.schema)
+        self._n_rows = 0
+
+    def batches(self) -> Iterator[Batch]:
+        """Read from the start."""
+        reader, self._first = self._first or self._open(), None
+        number = 0
+        for piece in in_order(self._tasks(reader), self._n_threads):
+            batch = piece.batch
+            batch.file, batch.counted_in, batch.first_number = self._name, "row", number + 1
+            if piece.bad and not self._skip_bad:
+                row, why = piece.bad[0]
+                raise DataError(f"{self._name}, row {number + row + 1}: {why}.")
+            batch.skipped = [f"{self._name}, row {number + row + 1}: {why}." for row, why in piece.bad]
+            number += piece.n_numbers
+            yield batch
+            del batch, piece  # not kept while the next ones are made
+        if number < self._n_rows:
+            raise DataError(
+                f"{self._name} gave {self._n_rows:,} rows the first time and {number:,} now: a table that changes "
+                "can be read only once."
+            )
+        self._n_rows = number
+
+    def _tasks(self, reader: Any) -> Iterator[Callable[[], Piece]]:
+        for table in reader:
+            step = rows_at_a_time(table, self.columns)
+            for begin in range(0, table.num_rows, step):
+                part = table.slice(begin, step)
+                yield partial(to_piece, part, self.columns, self._skip_bad, 0, 0)
+
+    def _open(self) -> Any:
+        return reader_of(self._frame, self._name)
+
+
+def reader_of(frame: Any, name: str) -> Any:
+    """Return a reader of the rows of a table; raise DataError, a ValueError, for what is none."""
+    pa = arrow()
+    if _is_pandas(frame):
+        return pa.Table.from_pandas(frame, preserve_index=False).to_reader()  # an index is not a feature
+    if not is_frame(frame):
+        raise DataError(f"{name} must be a table with named columns. Got {type(frame).__name__} instead.")
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except Exception as error:  # each library raises its own
+        raise DataError(f"{name} can't be read as an Arrow stream ({' '.join(str(error).split())}).") from None
+
+
+def _n_rows(frame: Any) -> int | None:
+    """Return the number of rows where the table knows it; a database would have to count."""
+    if _is_pandas(frame):
+        return len(frame)
+    sizes = (getattr(frame, name, None) for name in ("num_rows", "height"))  # of pyarrow and polars
+    return next((size for size in sizes if isinstance(size, int)), None)
+
+
+def _is_pandas(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pandas") and hasattr(frame, "columns")

@@ -1,0 +1,91 @@
+"""JSON lines: one object per line, of which some keys are features."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from thresher import _core
+from thresher.naming import Naming
+from thresher.streams.sources import BOM, Source
+from thresher.streams.stream import DataError
+from thresher.streams.tables import DEFAULT_LABEL, Roles, some
+
+_HEAD = 1 << 20
+_HEAD_OF_PIPE = 1 << 16  # a slow one should not be waited for
+
+
+class JsonText:
+    """The parser of JSON lines.
+
+    Parameters
+    ----------
+    naming : Naming
+        The keys that are features.
+    label, weight : str
+        Other keys; "": none.
+    skip_bad : bool
+        Whether to continue after a bad line.
+    labels : {"required", "optional", "none"}
+        Whether rows must have a label.
+    """
+
+    large_pieces = False  # n-grams take several times the memory of their text
+
+    def __init__(self, naming: Naming, label: str, weight: str, skip_bad: bool, labels: str) -> None:
+        self._naming = naming.core
+        self._skip_bad = skip_bad
+        self._roles = (label, weight, labels)
+
+    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+        """Parse the lines that begin in a range of bytes."""
+        return self._naming.read_json_range(file, begin, end, self._skip_bad, *self._roles)
+
+    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+        """Parse whole lines."""
+        return self._naming.read_json(text, self._skip_bad, first, *self._roles)
+
+
+def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: bool) -> JsonText:
+    """Return the parser of a file, after a look at the keys of its first rows."""
+    keys = _first_keys(source)
+    if naming is None or not naming.columns:
+        found = f"; the first rows have {some(keys)}" if keys else ""
+        raise DataError(
+            f"{source.name}: say which keys are features, with text=, categorical= or numeric= (--text, --categorical, "
+            f"--numeric){found}."
+        )
+    label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
+    features = [name for name, _ in naming.columns]
+    if not roles.labelled and any(name in keys for name in features):
+        wanted = []  # rows to predict can lack some
+    else:
+        wanted = [("a feature", name) for name in features]
+    wanted += [("the label", label)] if roles.labelled else []
+    wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
+    for role, name in wanted:
+        if keys and name not in keys:
+            hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
+            raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {some(keys)}.{hint}")
+    labels = "none" if roles.no_labels else "required" if roles.labelled else "optional"
+    return JsonText(naming, label, roles.weight or "", skip_bad, labels)
+
+
+def _first_keys(source: Source) -> list[str]:
+    """Return the keys of the first rows, in order of appearance; none, if these can't be read."""
+    flow, size = source.opened(), _HEAD if source.flow is None else _HEAD_OF_PIPE
+    try:
+        head = flow.peek(size)
+    finally:
+        if source.flow is None:
+            flow.close()
+    lines = head.removeprefix(BOM).splitlines()
+    keys: dict[str, None] = {}
+    # The last line can be cut off, unless it is the only one.
+    for line in lines[:-1] if len(head) == size and len(lines) > 1 else lines:
+        try:
+            row: Any = json.loads(line) if line.strip() else {}
+        except ValueError:
+            continue  # the parser reports it, with its line
+        keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
+    return list(keys)

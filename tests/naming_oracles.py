@@ -1,0 +1,70 @@
+"""Names, tokens and rows as they are defined, one character at a time."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+MASK = 2**64 - 1
+
+
+def fold(a: int, b: int) -> int:
+    return (a * b >> 64) ^ (a * b & MASK)
+
+
+def name_id(name: str) -> int:
+    """Hash a name as names/hash.hpp says."""
+    raw = name.encode()
+    h = 0x243F6A8885A308D3
+    for begin in range(0, len(raw), 8):
+        h = fold(h ^ int.from_bytes(raw[begin : begin + 8], "little"), 0xB7E151628AED2A6B)
+    return fold(h ^ len(raw), 0x6A09E667F3BCC909) >> 2
+
+
+def lower(letter: str) -> str:
+    return letter.lower()[0]  # of İ alone it would be two characters
+
+
+def words(text: str, lowercase: bool = True) -> list[str]:
+    """Runs of letters, marks, numbers and underscores."""
+    found = [""]
+    for letter in text:
+        if unicodedata.category(letter)[0] in "LMN" or letter == "_":
+            found[-1] += lower(letter) if lowercase else letter
+        elif found[-1]:
+            found.append("")
+    return [word for word in found if word]
+
+
+def characters(text: str, lowercase: bool = False) -> list[str]:
+    """Characters, with one space for any run of them."""
+    plain = " ".join(text.split())
+    return [lower(letter) if lowercase else letter for letter in plain]
+
+
+def ngrams(tokens: list[str], least: int, most: int, glue: str) -> Iterator[str]:
+    for begin in range(len(tokens)):
+        for n in range(least, most + 1):
+            if begin + n <= len(tokens):
+                yield glue.join(tokens[begin : begin + n])
+
+
+def text_features(text: str, least: int, most: int, analyzer: str, counts: bool, lowercase: bool) -> dict[str, float]:
+    """Return the features of a text by name."""
+    tokens, glue = (words(text, lowercase), " ") if analyzer == "word" else (characters(text, lowercase), "")
+    found: dict[str, float] = {}
+    for name in ngrams(tokens, least, most, glue):
+        found[name] = found.get(name, 0.0) + 1.0 if counts else 1.0
+    return found
+
+
+def as_row(features: dict[str, float]) -> list[tuple[int, float]]:
+    """Return named features as a row: ids ascending, with their values."""
+    return sorted((name_id(name), value) for name, value in features.items())
+
+
+def rows_of(starts: Iterable[int], ids: Iterable[int], values: Iterable[float]) -> list[list[tuple[int, float]]]:
+    """Return CSR arrays as lists of (id, value)."""
+    starts, pairs = list(map(int, starts)), list(zip(map(int, ids), map(float, values), strict=True))
+    return [pairs[a:b] for a, b in itertools.pairwise(starts)]

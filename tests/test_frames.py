@@ -1,0 +1,93 @@
+"""Tables of other libraries as streams, through the Arrow C stream interface."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from thresher import ShadowSOFS, cross_validate, evaluate, open_stream, train
+from thresher.streams import DataError
+
+WORDS = pd.DataFrame({"label": ["spam", "ham"] * 40, "text": ["free money", "see you"] * 40, "n": np.arange(80) / 80})
+NUMBERS = pd.DataFrame({"a": [1.0, 0.0, 2.0], "label": [1, 0, 1], "b": [0.0, 3.0, 0.5]}, index=[5, 6, 9])
+
+of_every_library = pytest.mark.parametrize(
+    "of",
+    [
+        lambda frame: frame,
+        pl.from_pandas,
+        lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+        lambda frame: duckdb.connect().sql("select * from frame"),
+    ],
+    ids=["pandas", "polars", "pyarrow", "duckdb"],
+)
+
+
+@of_every_library
+def test_named_features(of):
+    model = ShadowSOFS(3)
+    stream = open_stream(of(WORDS), text="text", numeric="n")
+    train(model, stream)
+    assert {"free", "money", "see", "you"} & {*model.selected_names_}
+    assert evaluate(model, of(WORDS)).accuracy == 1.0  # read as the model's own data were
+    assert cross_validate(ShadowSOFS(3), stream, folds=2).accuracy == 1.0  # which reads it again
+
+
+@of_every_library
+def test_columns_of_numbers(of):
+    stream = open_stream(of(NUMBERS))
+    assert stream.feature_names == ["a", "b"]
+    X, y, _ = stream.to_csr()
+    assert X.toarray().tolist() == [[1, 0], [0, 3], [2, 0.5]]
+    assert y.tolist() == [1, 0, 1]
+    model = ShadowSOFS(2)
+    train(model, of(NUMBERS))
+    assert set(model.selected_names_) == {"a", "b"}
+
+
+def test_a_large_table_comes_in_parts():
+    table = pl.DataFrame({"label": np.arange(200_000) % 2, "x": np.arange(200_000) % 7 * 1.0})
+    batches = list(open_stream(table).batches())
+    assert len(batches) > 1
+    assert sum(batch.n_rows for batch in batches) == 200_000
+    assert batches[1].place(0) == f"the DataFrame, row {batches[0].n_rows + 1}"
+
+
+def test_a_reader_can_be_read_only_once():
+    reader = pa.Table.from_pandas(WORDS).to_reader()
+    stream = open_stream(reader, text="text")
+    assert not stream.can_be_read_again
+    train(ShadowSOFS(2), stream)
+    with pytest.raises(DataError, match="can be read only once"):
+        stream.batches()
+
+
+def test_a_table_that_has_changed():
+    class Once:
+        def __init__(self):
+            self.n = 2
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            self.n -= 1
+            return pa.table({"label": [1, 0] * self.n, "a": [1.0, 2.0] * self.n}).__arrow_c_stream__(requested_schema)
+
+    stream = open_stream(Once())
+    assert sum(batch.n_rows for batch in stream.batches()) == 2
+    with pytest.raises(DataError, match="the Once gave 2 rows the first time and 0 now"):
+        list(stream.batches())
+
+
+def test_bad_rows():
+    table = pa.table({"label": [1, None, 0], "a": [1.0, 2.0, float("inf")]})
+    with pytest.raises(DataError, match="the Table, row 2: the label is missing"):
+        list(open_stream(table).batches())
+    (batch,) = open_stream(table, on_bad_line="skip").batches()
+    assert (batch.n_rows, len(batch.skipped)) == (1, 2)
+    with pytest.raises(DataError, match="the Table: there is no column 'y'; there are label, a"):
+        open_stream(table, label="y")
+    with pytest.raises(DataError, match="column 'a' has type double; a text column must hold strings"):
+        open_stream(table, text="a")

@@ -1,0 +1,716 @@
+"""Features with names: hashed as they are read, and known by name while they are selected."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import unicodedata
+import warnings
+
+import naming_oracles as oracle
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from command_line import in_a_process, thresher
+from every import online
+from hypothesis import example, given
+from hypothesis import strategies as st
+from real_data import path_of
+
+from thresher import ShadowSOFS, _core, cross_validate, evaluate, load, open_stream, save, train
+from thresher.naming import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
+from thresher.parsed_rows import ParsedRows
+from thresher.streams import DataError
+from thresher.streams.conversion import convert
+from thresher.streams.shuffling import shuffled
+
+# Characters that every version of the Unicode database knows.
+LETTERS = st.characters(exclude_categories=["Cs"]).filter(lambda letter: unicodedata.ucd_3_2_0.category(letter) != "Cn")
+TEXTS = st.text(st.one_of(LETTERS, st.sampled_from("aAbB1_ \t\n.,'éÉΣßİ字"), st.sampled_from("ab ")), max_size=60)
+
+
+def names_in(rows: ParsedRows) -> list[str]:
+    """Return the name of each value of the rows, as its mark says."""
+    names = rows.names
+    assert names is not None
+    raw = names.text.tobytes()
+    whole = []
+    for mark in names.marks.tolist():
+        begin, length, prefix = mark >> 32, mark >> 16 & 0xFFFF, mark & 0xFFFF
+        whole.append(names.prefixes[prefix] + raw[begin : begin + length].decode())
+    return whole
+
+
+class TestHash:
+    @given(st.text(max_size=40))
+    @example("")
+    @example("12345678")
+    @example("1234567890123456")
+    def test_is_the_one_defined(self, name):
+        (id_,) = _core.name_ids([name]).tolist()
+        assert id_ == oracle.name_id(name)
+        assert 0 <= id_ < 2**62
+
+    def test_stays_as_it_is(self):
+        # Model files contain these ids.
+        assert _core.name_ids(["", "free", "click here", "site=a.com"]).tolist() == [
+            oracle.name_id(name) for name in ("", "free", "click here", "site=a.com")
+        ]
+        assert _core.name_ids(["free"]).tolist() == [FREE]
+
+    def test_a_million_names_do_not_clash(self):
+        names = [f"user={k}" for k in range(500_000)] + [f"{k:x}" for k in range(500_000)]
+        ids = _core.name_ids(names)
+        assert len(np.unique(ids)) == len(names)
+        # All bits are used: a bucket of the highest or lowest ten bits has 977 names on average.
+        for bits in (ids >> 52, ids & 1023):
+            counts = np.bincount(bits, minlength=1024)
+            assert 977 - 8 * 31 < counts.min() <= counts.max() < 977 + 8 * 31
+
+
+FREE = 1000218220684305266
+
+
+class TestTokens:
+    @given(
+        st.lists(TEXTS, max_size=5), st.integers(1, 3), st.integers(0, 3), st.sampled_from(["word", "char"]),
+        st.booleans(), st.booleans(),
+    )  # fmt: skip
+    def test_rows_are_the_naive_ones(self, texts, least, more, analyzer, counts, lowercase):
+        naming = Naming.of("t", ngrams=(least, least + more), analyzer=analyzer, counts=counts, lowercase=lowercase)
+        rows = ParsedRows.of(naming.core.read_strings(texts))
+        expected = [oracle.text_features(text, least, least + more, analyzer, counts, lowercase) for text in texts]
+        assert oracle.rows_of(rows.starts, rows.ids, rows.values) == [oracle.as_row(row) for row in expected]
+        assert sorted(names_in(rows)) == sorted(name for row in expected for name in row)
+
+    @pytest.mark.skipif(
+        unicodedata.unidata_version != _core.UNICODE_VERSION, reason="Python has another version of Unicode"
+    )
+    @pytest.mark.parametrize("analyzer", ["word", "char"])
+    def test_every_character(self, analyzer):
+        letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+        naming = Naming.of("t", analyzer=analyzer, lowercase=True)
+        rows = ParsedRows.of(naming.core.read_strings(letters))
+        of = oracle.words if analyzer == "word" else oracle.characters
+        expected = [of(letter, True) for letter in letters]
+        assert np.diff(rows.starts).tolist() == [len(tokens) for tokens in expected]
+        assert rows.ids.tolist() == _core.name_ids([token for tokens in expected for token in tokens]).tolist()
+
+    def test_long_rows_are_sorted_and_counted_once(self):
+        text = " ".join(f"w{k % 3_000}" for k in range(20_000))
+        rows = ParsedRows.of(Naming.of("t", ngrams=2, counts=True).core.read_strings([text, text]))
+        expected = oracle.as_row(oracle.text_features(text, 2, 2, "word", True, True))
+        assert oracle.rows_of(rows.starts, rows.ids, rows.values) == [expected, expected]
+
+    def test_one_word_many_times(self):
+        rows = ParsedRows.of(Naming.of("t", counts=True).core.read_strings(["a " * 10_000 + "b"]))
+        assert sorted(zip(names_in(rows), rows.values.tolist(), strict=True)) == [("a", 10_000.0), ("b", 1.0)]
+
+    @pytest.mark.parametrize("given_", [2, (2, 2), [2, 2], "2", "2-2"])
+    def test_ngrams(self, given_):
+        assert checked_ngrams(given_) == (2, 2)
+
+    @pytest.mark.parametrize("given_", [0, (0, 1), (3, 2), (1, 2, 3), "a", "1-", "", None, 1.5, True, 1_001, ()])
+    def test_ngrams_that_make_no_sense(self, given_):
+        with pytest.raises(ValueError, match="ngrams must be a length or a range"):
+            checked_ngrams(given_)
+
+
+JSON_VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=5,
+)
+COLUMNS = Naming.of(["title", "body"], ["site"], ["price"], ngrams=(1, 2))
+
+
+@st.composite
+def records(draw: st.DrawFn) -> dict[str, object]:
+    """Draw an object of JSON lines: features, of which each can be missing, and keys that nobody asked for."""
+    row: dict[str, object] = {"label": draw(st.sampled_from([1, -1, 0.5, True]))}
+    kinds = {
+        "title": TEXTS, "body": st.one_of(TEXTS, st.lists(TEXTS, max_size=2)),
+        "site": st.one_of(TEXTS, st.integers(-5, 5), st.booleans(), st.lists(st.sampled_from("abc"), max_size=3)),
+        "price": st.one_of(st.integers(-3, 3), st.floats(-1e6, 1e6, width=32), st.booleans()),
+        "extra": JSON_VALUES,
+    }  # fmt: skip
+    for name, values in kinds.items():
+        if draw(st.booleans()):
+            row[name] = draw(st.one_of(st.none(), values))
+    return dict(draw(st.permutations(list(row.items()))))
+
+
+def features_of(row: dict[str, object]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name in ("title", "body"):
+        value = row.get(name)
+        for text in value if isinstance(value, list) else [value] if value is not None else []:
+            for feature in oracle.text_features(text, 1, 2, "word", False, True):
+                found[f"{name}^{feature}"] = 1.0
+    site = row.get("site")
+    for value in site if isinstance(site, list) else [site]:
+        if value is not None and value != "":
+            found[f"site={json.dumps(value) if isinstance(value, bool | int) else value}"] = 1.0
+    price = row.get("price")
+    if price is not None and float(price) != 0.0:
+        found["price"] = float(np.float32(price))
+    return found
+
+
+class TestJsonLines:
+    @given(st.lists(records(), min_size=1, max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n"]))
+    def test_rows_are_those_of_python(self, rows, is_ascii, end):
+        text = end.join(json.dumps(row, ensure_ascii=is_ascii) for row in rows) + end
+        found = ParsedRows.of(COLUMNS.core.read_json(text.encode(), False, True, "label", "", "required"))
+        assert oracle.rows_of(found.starts, found.ids, found.values) == [oracle.as_row(features_of(r)) for r in rows]
+        assert found.labels.tolist() == [float(row["label"]) for row in rows]
+
+    def test_any_cut_gives_the_same_rows(self, tmp_path):
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(json.dumps({"label": k % 2, "text": f"a{k} b c{k % 7}"}) + "\n" for k in range(300)))
+        (whole,) = open_stream(path, text="text").batches()
+        for n in (1, 2, 3, 7):
+            parts = [batch for k in range(n) for batch in open_stream(path, text="text").shard(k, n).batches()]
+            np.testing.assert_array_equal(np.concatenate([part.indices for part in parts]), whole.indices)
+            np.testing.assert_array_equal(np.concatenate([part.labels for part in parts]), whole.labels)
+
+    def test_labels_and_weights(self, tmp_path):
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"y": "spam", "w": 2, "t": "a"}\n{"y": "ham", "w": 0.5, "t": "b"}\n{"y": "ham", "t": "b"}\n')
+        (batch,) = open_stream(path, label="y", weight="w", text="t").batches()
+        assert batch.labels.tolist() == ["spam", "ham", "ham"]
+        assert batch.importances.tolist() == [2.0, 0.5, 1.0]
+
+    @pytest.mark.parametrize(
+        ("line", "why"),
+        [
+            ("[1, 2]", "the line is not a JSON object: it starts with '\\[1,'"),
+            ('"text"', "the line is not a JSON object"),
+            ("label,text", "the line is not a JSON object: it starts with 'label,text'"),
+            ('{"label": 1, "text": "a"', "not valid JSON at character 25: a ',' or '}' must come here"),
+            ('{"label": 1, "text": "a', "not valid JSON at character 24: the string does not end"),
+            ('{"label": 1 "text": "a"}', "not valid JSON at character 13: a ',' or '}' must come here"),
+            ('{"label": 1, "text": "a"} x', "not valid JSON at character 27: there is more behind the object"),
+            ('{"label": 1, "text": "\\x"}', "an unknown escape"),
+            ('{"label": 1, "text": "\\ud800"}', "an unknown escape"),
+            ('{"label": 1, "text": 3}', "'text' is 3; it must be a string; numbers are numeric="),
+            ('{"label": 1, "text": {"a": 1}}', "'text' is an object; it must be a string"),
+            ('{"label": 1, "text": "a", "text": "b"}', "the key 'text' occurs twice"),
+            ('{"text": "a"}', "the label, 'label', is missing"),
+            ('{"label": null, "text": "a"}', "the label, 'label', is missing"),
+            ('{"label": " ", "text": "a"}', "the label, 'label', is missing"),
+            ('{"label": 1, "n": "x"}', "'n' is 'x'; it must be a number"),
+            ('{"label": 1, "n": 1e300}', "column 'n' is not a finite float32 number"),
+            ('{"label": 1, "n": nan}', "not valid JSON at character 19: a value must come here"),
+            ('{"label": 1, "w": -1}', "the weight is -1; it must not be negative"),
+            ('{"label": 1, "other": ' + "[" * 300 + "]" * 300 + "}", "it is nested too deeply"),
+            ('{"label": 1, "text": "' + "x" * 70_000 + '"}', "a name of 70000 bytes: names must not be longer"),
+            (b'{"label": 1, "text": "\xff"}', "column 'text' is not UTF-8 text"),
+            (b'{"label": 1, "c": "\xed\xa0\x80"}', "column 'c' is not UTF-8 text"),
+            ('{"label": 1, "text": "a\0b"}', "not valid JSON at character 24: the string does not end"),
+        ],
+    )
+    def test_bad_line(self, tmp_path, line, why):
+        path = tmp_path / "a.jsonl"
+        good = b'{"label": 1, "text": "a b", "n": 2, "c": "x", "w": 1}\n'
+        path.write_bytes(good + (line if isinstance(line, bytes) else line.encode()) + b"\n" + good)
+        roles = {"text": "text", "numeric": "n", "categorical": "c", "weight": "w"}
+        with pytest.raises(DataError, match=f"a.jsonl, line 2: .*{why}"):
+            list(open_stream(path, **roles).batches())
+        (batch,) = open_stream(path, **roles, on_bad_line="skip").batches()
+        assert (batch.n_rows, len(batch.skipped), batch.numbers.tolist()) == (2, 1, [0, 2])
+        assert len(batch.names.marks) == len(batch.indices)
+
+    def test_roles_are_needed(self, tmp_path):
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"label": 1, "text": "a"}\n')
+        with pytest.raises(
+            DataError, match=r"say which keys are features, with text=.*the first rows have label, text"
+        ):
+            open_stream(path)
+        with pytest.raises(DataError, match="no key 'txt', a feature, in the first rows; there are label, text"):
+            open_stream(path, text="txt")
+        with pytest.raises(DataError, match="no key 'y', the label, in the first rows; there are label, text"):
+            open_stream(path, text="text", label="y")
+
+    @pytest.mark.parametrize(
+        ("roles", "why"),
+        [
+            ({"text": "text", "categorical": "text"}, "column 'text' can't be both text and categorical"),
+            ({"text": ["text", "text"]}, "column 'text' can't be twice in text"),
+            ({"text": "text", "label": "text"}, "column 'text' can't be both label and text"),
+            ({"numeric": "n", "weight": "n"}, "column 'n' can't be both weight and numeric"),
+            ({"text": "text", "analyzer": "words"}, "analyzer must be one of word, char. Got 'words'"),
+            ({"text": "text", "hash": "no"}, "hash must be one of strings, all. Got 'no'"),
+        ],
+    )
+    def test_roles_that_make_no_sense(self, tmp_path, roles, why):
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"label": 1, "text": "a"}\n')
+        with pytest.raises(ValueError, match=why):
+            open_stream(path, **roles)
+
+
+class TestVw:
+    def read(self, tmp_path, text, **options):
+        path = tmp_path / "a.vw"
+        path.write_text(text)
+        stream = open_stream(path, **options)
+        (batch,) = stream.batches()
+        assert batch.names is None or isinstance(batch.names, BatchNames)
+        found = MemberNames()
+        if batch.names is not None:
+            found.read(np.unique(batch.indices), batch.indices, batch.names)
+        rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
+        return batch, [{found.by_id.get(id_, id_): value for id_, value in row} for row in rows], stream
+
+    @pytest.mark.parametrize(
+        ("line", "row"),
+        [
+            ("1 |a x y:2 |b x:3", {"a^x": 1, "a^y": 2, "b^x": 3}),
+            ("1 | x y:2", {"x": 1, "y": 2}),
+            ("1 | x |b x", {"x": 1, "b^x": 1}),
+            ("1 |a x x:2", {"a^x": 3}),
+            ("1 |a:0.5 x y:4 |b x", {"a^x": 0.5, "a^y": 2, "b^x": 1}),
+            ("1 2.0 'tag|a x", {"a^x": 1}),
+            ("1 |a 3 x", {3: 1, "a^x": 1}),
+            ("1 |a 3 |b 4", {"a^3": 1, "b^4": 1}),
+            ("1 |a 3 |b x", {3: 1, "b^x": 1}),
+            ("1 |a 3x 0x10 -5 1.5", {"a^3x": 1, "a^0x10": 1, "a^-5": 1, "a^1.5": 1}),
+            ("1 |a site=a.com größe:1e-2", {"a^site=a.com": 1, "a^größe": np.float32(0.01)}),
+            ("1 |a", {}),
+        ],
+    )
+    def test_line(self, tmp_path, line, row):
+        assert self.read(tmp_path, line + "\n")[1] == [row]
+
+    def test_all_names_can_be_hashed(self, tmp_path):
+        assert self.read(tmp_path, "1 |a 3 x\n", hash="all")[1] == [{"a^3": 1, "a^x": 1}]
+        assert self.read(tmp_path, "1 | 3 4:2\n", hash="all")[1] == [{"3": 1, "4": 2}]
+
+    def test_names_that_come_late(self, tmp_path):
+        lines = "".join(f"1 |f {k}:1\n" for k in range(1, 20_000)) + "1 |f 7 late\n"
+        _, rows, stream = self.read(tmp_path, lines)
+        assert stream.naming is None
+        assert rows[-1] == {7: 1, "f^late": 1}
+
+    def test_numbers_in_a_second_namespace_that_come_late(self, tmp_path):
+        lines = "".join(f"1 |f {k}:1\n" for k in range(1, 20_000)) + "1 |g 7\n"
+        with pytest.raises(DataError, match=r"line 20000: numbers in a second namespace, 'g' after 'f', .*--hash all"):
+            self.read(tmp_path, lines)
+        assert self.read(tmp_path, lines, hash="all")[1][-1] == {"g^7": 1}
+
+    def test_rows_to_predict_can_lack_labels(self, tmp_path):
+        text = "1 |a x\n|a x\n'tag |a y\n-1 2.0 'tag|a z\ntag|a z\n"
+        batch, rows, _ = self.read(tmp_path, text, labelled=False)
+        np.testing.assert_array_equal(batch.labels, [1, np.nan, np.nan, -1, np.nan])
+        assert [list(row) for row in rows] == [["a^x"], ["a^x"], ["a^y"], ["a^z"], ["a^z"]]
+        with pytest.raises(DataError, match=r"line 2: the line starts with '\|a': a label must come first"):
+            self.read(tmp_path, text)
+
+    @pytest.mark.parametrize(
+        ("line", "why"),
+        [
+            ("1 |a x:", "'x:': the value must be a finite number"),
+            ("1 |a x:nan", "'x:nan': the value must be a finite number"),
+            ("1 |a :3", "':3': a name must come before the value"),
+            ("1 |a x:1e300", "'x:1e300': the value must be a finite number"),
+            ("1 |a " + "x" * 65_535, "a name of 65535 bytes: names must not be longer than 64 KB"),
+            ("1 |a x:2e38 x:2e38", "a repeated id adds up to more than a float32 can hold"),
+        ],
+    )
+    def test_bad_line(self, tmp_path, line, why):
+        with pytest.raises(DataError, match=f"line 2: {why}"):
+            self.read(tmp_path, f"1 |a ok\n{line}\n")
+
+    def test_bad_bytes(self, tmp_path):
+        path = tmp_path / "a.vw"
+        path.write_bytes(b"1 |a ok\n1 |a b\xffd\n")
+        with pytest.raises(DataError, match=r"line 2: 'b\\xffd': the name is not UTF-8 text"):
+            list(open_stream(path).batches())
+
+    @given(
+        st.lists(
+            st.dictionaries(
+                st.tuples(st.sampled_from(["", "a", "bé"]), st.text("xyz123é=^.", min_size=1, max_size=5)),
+                st.floats(0.5, 100, width=32), max_size=6,
+            ), min_size=1, max_size=6,
+        ),
+        st.booleans(),
+    )  # fmt: skip
+    def test_rows_are_the_naive_ones(self, rows, hash_all):
+        lines = ""
+        for row in rows:
+            spaces = sorted({space for space, _ in row})
+            parts = [f"|{s} " + " ".join(f"{n}:{v!r}" for (t, n), v in row.items() if t == s) for s in spaces]
+            lines += "1 " + (" ".join(parts) or "|") + "\n"
+        found = ParsedRows.of(
+            _core.read_text("vw", lines.encode(), True, False, "required", "all" if hash_all else "strings")
+        )
+        digits = {space for row in rows for space, name in row if name.isascii() and name.isdigit()}
+        if not hash_all and len(digits) > 1:
+            assert found.bad
+            return
+        expected = []
+        for row in rows:
+            ids = {}
+            for (space, name), value in row.items():
+                is_id = not hash_all and name.isascii() and name.isdigit()
+                id_ = int(name) if is_id else oracle.name_id(f"{space}^{name}" if space else name)
+                ids[id_] = ids.get(id_, 0.0) + value
+            expected.append(sorted((id_, float(np.float32(value))) for id_, value in ids.items()))
+        assert oracle.rows_of(found.starts, found.ids, found.values) == expected
+
+
+class TestBook:
+    @given(st.data())
+    def test_knows_the_names_of_members_only(self, data):
+        book, known, clashes = _core.NameBook(), {}, 0
+        ids = st.integers(0, 12)
+        for _ in range(data.draw(st.integers(1, 6))):
+            members = data.draw(st.sets(ids))
+            book.keep(np.array(sorted(members), np.int64))
+            known = {id_: name for id_, name in known.items() if id_ in members}
+            rows = data.draw(st.lists(st.tuples(ids, st.sampled_from(["a", "b", "cc", None])), max_size=8))
+            text = np.frombuffer(b"abcc", np.uint8)
+            marks = {"a": 0 << 32 | 1 << 16, "b": 1 << 32 | 1 << 16, "cc": 2 << 32 | 2 << 16, None: int(NO_NAME)}
+            written = np.array([marks[name] for _, name in rows], np.uint64)
+            book.read(np.array([id_ for id_, _ in rows], np.int64), written, text, ["p^"])
+            for id_, name in rows:
+                if name is not None and id_ in members:
+                    clashes += known.setdefault(id_, f"p^{name}") != f"p^{name}"
+            assert book.names() == known
+            assert book.clashes[0] == clashes
+
+    def test_many_members(self):
+        ids = _core.name_ids([str(k) for k in range(10_000)])
+        marks = np.arange(10_000, dtype=np.uint64) << np.uint64(32) | np.uint64(1 << 16)
+        text = np.frombuffer(b"abcdefghij" * 1_000, np.uint8)
+        book = _core.NameBook()
+        book.keep(ids[::3].copy())
+        assert book.find(ids).tolist() == list(range(0, 10_000, 3))
+        book.read(ids, marks, text, [""])
+        assert book.names() == {int(ids[k]): chr(97 + k % 10) for k in range(0, 10_000, 3)}
+        book.keep(ids[:10].copy())
+        assert len(book.names()) == 4
+        everyone = _core.NameBook()
+        everyone.read(ids, marks, text, [""], add=True)
+        assert len(everyone.names()) == 10_000
+
+    def test_marks_that_point_nowhere(self):
+        book = _core.NameBook()
+        ids = np.array([3], np.int64)
+        book.keep(ids)
+        text = np.zeros(4, np.uint8)
+        for mark in (9 << 32 | 1 << 16, 1):
+            with pytest.raises(IndexError):
+                book.read(ids, np.array([mark], np.uint64), text, [""])
+        with pytest.raises(ValueError, match="differ in length"):
+            book.read(ids, np.zeros(2, np.uint64), text, [""])
+
+
+def mails(n: int, seed: int = 0) -> list[dict[str, object]]:
+    """Draw rows with a title, a site and a size, of which a few words decide the label."""
+    random = np.random.default_rng(seed)
+    vocabulary = np.array([f"word{k}" for k in range(3_000)])
+    rows = []
+    for _ in range(n):
+        spam = bool(random.integers(2))
+        body = list(random.choice(vocabulary, 20))
+        body += list(random.choice(["free", "money", "pills"] if spam else ["lunch", "meeting", "thanks"], 2))
+        random.shuffle(body)
+        title = list(random.choice(vocabulary, 3)) + (["Winner"] if spam and random.random() < 0.5 else [])
+        rows.append(
+            {
+                "label": "spam" if spam else "ham", "title": " ".join(title), "body": " ".join(body),
+                "site": f"s{random.integers(50)}.com", "size": round(float(random.random()), 3),
+            }
+        )  # fmt: skip
+    return rows
+
+
+ROLES = {"text": ["title", "body"], "categorical": "site", "numeric": "size"}
+
+
+def write_jsonl(rows, path):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def write_csv(rows, path):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def write_vw(rows, path):
+    """Text columns become namespaces; categories and numbers go to the one without a name."""
+    lines = []
+    for row in rows:
+        texts = " ".join(f"|{name} {' '.join(sorted(set(row[name].lower().split())))}" for name in ("title", "body"))
+        sign = 1 if row["label"] == "spam" else -1
+        lines.append(f"{sign} {texts} | site={row['site']} size:{row['size']}\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def write_parquet(rows, path):
+    pa.parquet.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+class TestAllFormats:
+    @pytest.fixture
+    def rows(self):
+        return mails(600)
+
+    def test_the_same_rows_give_the_same_model(self, rows, tmp_path):
+        train_rows, test_rows = rows[:400], rows[400:]
+        found = {}
+        for kind, write, roles in (
+            ("jsonl", write_jsonl, ROLES), ("csv", write_csv, ROLES), ("parquet", write_parquet, ROLES),
+            ("vw", write_vw, {}),
+        ):  # fmt: skip
+            first, second = write(train_rows, tmp_path / f"a.{kind}"), write(test_rows, tmp_path / f"b.{kind}")
+            model = ShadowSOFS(30)
+            train(model, open_stream(first, **roles))
+            found[kind] = (model.selected_names_, model.coef_.data.tolist(), evaluate(model, second).accuracy)
+        assert found["jsonl"][0][0] in {
+            "body^free",
+            "body^money",
+            "body^pills",
+            "body^lunch",
+            "body^thanks",
+            "body^meeting",
+        }
+        assert found["jsonl"][2] > 0.9
+        assert found["csv"] == found["parquet"] == found["vw"] == found["jsonl"]
+
+    @online
+    def test_every_method_knows_the_names_of_its_members(self, rows, tmp_path, estimator):
+        path = write_jsonl(rows, tmp_path / "a.jsonl")
+        model = estimator(
+            **({"n_features_to_select": 20} if "n_features_to_select" in estimator().get_params() else {})
+        )
+        train(model, open_stream(path, **ROLES))
+        assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
+        assert model.n_features_in_ == 2**62
+        assert sorted(model.get_feature_names_out()) == sorted(model.selected_names_)
+        assert model.get_feature_names_out().tolist() == [
+            name for _, name in sorted(zip(model.selected_.tolist(), model.selected_names_, strict=True))
+        ]
+        save(model, tmp_path / "a.thresher")
+        again = load(tmp_path / "a.thresher")
+        assert again.selected_names_ == model.selected_names_
+        assert pickle.loads(pickle.dumps(model)).selected_names_ == model.selected_names_
+        assert evaluate(again, path).accuracy == evaluate(model, path).accuracy
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"gamma": "auto"},
+            {"memory": "sketch", "memory_bytes": 1 << 16},
+            {"n_passes": 3},
+            {"keep": ["body^word5", "size"]},
+        ],
+    )
+    def test_names_are_known_however_it_learns(self, rows, tmp_path, options):
+        model = ShadowSOFS(20, **options)
+        train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
+        assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
+        assert {*options.get("keep", [])} <= {*model.selected_names_}
+
+    def test_shuffled_rows_keep_their_names(self, rows, tmp_path):
+        # Several sources of names: VW pieces number their namespaces as they come.
+        first, second = write_vw(rows, tmp_path / "a.vw"), tmp_path / "b.vw"
+        second.write_text("".join(f"{1 - 2 * (k % 2)} | size:2 |body free |title word1\n" for k in range(50)))
+        for limit in (None, 0):
+            model = ShadowSOFS(25)
+            stream = shuffled(open_stream([first, second]), np.random.default_rng(0), limit)
+            train(model, stream, shuffle=False)
+            assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
+
+    def test_a_cache_keeps_the_names(self, rows, tmp_path):
+        path = write_jsonl(rows, tmp_path / "a.jsonl")
+        stream = open_stream(path, **ROLES)
+        convert(stream, str(tmp_path / "a.thc"))
+        first, second = ShadowSOFS(20), ShadowSOFS(20)
+        train(first, stream)
+        train(second, tmp_path / "a.thc")
+        assert second.selected_names_ == first.selected_names_
+        assert evaluate(second, path).accuracy == evaluate(first, tmp_path / "a.thc").accuracy
+        with pytest.warns(UserWarning, match="svmlight text has no names"):
+            convert(stream, str(tmp_path / "a.svm"))
+
+    def test_cross_validation_and_continued_training(self, rows, tmp_path):
+        path = write_jsonl(rows, tmp_path / "a.jsonl")
+        cv = cross_validate(ShadowSOFS(20), open_stream(path, **ROLES), folds=3)
+        assert cv.accuracy > 0.9
+        assert _core.name_ids(cv.model.selected_names_).tolist() == cv.model.selected_.tolist()
+        half, model = write_jsonl(rows[:300], tmp_path / "b.jsonl"), ShadowSOFS(20)
+        train(model, open_stream(half, **ROLES), shuffle=False)
+        train(model, write_jsonl(rows[300:], tmp_path / "c.jsonl"), shuffle=False)  # read as the model's own data
+        whole = ShadowSOFS(20)
+        train(whole, open_stream(path, **ROLES), shuffle=False)
+        assert model.selected_names_ == whole.selected_names_
+        assert model.coef_.data.tolist() == whole.coef_.data.tolist()
+
+    def test_a_model_of_numbers_and_data_with_names(self, rows, tmp_path):
+        path = write_jsonl(rows, tmp_path / "a.jsonl")
+        numbers = tmp_path / "a.svm"
+        numbers.write_text("1 1:1 2:1\n-1 2:1 3:2\n")
+        model, named = ShadowSOFS(5), ShadowSOFS(5)
+        train(model, numbers)
+        train(named, open_stream(path, **ROLES))
+        with pytest.raises(DataError, match="its features have names, but the model was trained on numbered columns"):
+            evaluate(model, open_stream(path, **ROLES))
+        with pytest.raises(DataError, match="there is no column 'title'"):
+            evaluate(named, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
+
+
+class TestColumns:
+    def test_a_word_that_is_the_name_of_a_number(self, tmp_path):
+        path = write_jsonl([{"label": 1, "text": "the price rises", "price": 3}], tmp_path / "a.jsonl")
+        stream = open_stream(path, text="text", numeric="price")
+        (batch,) = stream.batches()
+        assert sorted(stream.names(batch.indices).values()) == ["price", "rises", "text^price", "the"]
+
+    def test_types(self, tmp_path):
+        import datetime
+
+        table = pa.table(
+            {
+                "label": [1, 0],
+                "day": [datetime.date(2024, 2, 29), None],
+                "flag": [True, None],
+                "whole": pa.array([3, None], pa.int8()),
+                "real": [0.5, float("nan")],
+                "word": pa.array(["x", ""]).dictionary_encode(),
+                "tags": [["a", "b", "a"], None],
+                "money": pa.array([1, None], pa.int8()).cast(pa.decimal128(20, 2)),
+                "number": [True, None],
+            }
+        )
+        path = tmp_path / "a.parquet"
+        pa.parquet.write_table(table, path)
+        categories = ["day", "flag", "whole", "real", "word", "tags"]
+        stream = open_stream(path, categorical=categories, numeric=["money", "number"])
+        (batch,) = stream.batches()
+        names = stream.names(batch.indices)
+        rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
+        assert {names[id_]: value for id_, value in rows[0]} == {
+            "day=2024-02-29": 1, "flag=true": 1, "whole=3": 1, "real=0.5": 1, "word=x": 1, "tags=a": 1, "tags=b": 1,
+            "money": 1, "number": 1,
+        }  # fmt: skip
+        assert rows[1] == []
+
+    def test_csv_cells_are_taken_as_written(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text('label,code,flag,n,text\n1,007,True,1.5,"Hello, ""World"""\n0,,false,,\n1,7.0,FALSE,NA,x\n')
+        stream = open_stream(path, categorical=["code", "flag"], numeric="n", text="text")
+        (batch,) = stream.batches()
+        names = stream.names(batch.indices)
+        rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
+        assert [{names[id_] for id_, _ in row} for row in rows] == [
+            {"code=007", "flag=true", "n", "hello", "world"}, {"flag=false"}, {"code=7.0", "flag=false", "x"}
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("roles", "why"),
+        [
+            ({"text": "n"}, "column 'n' has type int64; a text column must hold strings"),
+            ({"text": "nothing"}, "there is no column 'nothing'; there are label, n, s, b"),
+            ({"numeric": "s"}, "column 's' has type string; a numeric column must hold numbers"),
+            ({"categorical": "b"}, "column 'b' has type binary, which can't be a category"),
+            ({"text": "s", "numeric": "label"}, "column 'label' can't be both label and a feature"),
+        ],
+    )
+    def test_wrong_types(self, tmp_path, roles, why):
+        path = tmp_path / "a.parquet"
+        table = pa.table({"label": [1, 0], "n": [1, 2], "s": ["x", "y"], "b": [b"x", b"y"]})
+        pa.parquet.write_table(table, path)
+        with pytest.raises(DataError, match=f"a.parquet: {why}"):
+            list(open_stream(path, **roles).batches())
+
+    def test_a_row_of_csv_that_is_not_a_number(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("label,n,text\n1,2,a\n0,x,b\n")
+        with pytest.raises(DataError, match="row 2: column 'n' is 'x'; numeric columns must hold numbers"):
+            list(open_stream(path, numeric="n", text="text").batches())
+
+
+class TestCommandLine:
+    def test_from_text_to_predictions(self, tmp_path):
+        path, model = write_jsonl(mails(500), tmp_path / "a.jsonl"), tmp_path / "m.thresher"
+        options = ["--text", "title", "--text", "body", "--categorical", "site", "--numeric", "size"]
+        done = thresher("train", path, "-k", 20, *options, "--cv", 3, "-o", model)
+        assert done.returncode == 0, done.stderr
+        assert "named features" in done.stdout
+        assert "body^free" in done.stdout
+        shown = json.loads(thresher("show", model, "--json").stdout)
+        assert shown["text"] == ["title", "body"]
+        assert "body^free" in [feature["feature"] for feature in shown["features"]]
+        assert thresher("evaluate", model, path).returncode == 0
+        without = write_jsonl([{"title": "", "body": "free money"}, {"body": "thanks, lunch"}], tmp_path / "new.jsonl")
+        assert thresher("predict", model, without).stdout.split() == ["spam", "ham"]
+        done = in_a_process("predict", model, "-", stdin='{"body": "free pills"}\n')
+        assert (done.returncode, done.stdout) == (0, "spam\n")
+
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            (["--text", "txt"], "no key 'txt', a feature"),
+            (["--text", "body", "--categorical", "body"], "column 'body' can't be both text and categorical"),
+            (["--text", "body", "--ngrams", "3-1"], "--ngrams must be a length or a range from 1 to 1,000"),
+            (["--text", "body", "--analyzer", "x"], "--analyzer must be one of word, char"),
+            (["--ngrams", "2"], "--ngrams needs --text COLUMN"),
+            (["--text", "size"], "line 1: 'size' is 0."),
+            ([], "say which keys are features"),
+        ],
+    )
+    def test_bad_options(self, tmp_path, options, why):
+        path, output = write_jsonl(mails(20), tmp_path / "a.jsonl"), tmp_path / "m.thresher"
+        done = thresher("train", path, "-o", output, *options)
+        assert done.returncode == 2
+        assert why in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not output.exists()
+
+    def test_clashes_are_reported(self, monkeypatch, tmp_path):
+        # No two names with the same hash are known, so one is forged: the text of a batch changes behind its back.
+        path = write_jsonl(
+            [{"label": k % 2, "text": "free x" if k % 2 else "y"} for k in range(40)], tmp_path / "a.jsonl"
+        )
+        stream = open_stream(path, text="text")
+        batches = list(stream.batches())
+        batch = batches[0]
+        model = ShadowSOFS(2)
+        train(model, stream)
+        names = batch.names
+        forged = BatchNames(
+            names.marks, np.frombuffer(names.text.tobytes().replace(b"free", b"fraa"), np.uint8), names.prefixes
+        )
+        model._model.read_names(batch.indices, forged)
+        assert model._model.name_clashes == (20, "free", "fraa")
+        with pytest.warns(UserWarning, match="'free' and 'fraa' have the same hash .* occurred 20 times"):
+            model._model.warn_of_clashes(0)
+        save(model, tmp_path / "m.thresher")
+        assert load(tmp_path / "m.thresher")._model.name_clashes == (20, "free", "fraa")
+
+
+class TestEnron:
+    """Mail, sorted by label, 1–3-grams straight from the archive."""
+
+    @pytest.mark.parametrize(("budget", "least"), [(200, 0.95), (2_000, 0.97)])
+    def test_cross_validated_accuracy(self, budget, least):
+        stream = open_stream(path_of("enron1.jsonl.xz"), text="text", ngrams=(1, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the rows are grouped by label
+            cv = cross_validate(ShadowSOFS(budget), stream, folds=5)
+        print(f"enron1, B = {budget}: accuracy {cv.accuracy:.4f} ± {cv.standard_error:.4f}")
+        assert cv.accuracy >= least
+        assert _core.name_ids(cv.model.selected_names_).tolist() == cv.model.selected_.tolist()
