@@ -64,16 +64,24 @@ def test_commands_run(tmp_path):
     assert len((tmp_path / "labels.txt").read_text().split()) == 5_000
 
 
-SESSIONS = re.findall(r"```console\n(.*?)```", (ROOT / "docs" / "how_many.md").read_text(), re.DOTALL)
-
-
-@pytest.mark.skipif(not (DATA / "basehock.svm.xz").exists(), reason="basehock is not among the data")
-def test_a_session_is_as_shown(tmp_path):
-    """The commands of docs/how_many.md print what stands below them, but for the seconds."""
-    (tmp_path / "basehock.svm").write_bytes(lzma.decompress((DATA / "basehock.svm.xz").read_bytes()))
+@pytest.mark.parametrize(
+    ("page", "file", "n"),
+    [
+        ("docs/how_many.md", "basehock.svm.xz", 3),
+        ("docs/names.md", "enron1.jsonl.xz", 1),
+        ("README.md", "enron1.jsonl.xz", 1),
+    ],
+)
+def test_a_session_is_as_shown(tmp_path, page, file, n):
+    """The commands of a page print what stands below them, but for the seconds."""
+    if not (DATA / file).exists():
+        pytest.skip(f"{file} is not among the data")
+    (tmp_path / file).write_bytes((DATA / file).read_bytes())
+    (tmp_path / file.removesuffix(".xz")).write_bytes(lzma.decompress((DATA / file).read_bytes()))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    assert len(SESSIONS) == 3
-    for session in SESSIONS:
+    sessions = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert len(sessions) == n
+    for session in sessions:
         command, _, shown = session.removeprefix("$ ").partition("\n")
         done = subprocess.run(
             ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=120, cwd=tmp_path,
@@ -85,7 +93,7 @@ def test_a_session_is_as_shown(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith("https://"):
             assert (page.parent / target).exists(), target
 

@@ -21,6 +21,8 @@
 #include "thresher/memory/adaptive.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/memory/sketch.hpp"
+#include "thresher/names/naming.hpp"
+#include "thresher/readers/json_lines.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
 #include "thresher/selector/two.hpp"
@@ -51,6 +53,18 @@ Data x1() {
     return data;
 }
 
+// The rows as text, a word for each nonzero.
+std::string words(const Data& data, std::string_view begin, std::string_view end) {
+    std::string text;
+    for (std::size_t r = 0; r < kRows; ++r) {
+        text += begin;
+        for (auto i = data.starts[r]; i < data.starts[r + 1]; ++i)
+            text += " Word" + std::to_string(data.ids[static_cast<std::size_t>(i)]);
+        text += end;
+    }
+    return text;
+}
+
 template <Learner L, MemoryFor<L> M>
 void learn(const Data& data, const typename L::Parameters& parameters) {
     TwoClassSelector<L, M> selector(2, {200, {Norm::l2, false}, parameters, {}, {MemoryKind::dense, 1 << 20}});
@@ -78,6 +92,10 @@ int main(int n_arguments, char** arguments) {
     if (what == "svmlight" && read_svmlight<std::int32_t>(text, false).n_rows() != kRows) return 1;
     const std::string vw = write_svmlight(data.batch(), 1, [](std::size_t) { return std::string_view("1 |"); });
     if (what == "vw" && read_vw<std::int32_t>(vw, false).n_rows() != kRows) return 1;
+    const std::string json = words(data, "{\"label\": 1, \"text\": \"", "\"}\n"), named = words(data, "1 |", "\n");
+    const Naming naming({{"text", ColumnKind::text}}, {1, 2});
+    if (what == "json_2grams" && JsonLines(naming, {"label", ""}).read(json, false).n_rows() != kRows) return 1;
+    if (what == "vw_names" && read_named_vw(named, false, Labels::required, false).n_rows() != kRows) return 1;
     if (what.empty()) std::printf("%zu\n", data.ids.size());
     return 0;
 }

@@ -13,7 +13,7 @@ import tempfile
 
 LIMITS = {
     "sofs": 58, "shadow_sofs": 125, "arow": 52, "pet": 87, "fofs": 169, "ogd": 37, "sofs_hash": 101, "sofs_sketch": 160,
-    "shadow_sketch": 270, "svmlight": 171, "vw": 177,
+    "shadow_sketch": 270, "svmlight": 171, "vw": 177, "json_2grams": 800, "vw_names": 535,
 }  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def show(
 def _words(name: str, values: list[Any]) -> str:
     from thresher.cli.console import listed
 
-    return ", ".join(values) if name == "keep" else listed([str(value) for value in values])
+    are_names = name in ("keep", "text", "categorical", "numeric")
+    return ", ".join(values) if are_names else listed([str(value) for value in values])
 
 
 def _kept(model: Model) -> list[str]:
