@@ -1,4 +1,7 @@
-"""Writes names/unicode_tables.hpp from Python's copy of the Unicode database: python cpp/tools/unicode_tables.py"""
+"""Writes names/unicode_tables.hpp from Python's copy of the Unicode database.
+
+Run as python cpp/tools/unicode_tables.py.
+"""
 
 from __future__ import annotations
 

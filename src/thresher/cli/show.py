@@ -34,7 +34,8 @@ def show(
     known = trained.selection_frequency
     frequency = None if known is None else [known.get(column, 0.0) for column in columns.tolist()]
     if json:
-        print(json_.dumps({**about, "features": _listed(names, weights, z, frequency)}))
+        ids = (columns + trained.id_base).tolist()
+        print(json_.dumps({**about, "features": _listed(names, ids, weights, z, frequency)}))
     else:
         _print(about, names, weights, z, frequency, features)
 
@@ -51,10 +52,12 @@ def _kept(model: Model) -> list[str]:
     return [each if isinstance(each, str) else model.name_of(each) for each in model.parameters["keep"]]
 
 
-def _listed(names: list[str], weights: Any, z: Any, frequency: list[float] | None) -> list[dict[str, Any]]:
+def _listed(
+    names: list[str], ids: list[int], weights: Any, z: Any, frequency: list[float] | None
+) -> list[dict[str, Any]]:
     """Return the features as values for JSON; with many classes, weight and z are lists, one entry per class."""
     has_many = weights.shape[1] > 1
-    columns: dict[str, list[Any]] = {"feature": names}
+    columns: dict[str, list[Any]] = {"feature": names, "id": ids}
     columns["weights" if has_many else "weight"] = (weights if has_many else weights[:, 0]).tolist()
     if z is not None:
         columns["z"] = z.tolist()

@@ -21,7 +21,7 @@ _COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28
 _CONTAINERS = {b"THRESHC1": "cache", b"PAR1": "parquet", b"ARROW1\x00\x00": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".csv": "csv", ".tsv": "csv",
-    ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".thc": "cache",
 }  # fmt: skip
 FORMATS = ("svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache")

@@ -1,0 +1,90 @@
+"""Rows of river, dicts and data frames, as names and values of features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import compress
+from numbers import Number
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from thresher import _core
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+Row: TypeAlias = Mapping[Any, Any]
+
+_NUMBERS = {bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64}
+
+
+def is_plain(x: Row) -> bool:
+    """Return whether all keys are text and all values are numbers, so that no item needs a closer look."""
+    return _NUMBERS.issuperset(map(type, x.values())) and {str}.issuperset(map(type, x))
+
+
+def name_of(key: Any, value: Any) -> str:
+    """Return the name of an item's feature, as for the columns of a file."""
+    return f"{key}={value}" if isinstance(value, str) else str(key)
+
+
+def features(x: Row) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the names and the values of a row's features."""
+    if is_plain(x):
+        names, values = list(x), np.fromiter(x.values(), np.float64, len(x))
+    else:
+        names = [name_of(key, value) for key, value in x.items()]
+        values = np.array([_number(key, value) for key, value in x.items()], np.float64)
+    if np.count_nonzero(values) < len(names) or math.isnan(values.dot(values)):
+        present = (values != 0.0) & ~np.isnan(values)
+        names, values = list(compress(names, present.tolist())), values[present]
+    return names, values
+
+
+def _number(key: Any, value: Any) -> float:
+    if value is None or isinstance(value, str):
+        return float(bool(value))
+    if isinstance(value, Number | np.bool_) and not isinstance(value, complex):
+        return float(cast("float", value))
+    raise ValueError(f"x[{key!r}] is {value!r}: values must be numbers or text, or None where there is none.")
+
+
+def numbers(X: pd.DataFrame) -> Any:
+    """Return the values of columns of numbers that are neither 0 nor missing, as a scipy COO array."""
+    import pandas as pd
+
+    is_sparse = all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in X.dtypes)
+    if is_sparse and X.shape[1] > 0:
+        table = sp.coo_array(X.sparse.to_coo(), dtype=np.float64)
+    else:
+        table = sp.coo_array(X.to_numpy(np.float64, na_value=np.nan))
+    table.data[np.isnan(table.data)] = 0.0
+    table.eliminate_zeros()
+    return table
+
+
+def sorted_ids(names: list[str]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the names, their ids in ascending order, and where each stands among the names."""
+    ids = _core.name_ids(names)
+    places = ids.argsort()
+    return names, ids[places], places
+
+
+def names_by_id(names: list[str]) -> dict[int, str]:
+    """Return names by the ids of their features."""
+    return dict(zip(_core.name_ids(names).tolist(), names, strict=True))
+
+
+def row_weights(w: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weight of each row; None if all are 1."""
+    weights = np.asarray(w, np.float64)
+    if weights.ndim > 0 and weights.shape != (n_rows,):
+        raise ValueError(f"w has shape {weights.shape}, but X has {n_rows} rows.")
+    bad = ~(np.isfinite(weights) & (weights >= 0.0))
+    if bad.any():
+        raise ValueError(f"w is {weights[bad].flat[0]:g}: weights must be finite and not negative.")
+    return None if weights.ndim == 0 and weights == 1.0 else np.array(np.broadcast_to(weights, n_rows))

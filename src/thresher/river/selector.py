@@ -1,0 +1,278 @@
+"""The base of the classes of river."""
+
+from __future__ import annotations
+
+import math
+from itertools import compress
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from river import base
+
+from thresher import _core, methods
+from thresher.model import Model, room_for_features
+from thresher.naming import N_IDS
+from thresher.parameters import check, plain
+from thresher.probabilities import of_many, of_two
+from thresher.river.classes import Classes, as_array
+from thresher.river.parameters import parameters_of
+from thresher.river.rows import Row, features, is_plain, name_of, names_by_id, numbers, row_weights, sorted_ids
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+_ALLOWED = "values must be finite, and not above 3.4e38 (1e18 with norm=None): scale the data."
+_ROWS_BETWEEN_LOOKS = 1_000
+
+
+# River's checks know by `SupervisedTransformer` that `learn_one` takes a label. But a pipeline that learns passes a
+# transformed row on only if the step is a `Transformer`, which that one is not.
+class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.Transformer):
+    """The base of the classes: a `Model` whose features are the items of dicts.
+
+    The id of a feature is the hash of its name. The names of the selected features are known, and those of some others:
+    it would take too long to look after every row for features that have left.
+    """
+
+    _method: ClassVar[methods.Method]
+
+    def __init__(self, **given: Any) -> None:
+        table = parameters_of(self._method)
+        for name, value in given.items():
+            setattr(self, name, value)
+            check(f"{name} of {self._method.estimator}", plain(value), *table[name].allowed)
+        self._classes = Classes(given.pop("classes"))
+        given = {name: plain(value) for name, value in given.items()}
+        kept = [str(key) for key in given.get("keep") or ()]
+        if kept:
+            given["keep"] = _core.name_ids(kept).tolist()
+        self._model = Model(self._method.name, **{"memory": "hash", **given})
+        if self._classes.are_given:
+            self._model.classes = as_array(self._classes.labels)
+        self._names = set(kept)
+        self._most_names = 2 * given["n_features_to_select"] + 1_000 if self._method.has_budget else math.inf
+        # The names of the last row, their ids in ascending order, and where each stands among the names: a row is often
+        # predicted before it is learned, and often has the keys of the row before.
+        self._last_row: tuple[list[str], NDArray[np.int64], NDArray[np.int64]] = sorted_ids([])
+        self._last_members: tuple[bytes, set[int]] = (b"", set())
+        self._rows_until_look, self._n_saturated = _ROWS_BETWEEN_LOOKS, 0
+
+    def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:  # type: ignore[override]
+        """Learn a row.
+
+        Parameters
+        ----------
+        x : dict
+            The features. A number is the value of the feature that its key names. Text, as in ``{"color": "red"}``, is
+            the feature ``color=red`` with the value 1. None, NaN, 0 and empty text are no feature.
+        y : bool, int, str or anything hashable
+            The label.
+        w : float, default=1.0
+            The weight of the row; a row of weight 0 is skipped.
+        """
+        names, batch = self._row(x)
+        self._learn(names, batch, [y], None if w == 1.0 else row_weights(w, 1))
+
+    def predict_one(self, x: Row, **kwargs: Any) -> Any:
+        """Return the label of a row."""
+        labels = self._classes.labels
+        if len(labels) == 1:
+            return labels[0]
+        scores = self._learner.score(self._row(x)[1], 0, 1)
+        return labels[int(scores[0] > 0.0) if len(scores) == 1 else int(scores.argmax())]
+
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label.
+
+        Without `classes`, the labels are False and True until another one is seen. That one has probability 1 until
+        there is a second.
+        """
+        labels = self._classes.labels
+        if len(labels) == 1:
+            return {labels[0]: 1.0}
+        scores = self._learner.score(self._row(x)[1], 0, 1).tolist()
+        scale = self._learner.counters["margin_scale"]
+        return dict(zip(labels, _probabilities([scale * score for score in scores]), strict=True))
+
+    def transform_one(self, x: Row) -> dict[Any, Any]:
+        """Return the items of a row whose features are selected; a method without a budget selects all that it saw."""
+        names = list(x) if is_plain(x) else [name_of(key, value) for key, value in x.items()]
+        if not self._method.has_budget:
+            return dict(compress(x.items(), map(self._names.__contains__, names)))
+        ids = self._learner.member_ids()
+        if (members := ids.tobytes()) != self._last_members[0]:
+            self._last_members = members, set(ids.tolist())
+        return dict(compress(x.items(), map(self._last_members[1].__contains__, _core.name_ids(names).tolist())))
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: float | pd.Series = 1.0) -> None:
+        """Learn the rows of a data frame in their order, with exactly the result of `learn_one` for each.
+
+        If one of them is not valid, nothing is learned.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A column for each key. Where a value is missing, the row has no such feature.
+        y : Series
+            The labels.
+        w : float or Series, default=1.0
+            The weight of all rows, or of each.
+        """
+        labels = list(y)
+        if len(labels) != len(X):
+            raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
+        names, batch = self._rows(X)
+        self._learn(names, batch, labels, row_weights(w, len(X)))
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the labels of the rows of a data frame."""
+        import pandas as pd
+
+        labels = self._classes.labels
+        codes = self._model.codes_of(self._scores(X)) if len(labels) > 1 else np.zeros(len(X), np.intp)
+        return pd.Series([labels[code] for code in codes.tolist()], index=X.index)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the probabilities of the labels, a column for each, for the rows of a data frame."""
+        import pandas as pd
+
+        labels = self._classes.labels
+        log_odds = self._learner.counters["margin_scale"] * self._scores(X)
+        chances = of_two(log_odds) if log_odds.ndim == 1 else of_many(log_odds)
+        return pd.DataFrame(
+            chances if len(labels) > 1 else np.ones((len(X), 1)),
+            index=X.index,
+            columns=pd.Index(labels, tupleize_cols=False),
+        )
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The labels: `classes`, or those seen so far; in ascending order, if they have one."""
+        return self._classes.seen()
+
+    @property
+    def selected_names_(self) -> list[str]:
+        """The names of the selected features, best first."""
+        return list(self.weights)
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The weight of each selected feature, best first: above 0 it is for the second of two classes.
+
+        With more classes there is a dict of weights by label.
+        """
+        ids, weights = self._learner.members()
+        by_id = names_by_id(list(self._names))
+        each = map(self._by_label, weights.reshape(len(ids), self._model.n_vectors).tolist())
+        return dict(zip([by_id[id_] for id_ in ids.tolist()], each, strict=True))
+
+    @property
+    def intercept(self) -> Any:
+        """What is added to the margin; with more than two classes, a dict by label."""
+        return self._by_label(self._learner.intercept.tolist())
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows seen, with or without a loss; without rows of weight 0."""
+        return int(self._learner.counters["n_samples"])
+
+    @property
+    def _multiclass(self) -> bool:
+        return len(self._classes.labels) > 2
+
+    @property
+    def _supervised(self) -> bool:
+        return True
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes, those included that the core has allocated."""
+        return super()._raw_memory_usage + 4096 * self._learner.n_pages()
+
+    @property
+    def _learner(self) -> _core.Selector:
+        """The learner. γ is always a number, so it is not a race."""
+        return cast("_core.Selector", self._model.learner_for(self._classes.n_classes, 0, None, None))
+
+    def _by_label(self, numbers: list[float]) -> Any:
+        return numbers[0] if len(numbers) == 1 else dict(zip(self._classes.labels, numbers, strict=True))
+
+    def _learn(
+        self, names: list[str], batch: _core.CsrBatch, labels: list[Any], weights: NDArray[np.float64] | None
+    ) -> None:
+        learner, codes = self._learner, np.array(self._classes.encode(labels), np.int32)
+        if self._model.classes is None and self._classes.are_known:
+            self._model.settle(as_array(self._classes.labels), 0, swapped=self._classes.swapped)
+        if self._model.parameters["class_weight"] is not None:
+            weights = self._model.class_weights.of_rows(codes, weights, self._classes.by_code())
+        with room_for_features():
+            learner.learn(batch, codes, weights, None, 0, len(codes), check=False)
+        self._names.update(names)
+        if len(self._names) > self._most_names:
+            by_id = names_by_id(list(self._names))
+            self._names = {by_id[id_] for id_ in learner.member_ids().tolist()}
+        self._rows_until_look -= len(codes)
+        if self._rows_until_look <= 0:
+            before, self._n_saturated = self._n_saturated, learner.counters["n_saturated"]
+            self._model.warn_if_saturated(before)
+            self._rows_until_look = _ROWS_BETWEEN_LOOKS
+
+    def _row(self, x: Row) -> tuple[list[str], _core.CsrBatch]:
+        """Return the names of a row's features, and the row."""
+        names, values = features(x)
+        if names != self._last_row[0]:
+            self._last_row = sorted_ids(names)
+        _, ids, places = self._last_row
+        batch = _core.CsrBatch(np.array([0, len(ids)]), ids, values[places], N_IDS)
+        fault = batch.check(self._model.norm)
+        if fault is None:
+            return names, batch
+        if fault[0] == "unsorted":  # two keys have one name
+            return names, self._batch(names, 1, np.zeros_like(places), np.arange(len(names)), values)
+        raise ValueError(f"x[{names_by_id(names)[fault[2]]!r}] is {fault[3]:g}: {_ALLOWED}")
+
+    def _rows(self, X: pd.DataFrame) -> tuple[list[str], _core.CsrBatch]:
+        """Return the names of the features of a data frame, and its rows."""
+        if all(dtype.kind in "biuf" for dtype in X.dtypes):
+            names = [str(column) for column in X.columns]
+            table = numbers(X)
+            rows, places, values = table.row, table.col, table.data
+        else:
+            each = [features(x) for x in X.astype(object).where(X.notna(), None).to_dict("records")]
+            names = [name for row, _ in each for name in row]
+            rows, places = np.repeat(np.arange(len(X)), [len(row) for row, _ in each]), np.arange(len(names))
+            values = np.concatenate([numbers for _, numbers in each]) if each else np.zeros(0)
+        return names, self._batch(names, len(X), rows, places, values)
+
+    def _batch(
+        self, names: list[str], n_rows: int, rows: NDArray[Any], places: NDArray[Any], values: NDArray[np.float64]
+    ) -> _core.CsrBatch:
+        """Return rows as a batch; each value comes with its row and the place of its name."""
+        ids, columns = np.unique(_core.name_ids(names), return_inverse=True)
+        table = sp.csr_array((values, (rows, columns[places])), shape=(n_rows, len(ids)))
+        table.sum_duplicates()
+        batch = _core.CsrBatch(table.indptr.astype(np.int64), ids[table.indices], table.data, N_IDS)
+        fault = batch.check(self._model.norm)
+        if fault is not None:
+            raise ValueError(f"row {fault[1]} of X: {names_by_id(names)[fault[2]]!r} is {fault[3]:g}: {_ALLOWED}")
+        return batch
+
+    def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Return margins or, with more than two classes, the scores of each."""
+        scores = self._learner.score(self._rows(X)[1], 0, len(X))
+        return scores if self._classes.n_classes == 2 else scores.reshape(len(X), self._classes.n_classes)
+
+
+def _probabilities(log_odds: list[float]) -> list[float]:
+    """Return what `of_two` or `of_many` returns for a row; numpy would take longer for it than for the prediction."""
+    if len(log_odds) == 1:
+        log_odds = [0.0, log_odds[0]]
+    most = max(log_odds)
+    chances = [math.exp(each - most) for each in log_odds]
+    total, best = sum(chances), log_odds.index(most)
+    chances = [chance / total for chance in chances]
+    if chances.index(max(chances)) != best:  # log odds that differ by less than a rounding error
+        chances[best] = math.nextafter(chances[best], 1.0)
+    return chances
