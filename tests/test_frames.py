@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from thresher import ShadowSOFS, cross_validate, evaluate, open_stream, train
+from thresher import ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
 from thresher.streams import DataError
 
 WORDS = pd.DataFrame({"label": ["spam", "ham"] * 40, "text": ["free money", "see you"] * 40, "n": np.arange(80) / 80})
@@ -91,3 +91,10 @@ def test_bad_rows():
         open_stream(table, label="y")
     with pytest.raises(DataError, match="column 'a' has type double; a text column must hold strings"):
         open_stream(table, text="a")
+
+
+def test_errors_are_our_own_beside_duckdb():
+    """Both extensions are made with nanobind, and one of them translated the exceptions of the other."""
+    learner = _core.Sofs(2, 1, "l2", False, {"gamma": 1.0}, None, "dense", 0)
+    with pytest.raises(MemoryError):
+        learner.reserve(2**62)
