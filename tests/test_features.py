@@ -1,4 +1,4 @@
-"""Transformers: text and tables to CSR with int64 ids, and names in a second look."""
+"""Transformers: text and tables to CSR with int64 ids, whose names can be found again."""
 
 from __future__ import annotations
 
@@ -61,15 +61,18 @@ class TestTextHasher:
         assert TextHasher().names(_core.name_ids(["lunch", "nowhere"]), TEXTS) == ["lunch", None]
 
     def test_missing_texts_have_no_features(self):
-        assert np.diff(TextHasher().transform(pd.Series(["a b", None, np.nan])).indptr).tolist() == [2, 0, 0]
+        for column in (pd.Series(["a b", None, np.nan]), pd.Series(["a b", None, pd.NA], dtype="string")):
+            assert np.diff(TextHasher().transform(column).indptr).tolist() == [2, 0, 0]
 
     @pytest.mark.parametrize(
         ("X", "why"),
         [
-            ("a text", "X must be an iterable of strings. Got a single string"),
+            ("a text", "X must be an iterable of strings, .* Got str instead"),
+            (pd.DataFrame({"t": ["a"]}), "X must be an iterable of strings, .* Got DataFrame instead"),
+            ({"t": "a"}, "X must be an iterable of strings, .* Got dict instead"),
             (["a", 3], "row 1 of X must be a string. Got 3 instead"),
             (["a", "\ud800"], "row 1 of X is not valid text"),
-            (["a", "b", "x" * 70_000], "row 2 of X: a name of 70000 bytes"),
+            (["a", "b", "x" * 70_000], "row 2 of X: column 'text': a name of 70000 bytes"),
         ],
     )
     def test_bad_texts(self, X, why):
@@ -115,6 +118,22 @@ class TestColumnHasher:
             {"lunch", "seen=true", "day=2024-03-01"},
         ]
         assert X.sum() == 11 + 0.5
+
+    def test_columns_without_a_role_are_left_alone(self):
+        table = frame().assign(odd=[1, "a", object()])
+        assert ColumnHasher(categorical="site").fit(table).transform(table).nnz == 2
+        with pytest.raises(ValueError, match="X can't be read as an Arrow table"):
+            ColumnHasher().fit(table)
+
+    def test_polars_categories(self):
+        table = pl.DataFrame(
+            {
+                "a": pl.Series(["x", "y", None], dtype=pl.Categorical),
+                "e": pl.Series(["u", "v", "u"], dtype=pl.Enum(["u", "v"])),
+            }
+        )
+        hasher = ColumnHasher().fit(table)
+        assert {*hasher.names(hasher.transform(table).indices, table)} == {"a=x", "a=y", "e=u", "e=v"}
 
     def test_roles_by_type(self):
         hasher = ColumnHasher().fit(frame())

@@ -57,6 +57,34 @@ def test_a_large_table_comes_in_parts():
     assert batches[1].place(0) == f"the DataFrame, row {batches[0].n_rows + 1}"
 
 
+def test_two_relations_of_one_connection():
+    connection = duckdb.connect()
+    first = open_stream(connection.sql("select * from WORDS"), text="text")
+    second = open_stream(connection.sql("select * from WORDS"), text="text")
+    assert connection.sql("select count(*) from WORDS").fetchall() == [(80,)]
+    model = ShadowSOFS(3)
+    train(model, first, validate=second)
+    assert evaluate(model, second).accuracy == 1.0
+
+
+def test_a_query_that_fails_in_the_middle():
+    relation = duckdb.connect().sql(
+        "select i % 2 as label, case when i < 900000 then i else error('boom') end as a from range(1000000) t(i)"
+    )
+    with pytest.raises(DataError, match=r"the DuckDBPyRelation: .*boom"):
+        list(open_stream(relation).batches())
+
+
+def test_options_that_mean_nothing_for_a_table():
+    with pytest.raises(ValueError, match=r"the DataFrame: delimiter=';' .* has no meaning"):
+        open_stream(WORDS, text="text", delimiter=";")
+
+
+def test_polars_categories_as_labels():
+    table = pl.DataFrame({"label": pl.Series(["x", "y"] * 5, dtype=pl.Categorical), "a": [1.0, 2.0] * 5})
+    assert sorted(set(open_stream(table).to_csr()[1].tolist())) == ["x", "y"]
+
+
 def test_a_reader_can_be_read_only_once():
     reader = pa.Table.from_pandas(WORDS).to_reader()
     stream = open_stream(reader, text="text")
@@ -69,7 +97,7 @@ def test_a_reader_can_be_read_only_once():
 def test_a_table_that_has_changed():
     class Once:
         def __init__(self):
-            self.n = 2
+            self.n = 3  # one look at its columns, and two readings
 
         def __arrow_c_stream__(self, requested_schema=None):
             self.n -= 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import pickle
+import threading
 import unicodedata
 import warnings
 
@@ -19,9 +21,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from real_data import path_of
 
-from thresher import ShadowSOFS, _core, cross_validate, evaluate, load, open_stream, save, train
+from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, load, open_stream, save, train
+from thresher.model import Model
 from thresher.naming import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
 from thresher.parsed_rows import ParsedRows
+from thresher.prediction import write_selected
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.streams.shuffling import shuffled
@@ -178,7 +182,7 @@ class TestJsonLines:
 
     def test_labels_and_weights(self, tmp_path):
         path = tmp_path / "a.jsonl"
-        path.write_text('{"y": "spam", "w": 2, "t": "a"}\n{"y": "ham", "w": 0.5, "t": "b"}\n{"y": "ham", "t": "b"}\n')
+        path.write_text('{"y": "spam", "w": 2, "t": "a"}\n{"y": "ham", "w": 0.5, "t": "b"}\n{"y": "ham", "w": 1}\n')
         (batch,) = open_stream(path, label="y", weight="w", text="t").batches()
         assert batch.labels.tolist() == ["spam", "ham", "ham"]
         assert batch.importances.tolist() == [2.0, 0.5, 1.0]
@@ -186,15 +190,15 @@ class TestJsonLines:
     @pytest.mark.parametrize(
         ("line", "why"),
         [
-            ("[1, 2]", "the line is not a JSON object: it starts with '\\[1,'"),
+            ("[1, 2]", "the line is not a JSON object, but starts with '\\[1,': write one object per line"),
             ('"text"', "the line is not a JSON object"),
-            ("label,text", "the line is not a JSON object: it starts with 'label,text'"),
-            ('{"label": 1, "text": "a"', "not valid JSON at character 25: a ',' or '}' must come here"),
-            ('{"label": 1, "text": "a', "not valid JSON at character 24: the string does not end"),
-            ('{"label": 1 "text": "a"}', "not valid JSON at character 13: a ',' or '}' must come here"),
-            ('{"label": 1, "text": "a"} x', "not valid JSON at character 27: there is more behind the object"),
-            ('{"label": 1, "text": "\\x"}', "an unknown escape"),
-            ('{"label": 1, "text": "\\ud800"}', "an unknown escape"),
+            ("label,text", "the line is not a JSON object, but starts with 'label,text'"),
+            ('{"label": 1, "text": "a"', "not valid JSON at byte 25: a ',' or '}' must come here"),
+            ('{"label": 1, "text": "a', "not valid JSON at byte 24: the string does not end"),
+            ('{"label": 1 "text": "a"}', "not valid JSON at byte 13: a ',' or '}' must come here"),
+            ('{"label": 1, "text": "a"} x', "not valid JSON at byte 27: there is more after the object"),
+            ('{"label": 1, "text": "\\x"}', "an escape that is unknown or half a character"),
+            ('{"label": 1, "text": "\\ud800"}', "an escape that is unknown or half a character"),
             ('{"label": 1, "text": 3}', "'text' is 3; it must be a string; numbers are numeric="),
             ('{"label": 1, "text": {"a": 1}}', "'text' is an object; it must be a string"),
             ('{"label": 1, "text": "a", "text": "b"}', "the key 'text' occurs twice"),
@@ -202,14 +206,18 @@ class TestJsonLines:
             ('{"label": null, "text": "a"}', "the label, 'label', is missing"),
             ('{"label": " ", "text": "a"}', "the label, 'label', is missing"),
             ('{"label": 1, "n": "x"}', "'n' is 'x'; it must be a number"),
-            ('{"label": 1, "n": 1e300}', "column 'n' is not a finite float32 number"),
-            ('{"label": 1, "n": nan}', "not valid JSON at character 19: a value must come here"),
+            ('{"label": 1, "w": 1, "n": 1e300}', "column 'n' is 1e\\+300; it must be finite and fit a float32"),
+            ('{"label": 1, "w": 1, "n": 1e999}', "'n' is '1e999'; it must be finite"),
+            ('{"label": 1, "w": 1, "n": Infinity}', "'n' is 'Infinity'; it must be finite"),
+            ('{"label": 1, "w": 1, "n": x}', "not valid JSON at byte 27: a value must come here"),
+            ('{"label": 1, "text": "a"}', "the weight, 'w', is missing"),
             ('{"label": 1, "w": -1}', "the weight is -1; it must not be negative"),
             ('{"label": 1, "other": ' + "[" * 300 + "]" * 300 + "}", "it is nested too deeply"),
             ('{"label": 1, "text": "' + "x" * 70_000 + '"}', "a name of 70000 bytes: names must not be longer"),
             (b'{"label": 1, "text": "\xff"}', "column 'text' is not UTF-8 text"),
             (b'{"label": 1, "c": "\xed\xa0\x80"}', "column 'c' is not UTF-8 text"),
-            ('{"label": 1, "text": "a\0b"}', "not valid JSON at character 24: the string does not end"),
+            ('{"label": 1, "text": "a\0b"}', "not valid JSON at byte 24: the string does not end"),
+            ('{"label": 1, "z": ' + "[" * 100_000, "it is nested too deeply"),
         ],
     )
     def test_bad_line(self, tmp_path, line, why):
@@ -234,12 +242,22 @@ class TestJsonLines:
             open_stream(path, text="txt")
         with pytest.raises(DataError, match="no key 'y', the label, in the first rows; there are label, text"):
             open_stream(path, text="text", label="y")
+        with pytest.raises(DataError, match="'label' can't be both label and a feature"):
+            open_stream(path, text="label")
+        with pytest.raises(ValueError, match="column 'text' can't be both ignored and a feature"):
+            open_stream(path, text="text", ignore="text")
+
+    def test_nan_is_missing(self, tmp_path):
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"label": 1, "n": NaN}\n{"label": 0, "n": 2}\n')
+        (batch,) = open_stream(path, numeric="n").batches()
+        assert np.diff(batch.indptr).tolist() == [0, 1]
 
     @pytest.mark.parametrize(
         ("roles", "why"),
         [
             ({"text": "text", "categorical": "text"}, "column 'text' can't be both text and categorical"),
-            ({"text": ["text", "text"]}, "column 'text' can't be twice in text"),
+            ({"text": ["text", "text"]}, "column 'text' can't be twice among text"),
             ({"text": "text", "label": "text"}, "column 'text' can't be both label and text"),
             ({"numeric": "n", "weight": "n"}, "column 'n' can't be both weight and numeric"),
             ({"text": "text", "analyzer": "words"}, "analyzer must be one of word, char. Got 'words'"),
@@ -281,6 +299,7 @@ class TestVw:
             ("1 |a 3x 0x10 -5 1.5", {"a^3x": 1, "a^0x10": 1, "a^-5": 1, "a^1.5": 1}),
             ("1 |a site=a.com größe:1e-2", {"a^site=a.com": 1, "a^größe": np.float32(0.01)}),
             ("1 |a", {}),
+            ("1 |a 99999999999999999999 5000000000000000000 x", {f"a^{n}": 1 for n in ("9" * 20, 5 * 10**18, "x")}),
         ],
     )
     def test_line(self, tmp_path, line, row):
@@ -292,9 +311,16 @@ class TestVw:
 
     def test_names_that_come_late(self, tmp_path):
         lines = "".join(f"1 |f {k}:1\n" for k in range(1, 20_000)) + "1 |f 7 late\n"
-        _, rows, stream = self.read(tmp_path, lines)
-        assert stream.naming is None
-        assert rows[-1] == {7: 1, "f^late": 1}
+        assert self.read(tmp_path, lines)[1][-1] == {7: 1, "f^late": 1}
+        early, model = tmp_path / "early.vw", ShadowSOFS(5)
+        early.write_text("-1 |f late 5\n1 |f 6\n" * 9)
+        with pytest.warns(UserWarning, match="grouped by label"):
+            train(model, [tmp_path / "a.vw", early], shuffle=False)
+        assert _core.name_ids([name for name in model.selected_names_ if not name.isdigit()])[0] in model.selected_
+        assert "f^late" in model.selected_names_
+        assert evaluate(model, early).n_rows == 18
+        convert(open_stream(tmp_path / "a.vw"), str(tmp_path / "a.thc"))
+        assert open_stream(tmp_path / "a.thc").naming == Naming()
 
     def test_numbers_in_a_second_namespace_that_come_late(self, tmp_path):
         lines = "".join(f"1 |f {k}:1\n" for k in range(1, 20_000)) + "1 |g 7\n"
@@ -316,6 +342,7 @@ class TestVw:
             ("1 |a x:", "'x:': the value must be a finite number"),
             ("1 |a x:nan", "'x:nan': the value must be a finite number"),
             ("1 |a :3", "':3': a name must come before the value"),
+            ("1 |a:2x y", "'a:2x': the namespace's weight must be a number"),
             ("1 |a x:1e300", "'x:1e300': the value must be a finite number"),
             ("1 |a " + "x" * 65_535, "a name of 65535 bytes: names must not be longer than 64 KB"),
             ("1 |a x:2e38 x:2e38", "a repeated id adds up to more than a float32 can hold"),
@@ -523,6 +550,8 @@ class TestAllFormats:
         train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
         assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
         assert {*options.get("keep", [])} <= {*model.selected_names_}
+        save(model, tmp_path / "m.thresher")
+        assert load(tmp_path / "m.thresher").selected_names_ == model.selected_names_
 
     def test_shuffled_rows_keep_their_names(self, rows, tmp_path):
         # Several sources of names: VW pieces number their namespaces as they come.
@@ -559,6 +588,92 @@ class TestAllFormats:
         assert model.selected_names_ == whole.selected_names_
         assert model.coef_.data.tolist() == whole.coef_.data.tolist()
 
+    def test_data_that_are_read_in_another_way(self, rows, tmp_path):
+        path = write_jsonl(rows, tmp_path / "a.jsonl")
+        model = ShadowSOFS(5)
+        train(model, open_stream(path, **ROLES))
+        for other, why in (
+            (
+                {**ROLES, "ngrams": 2},
+                r"it is read with ngrams=\(2, 2\), but the model was trained with ngrams=\(1, 1\)",
+            ),
+            ({"text": "title"}, "it is read with text=.*, but the model was trained with text="),
+        ):
+            with pytest.raises(DataError, match=why):
+                evaluate(model, open_stream(path, **other))
+            with pytest.raises(DataError, match=why):
+                train(model, open_stream(path, **other))
+        for name, roles in (("a", ROLES), ("b", {"text": "title"})):
+            convert(open_stream(path, **roles), str(tmp_path / f"{name}.thc"))
+        with pytest.raises(DataError, match=r"it is read with text=\('title',\), but"):
+            evaluate(model, tmp_path / "b.thc")
+        with pytest.raises(DataError, match=r"b.thc: its features are named differently from those of .*a.thc"):
+            open_stream([tmp_path / "a.thc", tmp_path / "b.thc"])
+
+    def test_numbers_of_several_namespaces_and_a_model_of_one(self, tmp_path):
+        one, two = tmp_path / "one.vw", tmp_path / "two.vw"
+        one.write_text("1 |a 1 x\n-1 |a 2 y\n" * 20)
+        two.write_text("1 |a 1 x |b 1\n" * 20)
+        model = ShadowSOFS(5)
+        train(model, one)
+        with pytest.raises(DataError, match=r"two.vw, line 1: numbers in a second namespace, 'b' after 'a'"):
+            evaluate(model, two)
+
+    def test_ids_of_names_as_svmlight_text(self, rows, tmp_path):
+        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(20)
+        train(model, open_stream(path, **ROLES))
+        with pytest.warns(UserWarning, match="svmlight text has no names"):
+            convert(open_stream(path, **ROLES), str(tmp_path / "a.svm"))
+        assert evaluate(model, tmp_path / "a.svm").accuracy == evaluate(model, path).accuracy
+
+    def test_other_threads_may_ask_for_the_names(self, rows, tmp_path):
+        path = write_jsonl(rows * 20, tmp_path / "a.jsonl")
+        model, done = Model("arow"), threading.Event()
+
+        def ask():
+            while not done.is_set():
+                model.names_by_id  # noqa: B018
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            train(model, open_stream(path, **ROLES), shuffle=False)
+        finally:
+            done.set()
+            asking.join()
+        columns = model.members()[0].tolist()
+        assert _core.name_ids([model.name_of(column) for column in columns]).tolist() == columns
+
+    def test_selected_columns_keep_their_names_and_no_other_text(self, rows, tmp_path):
+        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(3)
+        train(model, open_stream(path, **ROLES))
+        write_selected(model, path, str(tmp_path / "small.thc"), keep_ids=True)
+        stream = open_stream(tmp_path / "small.thc")
+        assert set(stream.names(model.selected_).values()) == set(model.selected_names_)
+        (batch,) = stream.batches()
+        words = {name.split("^")[-1].split("=")[-1] for name in model.selected_names_}
+        assert len(batch.names.text.tobytes().decode()) <= len(batch.data) * max(map(len, words))
+
+    def test_rows_without_a_label_are_transformed(self, rows, tmp_path):
+        model = ShadowSOFS(3)
+        train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
+        (tmp_path / "new.jsonl").write_text('{"body": "free"}\n{"label": "ham", "body": "lunch"}\n')
+        write_selected(model, tmp_path / "new.jsonl", str(tmp_path / "small.svm"))
+        assert [line.split()[0] for line in (tmp_path / "small.svm").read_text().splitlines()] == ["0", "ham"]
+
+    def test_what_can_not_be_as_wide_as_the_hashes(self, rows, tmp_path):
+        model = ShadowSOFS(3)
+        train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
+        with pytest.raises(ValueError, match=r"use get_support\(indices=True\)"):
+            model.get_support()
+        with pytest.raises(ValueError, match="give it a sparse matrix"):
+            model.inverse_transform(np.ones((1, 3)))
+
+    def test_a_batch_method_needs_to_read_twice(self, tmp_path):
+        reader = pa.table({"label": [0, 1], "text": ["a", "b"]}).to_reader()
+        with pytest.raises(DataError, match="MRMR reads it again for the names of the selected features"):
+            train(MRMR(1), open_stream(reader, text="text"))
+
     def test_a_model_of_numbers_and_data_with_names(self, rows, tmp_path):
         path = write_jsonl(rows, tmp_path / "a.jsonl")
         numbers = tmp_path / "a.svm"
@@ -566,7 +681,9 @@ class TestAllFormats:
         model, named = ShadowSOFS(5), ShadowSOFS(5)
         train(model, numbers)
         train(named, open_stream(path, **ROLES))
-        with pytest.raises(DataError, match="its features have names, but the model was trained on numbered columns"):
+        with pytest.raises(
+            DataError, match="features are known by name here, but the model was trained on numbered ones"
+        ):
             evaluate(model, open_stream(path, **ROLES))
         with pytest.raises(DataError, match="there is no column 'title'"):
             evaluate(named, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
@@ -580,14 +697,17 @@ class TestColumns:
         assert sorted(stream.names(batch.indices).values()) == ["price", "rises", "text^price", "the"]
 
     def test_types(self, tmp_path):
-        import datetime
-
         table = pa.table(
             {
                 "label": [1, 0],
                 "day": [datetime.date(2024, 2, 29), None],
                 "flag": [True, None],
                 "whole": pa.array([3, None], pa.int8()),
+                "large": pa.array([2**60 + 1, None]),
+                "one": [1.0, None],
+                "reals": [[1.0, float("nan")], None],
+                "at": pa.array([datetime.datetime(2024, 2, 29, 3, 4, 5), None], pa.timestamp("us")),
+                "nothing": pa.nulls(2),
                 "real": [0.5, float("nan")],
                 "word": pa.array(["x", ""]).dictionary_encode(),
                 "tags": [["a", "b", "a"], None],
@@ -597,14 +717,14 @@ class TestColumns:
         )
         path = tmp_path / "a.parquet"
         pa.parquet.write_table(table, path)
-        categories = ["day", "flag", "whole", "real", "word", "tags"]
-        stream = open_stream(path, categorical=categories, numeric=["money", "number"])
+        categories = ["day", "flag", "whole", "real", "word", "tags", "one", "reals", "at", "nothing"]
+        stream = open_stream(path, categorical=categories, numeric=["money", "number", "large"])
         (batch,) = stream.batches()
         names = stream.names(batch.indices)
         rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
         assert {names[id_]: value for id_, value in rows[0]} == {
             "day=2024-02-29": 1, "flag=true": 1, "whole=3": 1, "real=0.5": 1, "word=x": 1, "tags=a": 1, "tags=b": 1,
-            "money": 1, "number": 1,
+            "money": 1, "number": 1, "large": 2.0**60, "one=1.0": 1, "reals=1.0": 1, "at=2024-02-29 03:04:05": 1,
         }  # fmt: skip
         assert rows[1] == []
 
@@ -636,6 +756,18 @@ class TestColumns:
         with pytest.raises(DataError, match=f"a.parquet: {why}"):
             list(open_stream(path, **roles).batches())
 
+    def test_characters_that_spell_a_category(self, tmp_path):
+        path = write_jsonl([{"label": 1, "text": "site=a", "site": "a"}], tmp_path / "a.jsonl")
+        stream = open_stream(path, text="text", categorical="site", analyzer="char", ngrams=6)
+        (batch,) = stream.batches()
+        assert sorted(stream.names(batch.indices).values()) == ["site=a", "text^site=a"]
+
+    def test_a_long_text_beside_a_bad_row(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text(f"label,n,text\n1,2,{'a b ' * 50_000}\n0,x,b\n")
+        (batch,) = open_stream(path, numeric="n", text="text", on_bad_line="skip").batches()
+        assert (batch.n_rows, len(batch.skipped)) == (1, 1)
+
     def test_a_row_of_csv_that_is_not_a_number(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("label,n,text\n1,2,a\n0,x,b\n")
@@ -659,6 +791,10 @@ class TestCommandLine:
         assert thresher("predict", model, without).stdout.split() == ["spam", "ham"]
         done = in_a_process("predict", model, "-", stdin='{"body": "free pills"}\n')
         assert (done.returncode, done.stdout) == (0, "spam\n")
+        kept = thresher(
+            "train", path, "-k", 5, *options, "--keep", "site=s1.com", "--keep", "size,body^word7", "--json"
+        )
+        assert {"site=s1.com", "size", "body^word7"} <= {*json.loads(kept.stdout)["selected"]}
 
     @pytest.mark.parametrize(
         ("options", "why"),
@@ -668,6 +804,7 @@ class TestCommandLine:
             (["--text", "body", "--ngrams", "3-1"], "--ngrams must be a length or a range from 1 to 1,000"),
             (["--text", "body", "--analyzer", "x"], "--analyzer must be one of word, char"),
             (["--ngrams", "2"], "--ngrams needs --text COLUMN"),
+            (["--categorical", "site", "--counts"], "--counts needs --text COLUMN"),
             (["--text", "size"], "line 1: 'size' is 0."),
             ([], "say which keys are features"),
         ],
@@ -681,7 +818,7 @@ class TestCommandLine:
         assert not output.exists()
 
     def test_clashes_are_reported(self, monkeypatch, tmp_path):
-        # No two names with the same hash are known, so one is forged: the text of a batch changes behind its back.
+        # No two names with the same hash are known, so one is forged: the text of a batch is changed.
         path = write_jsonl(
             [{"label": k % 2, "text": "free x" if k % 2 else "y"} for k in range(40)], tmp_path / "a.jsonl"
         )

@@ -23,6 +23,10 @@ from thresher.streams.canonical import in_ascending_order
 from thresher.streams.records import record_ends
 from thresher.training import train
 
+MUST_BE_NUMBERS = (
+    "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or leave it out "
+    "with ignore= (--ignore {})"
+)
 READ = "import sys; from thresher import open_stream; print(sum(X.nnz for X, _ in open_stream(sys.argv[1])))"
 
 
@@ -121,12 +125,12 @@ class TestRowsThatCanNotBeRead:
         "5,6,  ": "the label is missing",
         ",6,a": "column 'x' has no value in this row; fill it in",
         "5,NA,a": "column 'n' has no value in this row; fill it in",
-        "5,six,a": "column 'n' is 'six'; features must be numbers; leave it out with ignore= (--ignore n)",
+        "5,six,a": "column 'n' is 'six'; " + MUST_BE_NUMBERS.format("n"),
         "5,1e39,a": "column 'n' is inf; values must be finite",
         "5,inf,a": "column 'n' is inf; values must be finite",
         "5,6": "the row has 2 values, but the header names 3 columns",
         "5,6,a,b": "the row has 4 values, but the header names 3 columns",
-        "5_0,6,a": "column 'x' is '5_0'; features must be numbers; leave it out with ignore= (--ignore x)",
+        "5_0,6,a": "column 'x' is '5_0'; " + MUST_BE_NUMBERS.format("x"),
     }
 
     @pytest.mark.parametrize("row", BAD)

@@ -215,8 +215,13 @@ void bind_book(nb::module_& m) {
     nb::class_<NameBook>(m, "NameBook")
         .def(nb::init<>())
         .def(
-            "keep", [](NameBook& book, Array<const std::int64_t> ids) { book.keep({ids.data(), ids.size()}); }, "ids"_a)
-        .def("set", &NameBook::set, "id"_a, "name"_a)
+            "keep",
+            [](NameBook& book, Array<const std::int64_t> ids) {
+                nb::gil_scoped_release release;
+                book.keep({ids.data(), ids.size()});
+            },
+            "ids"_a)
+        .def("set", &NameBook::set, "id"_a, "name"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "find",
             [](const NameBook& book, AnyArray ids) {
@@ -240,15 +245,18 @@ void bind_book(nb::module_& m) {
             "ids"_a, "marks"_a, "text"_a, "prefixes"_a, "add"_a = false, "bases"_a = nb::none())
         .def("names",
              [](const NameBook& book) {
+                 std::vector<std::pair<std::int64_t, std::string>> all;
+                 {
+                     nb::gil_scoped_release release;
+                     book.for_each([&](std::int64_t id, const std::string& name) { all.emplace_back(id, name); });
+                 }
                  nb::dict names;
-                 book.for_each([&](std::int64_t id, const std::string& name) {
-                     names[nb::int_(id)] = nb::str(name.data(), name.size());
-                 });
+                 for (const auto& [id, name] : all) names[nb::int_(id)] = as_text(name);
                  return names;
              })
         .def_prop_ro("clashes",
                      [](const NameBook& book) {
-                         const NameBook::Clashes& found = book.clashes();
+                         const NameBook::Clashes found = book.clashes();
                          return nb::make_tuple(found.n, found.one, found.other);
                      })
         .def(

@@ -32,6 +32,7 @@ struct TextFormat {
           hash_numbers(names == "all") {
         if (!is_vw && format != "svmlight")
             throw nb::value_error(("format must be 'svmlight' or 'vw'. Got '" + format + "'").c_str());
+        if (has_names && !is_vw) throw nb::value_error("names: svmlight text has numbers only");
         if (has_names && !hash_numbers && names != "strings")
             throw nb::value_error(("names must be 'numbers', 'strings' or 'all'. Got '" + names + "'").c_str());
     }

@@ -27,6 +27,7 @@ from thresher.model import Model
 
 # Types that the core reads without a copy. It also checks that values are finite, while they are in cache.
 _DTYPES = [np.float32, np.float64]
+_MOST_DENSE_COLUMNS = 1 << 40  # of an array; a terabyte
 
 
 class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,6 +123,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < len(columns):
                 raise ValueError(f"X has a column id outside 0 … {len(columns) - 1}.")
             return type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape)
+        self._refuse_width("inverse_transform returns all columns", "give it a sparse matrix")
         whole = np.zeros(shape, dtype=X.dtype)
         whole[:, columns] = X
         return whole
@@ -131,9 +133,14 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         columns = self._columns()
         if indices:
             return columns
+        self._refuse_width("get_support() returns a mask over all columns", "use get_support(indices=True)")
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[columns] = True
         return mask
+
+    def _refuse_width(self, what: str, remedy: str) -> None:
+        if self.n_features_in_ > _MOST_DENSE_COLUMNS:
+            raise ValueError(f"{what}, and there are {self.n_features_in_:,}: {remedy}.")
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.get_support()

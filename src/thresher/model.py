@@ -423,7 +423,7 @@ class Model:
         if gamma is not None:
             self._chosen_gamma = gamma
         if self._kept_ids is None:
-            self._kept_ids = self._ids_to_keep(self.id_base, self.feature_names, self.n_features)
+            self._kept_ids = self._ids_to_keep(self.id_base, self.feature_names or self.naming, self.n_features)
         learner = self._new_learner(self.n_features, n_classes, self._kept_ids)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes

@@ -21,6 +21,7 @@ ANALYZERS = ("word", "char")
 HASHES = ("strings", "all")
 NO_NAME = np.uint64(2**64 - 1)  # the mark of a feature without a name
 MOST_PREFIXES = 65_535
+_16_BITS = np.uint64(0xFFFF)
 _LONGEST = 1_000
 
 NGrams: TypeAlias = int | Sequence[int] | str
@@ -79,7 +80,7 @@ class Naming:
         for role, names in roles.items():
             for name in names:
                 if name in given:
-                    twice = f"both {given[name]} and {role}" if given[name] != role else f"twice in {role}"
+                    twice = f"both {given[name]} and {role}" if given[name] != role else f"twice among {role}"
                     raise ValueError(f"column {name!r} can't be {twice}: give it one role.")
                 given[name] = role
         if analyzer not in ANALYZERS:
@@ -108,6 +109,16 @@ class Naming:
         """What the core needs to read the columns."""
         least, most = self.ngrams
         return _core.Naming(self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase)
+
+    def difference(self, other: Naming) -> tuple[str, Any, Any] | None:
+        """Return the first setting that differs, with both values, where both read columns; else None."""
+        if not self.columns or not other.columns:
+            return None  # the names of VW text are what they are
+        for name in ("text", "categorical", "numeric", "ngrams", "analyzer", "counts", "lowercase"):
+            mine, its = getattr(self, name), getattr(other, name)
+            if (set(mine) != set(its)) if name in ("text", "categorical", "numeric") else mine != its:
+                return name, mine, its
+        return None
 
     def ids_of(self, names: list[str]) -> NDArray[np.int64]:
         """Return the ids of features by name; a number stays an id unless all names are hashed."""
@@ -182,11 +193,32 @@ class BatchNames:
         return BatchNames(self.marks[begin:end], self.text, self.prefixes)
 
     def at(self, places: NDArray[np.int64]) -> BatchNames:
-        """Return the names of the values at these places."""
-        return BatchNames(self.marks[places], self.text, self.prefixes)
+        """Return the names of the values at these places, and no other text."""
+        marks = self.marks[places]
+        offsets, lengths = (
+            (marks >> np.uint64(32)).astype(np.int64),
+            (marks >> np.uint64(16) & _16_BITS).astype(np.int64),
+        )
+        lengths[marks == NO_NAME] = 0
+        ends = np.cumsum(lengths)
+        text = self.text[np.repeat(offsets - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)]
+        moved = (ends - lengths).astype(np.uint64) << np.uint64(32) | marks & np.uint64(0xFFFFFFFF)
+        return BatchNames(np.where(marks == NO_NAME, NO_NAME, moved), text, self.prefixes)
+
+    def check(self) -> None:
+        """Raise ValueError unless all marks point into the text and to a prefix."""
+        prefixes = self.prefixes
+        if not isinstance(prefixes, list) or not all(isinstance(each, str) for each in prefixes):
+            raise ValueError("prefixes must be text")
+        marks = self.marks[self.marks != NO_NAME]
+        ends = (marks >> np.uint64(32)) + (marks >> np.uint64(16) & _16_BITS)
+        if ends.max(initial=0) > len(self.text) or (marks & _16_BITS).max(initial=0) >= max(1, len(prefixes)):
+            raise ValueError("a mark points nowhere")
+        if len(marks) and not prefixes:
+            raise ValueError("a mark points nowhere")
 
     def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
-        """Tell a book the names of its features, or of all; `ids` are those of the batch."""
+        """Give a book the names of its features, or of all; `ids` are those of the batch."""
         book.read(ids, self.marks, self.text, self.prefixes, add)
 
 
@@ -197,7 +229,7 @@ class Names(Protocol):
         """Return the names of some of the values."""
 
     def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
-        """Tell a book the names of its features, or of all; `ids` are those of the batch."""
+        """Give a book the names of its features, or of all; `ids` are those of the batch."""
 
 
 class MemberNames:
@@ -222,17 +254,18 @@ class MemberNames:
 
     def read(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> None:
         """Find the names of the members in a batch, and forget all others. None: every feature is a member."""
-        self._by_id = None
         if members is not None:
             self._book.keep(members)
         names.read_into(self._book, ids, add=members is None)
+        self._by_id = None  # last: another thread may have asked for the names in between
 
     @property
     def by_id(self) -> dict[int, str]:
         """The names by id."""
-        if self._by_id is None:
-            self._by_id = self._book.names()
-        return self._by_id
+        known = self._by_id
+        if known is None:
+            self._by_id = known = self._book.names()
+        return known
 
     @property
     def clashes(self) -> tuple[int, str, str]:

@@ -168,6 +168,8 @@ def _selected(model: Model, batches: Iterator[Batch], keep_ids: bool) -> Iterato
         if batch.labels.dtype.kind == "f":
             # A row of text without label and features would be an empty line, which readers skip.
             batch.labels = np.nan_to_num(batch.labels, nan=0.0)
+        elif batch.labels.dtype.kind == "U":
+            batch.labels = np.where(batch.labels == "", "0", batch.labels)
         yield batch
 
 

@@ -98,6 +98,9 @@ class Session:
                 )
         if batch.names is not None:
             self.model.read_names(batch.indices, batch.names)
+            if self._naming is None and self.model.classes is None:  # VW text whose first rows have numbers only
+                self._naming, self._largest_id = Naming(), N_IDS - 1
+                reserve(self._learner, N_IDS)
         self.label_order.add(codes)
         self.model.learned_more()
         return codes
@@ -107,7 +110,8 @@ class Session:
         if self._learner.counters["n_samples"] == self._n_samples_before and self.label_order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
         if self.model.classes is None:
-            base = id_base if id_base is not None else 0 if self._zero_seen else 1
+            unknown = 0 if self._zero_seen or self._naming is not None else 1
+            base = unknown if id_base is None else id_base
             self.model.settle(self._classes.classes(), base, swapped=not self._classes.in_order)
             self.model.naming = self._naming
         self.model.widen(self._largest_id)

@@ -32,7 +32,7 @@ Lam = Annotated[float | None, method_option("lam", panel=METHOD)]
 Loss = Annotated[str | None, method_option("loss", panel=METHOD)]
 Norm = Annotated[str | None, method_option("norm", panel=METHOD)]
 Intercept = Annotated[bool | None, method_option("fit_intercept", "--intercept/--no-intercept", panel=METHOD)]
-Keep = Annotated[str | None, method_option("keep", panel=METHOD, metavar="A,B,C", show_default="none")]
+Keep = Annotated[list[str] | None, method_option("keep", panel=METHOD, metavar="A,B,C", show_default="none")]
 ClassWeight = Annotated[
     str | None,
     method_option("class_weight", panel=METHOD, metavar="A=1,B=20|balanced", show_default="all 1"),
@@ -71,7 +71,7 @@ Multiclass = Annotated[
 ]
 
 
-def new_model(cli_name: str | None, given: dict[str, Any], keep: str | None, **only_online: bool | None) -> Any:
+def new_model(cli_name: str | None, given: dict[str, Any], keep: list[str] | None, **only_online: bool | None) -> Any:
     """Return a new model, or the estimator of a batch method, once its options are known to be good.
 
     `only_online` are options that batch methods do not have.
@@ -83,23 +83,23 @@ def new_model(cli_name: str | None, given: dict[str, Any], keep: str | None, **o
             if is_set:
                 raise ValueError(f"--{option} can't be used with --method {method.cli}: it sees all rows at once.")
         estimator = method.load_estimator()(**values, progress=True)
-        if keep is not None:
+        if keep:
             estimator._keep_as_written(_features_to_keep(keep))
         return estimator
     from thresher.model import Model
 
-    if keep is not None and not method.has_budget:
+    if keep and not method.has_budget:
         raise ValueError(f"--keep can't be used with --method {method.cli}: it keeps all features.")
     model = Model(method.name, **values)
-    if keep is not None:
+    if keep:
         model.keep_as_written(_features_to_keep(keep))
     return model
 
 
-def _features_to_keep(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
+def _features_to_keep(lists: list[str]) -> list[str]:
+    names = [name.strip() for text in lists for name in text.split(",")]
     if not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"--keep must list features, each once, as A,B,C. Got {text!r} instead.")
+        raise ValueError(f"--keep must list features, each once, as A,B,C. Got {', '.join(map(repr, lists))} instead.")
     return names
 
 

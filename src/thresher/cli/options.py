@@ -274,7 +274,7 @@ def open_data(
             raise ValueError(
                 f"--ngrams must be a length or a range from 1 to 1,000, as 2 or 1-3. Got {ngrams!r} instead."
             ) from None
-    if not (text or categorical or numeric):
+    if not text:
         for option, is_given in (
             ("--ngrams", ngrams),
             ("--analyzer", analyzer != "word"),

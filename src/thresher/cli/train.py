@@ -303,10 +303,12 @@ def _report(model: Model, history: History, tested: Evaluation | None, output: s
 def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
     in_order = " in random order" if report["shuffled"] else ""
-    # Names can have spaces in them.
-    best = (", " if report["named"] else " ").join(report["selected"][:10]) + (
-        " …" if report["n_selected"] > 10 else ""
-    )
+    first = report["selected"][:10]
+    if report["named"]:  # names can have spaces and commas in them
+        best = ", ".join(repr(name) if "," in name or name != name.strip() else name for name in first)
+    else:
+        best = " ".join(first)
+    best += " …" if report["n_selected"] > 10 else ""
     columns = "named features" if report["named"] else counted(report["n_features"], "column")
     lines = [
         f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "

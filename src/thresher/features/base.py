@@ -1,4 +1,4 @@
-"""What the transformers share: rows of the core as one CSR matrix, and names of features in a second look."""
+"""What the transformers share: rows of the core as one CSR matrix, and names of features."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return matrix
 
     def names(self, ids: ArrayLike, X: Any) -> list[str | None]:
-        """Find the names of features in the data, in a second look.
+        """Find the names of features by reading the data again.
 
         Parameters
         ----------

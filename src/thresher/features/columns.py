@@ -13,7 +13,7 @@ from thresher.features.base import Hasher, Tasks
 from thresher.naming import Naming, NGrams
 from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import check_kinds, kind_of, table_columns
-from thresher.streams.frames import reader_of
+from thresher.streams.frames import is_pandas, reader_of
 from thresher.streams.tables import Columns
 
 
@@ -73,14 +73,14 @@ class ColumnHasher(Hasher):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Look at the columns of a table."""
-        schema = reader_of(X, "X").schema
+        schema = reader_of(self._used(X, self._roles()), "X").schema
         options: dict[str, Any] = {
             "ngrams": self.ngrams,
             "analyzer": self.analyzer,
             "counts": self.counts,
             "lowercase": self.lowercase,
         }
-        naming = Naming.of(self.text, self.categorical, self.numeric, **options)
+        naming = self._roles(**options)
         if not naming.columns:
             kinds = {name: kind_of(schema.field(name).type, f"X: column {name!r}") for name in schema.names}
             by_kind: dict[str, Any] = {
@@ -93,9 +93,19 @@ class ColumnHasher(Hasher):
         self.n_features_in_ = len(self.feature_names_in_)
         return self
 
+    def _roles(self, **options: Any) -> Naming:
+        return Naming.of(self.text, self.categorical, self.numeric, **options)
+
+    def _used(self, X: Any, naming: Naming) -> Any:
+        """Return a frame of pandas with the columns that are used; others may hold what Arrow has no type for."""
+        names = [name for name, _ in naming.columns]
+        if not (names and is_pandas(X)) or not set(names) <= set(X.columns):
+            return X
+        return X[names]
+
     def _tasks(self, X: Any) -> Tasks:
         check_is_fitted(self, "_naming")
-        reader = reader_of(X, "X")
+        reader = reader_of(self._used(X, self._naming), "X")
         _check(reader.schema, self._naming)
         columns = Columns(None, [name for name, _ in self._naming.columns], None, self._naming)
         for table in reader:

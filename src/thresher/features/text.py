@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 
+from thresher import _core
 from thresher.features.base import Hasher, Tasks
 from thresher.naming import Naming, NGrams
 
@@ -69,27 +71,36 @@ class TextHasher(Hasher):
 
     def _tasks(self, X: Iterable[str | None]) -> Tasks:
         naming = self._naming().core
-        if isinstance(X, str):
-            raise ValueError("X must be an iterable of strings. Got a single string instead: put it into a list.")
-        part, size = [], 0
+        if isinstance(X, str | Mapping) or hasattr(X, "columns"):
+            raise ValueError(
+                f"X must be an iterable of strings, such as a list or a column of a table. Got {type(X).__name__} "
+                "instead."
+            )
+        part, size, first = [], 0, 0
         for row, text in enumerate(X):
             part.append(_checked(text, row))
             size += len(part[-1])
             if size >= _PART:
-                yield partial(naming.read_strings, part)
-                part, size = [], 0
+                yield partial(_read, naming, part, first)
+                part, size, first = [], 0, row + 1
         if part:
-            yield partial(naming.read_strings, part)
+            yield partial(_read, naming, part, first)
+
+
+def _read(naming: _core.Naming, part: list[str], first: int) -> _core.ParsedText:
+    try:
+        return naming.read_strings(part)
+    except UnicodeEncodeError:
+        row = next(
+            row for row, text in enumerate(part, first) if any("\ud800" <= letter <= "\udfff" for letter in text)
+        )
+        raise ValueError(f"row {row} of X is not valid text: it has a surrogate without its pair.") from None
 
 
 def _checked(text: Any, row: int) -> str:
-    """Return a text, "" for a missing one."""
+    """Return a text, "" for a missing one: None, or NaN or NA of pandas."""
     if isinstance(text, str):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"row {row} of X is not valid text: it has a surrogate without its pair.") from None
         return text
-    if text is None or text != text:  # NaN is how pandas writes a missing value
+    if text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType":
         return ""
     raise ValueError(f"row {row} of X must be a string. Got {text!r} instead.")

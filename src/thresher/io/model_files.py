@@ -248,6 +248,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     _demand(valid and all(_is_finite(n) and 0 <= n < 2**63 for n in row_counts), "row_counts are out of range")
     given = _usable(metadata["parameters"])
     try:
+        naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
         if method.is_batch:
             model = Model.of_selection(
                 method.name, given, np.array(classes), n_features, tensors["ids"] - id_base, tensors["weights"].T,
@@ -256,7 +257,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         else:
             model = Model(method.name, **given)
             model.classes, model.n_features, model.id_base = np.array(classes), n_features, id_base
-            model.compact = metadata["compact"]
+            model.compact, model.naming = metadata["compact"], naming
             model.feature_names = _names(metadata["feature_names"], tensors, model)
             gamma = None
             if model.parameters.get("gamma") == "auto":
@@ -275,10 +276,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     model.grouped_by_label, model.threshold = metadata["grouped_by_label"], float(metadata["threshold"])
     model.class_weights.restore(row_counts)
     model.gamma_changed = metadata["gamma_changed"]
-    try:
-        model.naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
-    except ValueError as error:
-        raise ValueError(f"the model is not valid: {error}.") from None
+    model.naming = naming
     _read_names(tensors["names"], model, metadata["name_clashes"])
     frequencies = metadata["selection_frequency"]
     if frequencies is not None:

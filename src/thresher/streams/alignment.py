@@ -63,15 +63,23 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
 
 def _check_naming(model: Model, stream: Stream) -> None:
     """Raise DataError if the model knows features by name and the stream by number, or the other way round."""
-    if model.classes is None or (model.naming is None) == (stream.naming is None):
+    if model.classes is None:
         return
-    if model.naming is None:
-        raise DataError(f"{stream.name}: its features have names, but the model was trained on numbered columns.")
-    if stream.feature_names is not None:
+    if model.naming is None and stream.naming is not None:
+        raise DataError(f"{stream.name}: features are known by name here, but the model was trained on numbered ones.")
+    if model.naming is not None and stream.feature_names is not None:
         raise DataError(
-            f"{stream.name}: the model was trained on named features; say which columns they are, with text=, "
-            "categorical= and numeric= (--text, --categorical, --numeric)."
+            f"{stream.name}: the model was trained on features with names, and here each column is one: open it with "
+            "the roles of its columns (text=, categorical=, numeric=)."
         )
+    if model.naming is not None and stream.naming is not None:
+        differs = model.naming.difference(stream.naming)
+        if differs is not None:
+            name, trained, read = differs
+            raise DataError(
+                f"{stream.name}: it is read with {name}={read!r}, but the model was trained with {name}={trained!r}: "
+                "leave the option out, since a model remembers how its data were read."
+            )
 
 
 def check_names(model: Model, stream: Stream) -> None:

@@ -61,6 +61,7 @@ def write(
                 arrays.append(batch.importances)
             names = batch.names if isinstance(batch.names, BatchNames) else None
             if names is not None:
+                footer["naming"] = footer["naming"] or Naming().to_dict()  # VW text whose first rows have numbers only
                 arrays += [names.marks, names.text]
             payload = b"".join(_padded(array) for array in arrays)
             footer["blocks"].append(
@@ -194,6 +195,7 @@ def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[An
     if block["n_text"] is not None:
         marks = take(np.uint64, block["n_values"])
         names = BatchNames(marks, take(np.uint8, block["n_text"]), block["prefixes"])
+        names.check()
     rows = _core.CsrBatch(starts, ids, values, block["largest_id"] + 1)
     if rows.check("l2") is not None or int(starts[-1]) != len(ids):
         raise ValueError

@@ -27,7 +27,7 @@ def arrow() -> Any:
 
 def table_columns(table: Any, naming: Naming) -> list[_core.TableColumn]:
     """Return the columns of a record batch that are features; their types must have been checked."""
-    kinds = {"text": _strings, "category": _categories, "number": _numbers}
+    kinds = {"text": _strings, "category": _strings, "number": _numbers}
     return [kinds[kind](table.column(name)) for name, kind in naming.columns]
 
 
@@ -36,6 +36,8 @@ def check_kinds(file: str, schema: Any, naming: Naming) -> None:
     for name, kind in naming.columns:
         type_ = schema.field(name).type
         plain = _plain(type_)
+        if arrow().types.is_null(plain):
+            continue  # all values are missing
         if kind == "text" and not is_text(plain):
             raise DataError(
                 f"{file}: column {name!r} has type {type_}; a text column must hold strings. Numbers are numeric= or "
@@ -62,30 +64,39 @@ def kind_of(type_: Any, where: str) -> str:
 
 def _plain(kind: Any) -> Any:
     """Return the type of the values of a list or dictionary."""
-    types = arrow().types
-    while types.is_dictionary(kind) or is_list(kind):
+    is_dictionary = arrow().types.is_dictionary
+    if is_dictionary(kind):
         kind = kind.value_type
-    return kind
+    if is_list(kind):
+        kind = kind.value_type
+    return kind.value_type if is_dictionary(kind) else kind
 
 
 def _can_be_category(kind: Any) -> bool:
     types = arrow().types
-    return bool(
-        is_text(kind) or is_numeric(kind) or types.is_temporal(kind) or types.is_decimal(kind) or types.is_null(kind)
-    )
+    is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
+    return bool(is_text(kind) or is_numeric(kind) or is_time or types.is_decimal(kind) or types.is_null(kind))
+
+
+def plain_values(column: Any) -> Any:
+    """Return a column without a dictionary, and strings as large strings: pyarrow can't do everything with views."""
+    pa = arrow()
+    if pa.types.is_dictionary(column.type):
+        dictionary = column.dictionary
+        if is_text(dictionary.type):
+            dictionary = dictionary.cast(pa.large_string())
+        return dictionary.take(column.indices)
+    return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
 def _strings(column: Any) -> _core.TableColumn:
-    lists = None
-    if arrow().types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    compute, lists = arrow().compute, None
+    column = plain_values(column)
     if is_list(column.type):
-        lengths = arrow().compute.list_value_length(column).fill_null(0).to_numpy()
+        lengths = compute.list_value_length(column).fill_null(0).to_numpy()
         lists = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        column = arrow().compute.list_flatten(column)  # without what a missing list may hide
-        if arrow().types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-    column = column.cast(arrow().large_string())
+        column = plain_values(compute.list_flatten(column))  # without what a missing list may hide
+    column = _written(column)
     valid = column.is_valid().to_numpy(zero_copy_only=False).view(np.uint8) if column.null_count else None
     _, offsets, text = column.buffers()
     starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
@@ -93,15 +104,24 @@ def _strings(column: Any) -> _core.TableColumn:
     return _core.TableColumn(starts if len(starts) else np.zeros(1, np.int64), content, valid, lists)
 
 
-def _categories(column: Any) -> _core.TableColumn:
-    types, compute = arrow().types, arrow().compute
-    if types.is_floating(column.type):
+def _written(column: Any) -> Any:
+    """Return values as other formats write them: 1.0 with its decimal, no fraction of a second that is 0."""
+    pa = arrow()
+    kind, compute = column.type, pa.compute
+    if pa.types.is_floating(kind):
         column = compute.if_else(compute.is_nan(column), None, column)  # NaN is how pandas writes a missing value
-    return _strings(column)
+        written = column.cast(pa.large_string())
+        zero, empty = (pa.scalar(each, pa.large_string()) for each in (".0", ""))
+        is_whole = compute.match_substring_regex(written, r"^-?[0-9]+$")
+        return compute.if_else(is_whole, compute.binary_join_element_wise(written, zero, empty), written)
+    written = column.cast(pa.large_string())
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return compute.replace_substring_regex(written, r"\.0+(Z?)$", r"\1")
+    return written
 
 
 def _numbers(column: Any) -> _core.TableColumn:
-    numbers: NDArray[np.float64] = column.cast(arrow().float64()).to_numpy(zero_copy_only=False)
+    numbers: NDArray[np.float64] = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
     return _core.TableColumn.of_numbers(np.ascontiguousarray(numbers))  # a missing value is NaN
 
 

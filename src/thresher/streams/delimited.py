@@ -24,6 +24,7 @@ from thresher.streams.stream import DataError
 from thresher.streams.tables import Columns, to_piece
 
 _DELIMITERS = (",", ";", "\t")
+csv.field_size_limit(1 << 28)  # as long as a record may be
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,10 @@ class DelimitedFormat:
                 raise ValueError
             return float(text)
         except ValueError:
-            must = f"features must be numbers; leave it out with ignore= (--ignore {name})"
+            must = (
+                "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or "
+                f"leave it out with ignore= (--ignore {name})"
+            )
             if self._columns.naming is not None:
                 must = "numeric columns must hold numbers; use categorical= or text= (--categorical, --text)"
             if name == self._columns.label:

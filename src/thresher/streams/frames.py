@@ -24,7 +24,6 @@ def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) ->
     name = f"the {type(frame).__name__}"
     rows = _FrameRows(name, frame, roles, skip_bad, n_threads)
     once = isinstance(frame, arrow().RecordBatchReader)
-    naming = roles.naming if roles.naming is not None and roles.naming.columns else None
     return Stream(
         name,
         rows.batches,
@@ -32,17 +31,25 @@ def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) ->
         id_base=0 if rows.columns.names else None,
         n_rows=_n_rows(frame),
         only_once=name if once else None,
-        naming=naming,
+        naming=roles.of_columns,
     )
 
 
 class _FrameRows:
     def __init__(self, name: str, frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> None:
-        self._name, self._frame, self._skip_bad, self._n_threads = name, frame, skip_bad, n_threads
-        self._first: Any = self._open()
-        self.columns = Columns.choose(name, self._first.schema.names, roles)
-        self.columns.check_types(name, self._first.schema)
-        self._n_rows = 0
+        self._name, self._skip_bad, self._n_threads = name, skip_bad, n_threads
+        if is_pandas(frame):
+            self.columns = Columns.choose(name, [str(column) for column in frame.columns], roles)
+            frame = frame[self.columns.all]  # others may hold what Arrow has no type for
+        self._frame, self._n_rows = frame, 0
+        reader = self._open()
+        if not is_pandas(frame):
+            self.columns = Columns.choose(name, reader.schema.names, roles)
+        self.columns.check_types(name, reader.schema)
+        # A database may have one open result at a time, so it is opened again when it is read.
+        self._first: Any = reader if isinstance(frame, arrow().RecordBatchReader) else None
+        if self._first is None:
+            reader.close()
 
     def batches(self) -> Iterator[Batch]:
         """Read from the start."""
@@ -66,7 +73,7 @@ class _FrameRows:
         self._n_rows = number
 
     def _tasks(self, reader: Any) -> Iterator[Callable[[], Piece]]:
-        for table in reader:
+        for table in _named_errors(reader, self._name):
             step = rows_at_a_time(table, self.columns)
             for begin in range(0, table.num_rows, step):
                 part = table.slice(begin, step)
@@ -79,8 +86,11 @@ class _FrameRows:
 def reader_of(frame: Any, name: str) -> Any:
     """Return a reader of the rows of a table; raise DataError, a ValueError, for what is none."""
     pa = arrow()
-    if _is_pandas(frame):
-        return pa.Table.from_pandas(frame, preserve_index=False).to_reader()  # an index is not a feature
+    if is_pandas(frame):
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False).to_reader()  # an index is not a feature
+        except (pa.ArrowException, TypeError) as error:
+            raise DataError(f"{name} can't be read as an Arrow table ({' '.join(str(error).split())}).") from None
     if not is_frame(frame):
         raise DataError(f"{name} must be a table with named columns. Got {type(frame).__name__} instead.")
     try:
@@ -89,13 +99,24 @@ def reader_of(frame: Any, name: str) -> Any:
         raise DataError(f"{name} can't be read as an Arrow stream ({' '.join(str(error).split())}).") from None
 
 
+def _named_errors(reader: Any, name: str) -> Iterator[Any]:
+    """Yield the record batches; what a query raises in the middle gets the name of the table."""
+    try:
+        yield from reader
+    except Exception as error:  # each library raises its own
+        raise DataError(f"{name}: {' '.join(str(error).split())}.") from None
+    finally:
+        reader.close()
+
+
 def _n_rows(frame: Any) -> int | None:
     """Return the number of rows where the table knows it; a database would have to count."""
-    if _is_pandas(frame):
+    if is_pandas(frame):
         return len(frame)
     sizes = (getattr(frame, name, None) for name in ("num_rows", "height"))  # of pyarrow and polars
     return next((size for size in sizes if isinstance(size, int)), None)
 
 
-def _is_pandas(frame: Any) -> bool:
+def is_pandas(frame: Any) -> bool:
+    """Return whether this is a data frame of pandas."""
     return type(frame).__module__.startswith("pandas") and hasattr(frame, "columns")

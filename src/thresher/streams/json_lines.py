@@ -57,6 +57,9 @@ def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: boo
         )
     label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
     features = [name for name, _ in naming.columns]
+    for role, name in (("label", label), ("weight", roles.weight)):
+        if name and name in features:
+            raise DataError(f"{source.name}: {name!r} can't be both {role} and a feature. Name another {role}.")
     if not roles.labelled and any(name in keys for name in features):
         wanted = []  # rows to predict can lack some
     else:
@@ -85,7 +88,7 @@ def _first_keys(source: Source) -> list[str]:
     for line in lines[:-1] if len(head) == size and len(lines) > 1 else lines:
         try:
             row: Any = json.loads(line) if line.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # the parser reports it, with its line
         keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
     return list(keys)

@@ -130,11 +130,16 @@ def open_stream(
         text, categorical, numeric, ngrams=ngrams, analyzer=analyzer, counts=counts, lowercase=lowercase, hash=hash,
         label=label, weight=weight,
     )  # fmt: skip
-    is_asked = naming is None or bool(asked.columns)
+    is_asked = bool(asked.columns) or hash != "strings"
     ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     roles = Roles(label, weight, ignored, labelled, no_labels, asked if is_asked else naming)
+    clash = next((name for name in ignored if name in (each for each, _ in asked.columns)), None)
+    if clash is not None:
+        raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
     if is_frame(source):
+        table = Source(f"the {type(source).__name__}", "arrow", None, None)
+        _refuse_options(table, delimiter=delimiter, hash="" if hash == "strings" else hash)
         return stream_of_frame(source, roles, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
@@ -152,7 +157,7 @@ def open_stream(
     )  # fmt: skip
     layout = _layout(sources, roles, delimiter, skip_bad)
     if (layout.names or layout.naming) and id_base == 1:
-        raise ValueError(f"{sources[0].name}: zero_based can't be False for a table: its columns have names.")
+        raise ValueError(f"{sources[0].name}: zero_based can't be False (--one-based) where features have names.")
     n_threads = threads or (1 if kinds == {"cache"} else default_threads())
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
@@ -169,7 +174,9 @@ def _refuse_options(source: Source, **options: str | None) -> None:
     special = {"delimiter": ("csv",), "hash": ("vw",), "ignore": ("csv", "parquet", "arrow")}
     for name, value in options.items():
         if value and source.format not in special.get(name, ("jsonl", "csv", "parquet", "arrow")):
-            raise ValueError(f"{source.name}: {name}={value!r} has no meaning for {source.format} data: leave it out.")
+            raise ValueError(
+                f"{source.name}: {name}={value!r} (--{name}) has no meaning for {source.format} data: leave it out."
+            )
 
 
 def as_stream(data: Data, **options: Any) -> Stream:
@@ -214,7 +221,7 @@ class _Layout:
 
 
 def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool) -> _Layout:
-    kind, naming = sources[0].format, roles.naming if roles.naming is not None and roles.naming.columns else None
+    kind, naming = sources[0].format, roles.of_columns
     if kind in ("svmlight", "vw"):
         return _layout_of_text(sources, roles, skip_bad)
     if kind == "jsonl":
@@ -222,6 +229,12 @@ def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad
         return _Layout([TextFormat(parser, not roles.no_labels) for parser in parsers], naming=naming)
     if kind == "cache":
         footers = [cache.read_footer(source) for source in sources]
+        for source, footer in zip(sources, footers, strict=True):
+            if (footer["names"], footer["naming"]) != (footers[0]["names"], footers[0]["naming"]):
+                raise DataError(
+                    f"{source.name}: its features are named differently from those of {sources[0].name}: convert both "
+                    "with the same options."
+                )
         return _Layout([cache.CacheFormat(footer) for footer in footers], footers[0]["names"], footers[0]["naming"])
     names = read_layout(sources[0], delimiter).names if kind == "csv" else schema_names(sources[0])
     columns = Columns.choose(sources[0].name, names, roles, pairs=kind != "csv")
@@ -234,8 +247,8 @@ def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad
 
 def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool) -> _Layout:
     """Return how svmlight and VW text are read."""
-    known = roles.naming is not None and (roles.naming.columns or roles.naming.hash == "all")
-    names = "all" if known else _vw_names(sources)
+    naming = roles.naming
+    names = _vw_names(sources) if naming is None else "all" if naming.columns else naming.hash
     formats: list[Format] = []
     for source in sources:
         if source.format == "vw":
@@ -243,5 +256,10 @@ def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool) -> _Lay
         else:
             without = roles.no_labels or (not roles.labelled and source.starts_with_feature)
             labels = "none" if without else "required"
-        formats.append(TextFormat(NumberedText(source.format, skip_bad, labels, names), labels != "none"))
+        formats.append(
+            TextFormat(
+                NumberedText(source.format, skip_bad, labels, names if source.format == "vw" else "numbers"),
+                labels != "none",
+            )
+        )
     return _Layout(formats, naming=None if names == "numbers" else Naming(hash=names))

@@ -158,7 +158,8 @@ def _vw_names(head: bytes) -> VwNames:
         for part in line.split(b"|")[1:]:
             space, *names = part.split() if part[:1].strip() else [b"", *part.split()]
             for name in names:
-                if name.split(b":")[0].isdigit():
+                number = name.split(b":")[0]
+                if number.isdigit() and int(number) < 2**63 - 1:
                     spaces.add(space.split(b":")[0])
                 else:
                     has_others = True

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thresher.naming import Naming
 from thresher.parsed_rows import ParsedRows
 from thresher.streams.canonical import in_ascending_order
-from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, table_columns
+from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
 from thresher.streams.files import Piece
 from thresher.streams.stream import Batch, DataError, empty_batch
 
@@ -43,6 +43,11 @@ class Roles:
     labelled: bool = True
     no_labels: bool = False
     naming: Naming | None = None
+
+    @property
+    def of_columns(self) -> Naming | None:
+        """How columns are named, if they have roles."""
+        return self.naming if self.naming is not None and self.naming.columns else None
 
 
 def _label(file: str, names: list[str], roles: Roles) -> str | None:
@@ -84,8 +89,8 @@ class Columns:
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:
             raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
-        if roles.naming is not None and roles.naming.columns:
-            return cls._named(file, names, roles.naming, wanted, weight)
+        if roles.of_columns is not None:
+            return cls._named(file, names, roles.of_columns, wanted, weight)
         rest = [name for name in names if name not in (wanted, weight, *roles.ignore)]
         if not rest:
             raise DataError(f"{file}: no column is left for the features.")
@@ -215,12 +220,9 @@ def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
     """Return the labels of all rows; those of dropped rows have no meaning."""
     if name is None:
         return np.full(checked.table.num_rows, np.nan)
-    pa, column = arrow(), checked.table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    pa, column = arrow(), plain_values(checked.table.column(name))
     missing = column.is_null()
     if is_text(column.type):
-        column = column.cast(pa.large_string())  # pyarrow can't trim all kinds of strings
         missing = pa.compute.or_kleene(missing, pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
     lost = missing.to_numpy(zero_copy_only=False).astype(bool)
     checked.drop(lost, partial(_always, "the label is missing"))

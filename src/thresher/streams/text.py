@@ -154,10 +154,10 @@ class TextFormat:
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:
-    """Return the labels: numbers, or all of them as text if one is text."""
+    """Return the labels: numbers, or all of them as text if one is text; "" is then a missing one."""
     if not words:
         return numbers
-    labels = [shown(number) for number in numbers.tolist()]
+    labels = ["" if number != number else shown(number) for number in numbers.tolist()]
     for row, word in words:
         labels[row] = word
     return np.array(labels, dtype=np.str_)

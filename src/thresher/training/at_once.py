@@ -63,6 +63,11 @@ def read_at_once(
     """Read all rows of a stream for a batch method, after a check that they will fit in memory."""
     estimator._check_parameters()
     stream.check_base()
+    if stream.naming is not None and not stream.can_be_read_again:
+        raise DataError(
+            f"{stream.name} can be read only once, but {type(estimator).__name__} reads it again for the names of the "
+            "selected features: write it to a file first."
+        )
     known = None if classes is None else distinct("classes", np.asarray(classes))
     reading, history = Reading(), History()
     batches = _bounded(estimator, stream, reading.watch(stream, "reading", stream.batches(), progress), history)

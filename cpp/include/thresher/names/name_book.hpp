@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,7 @@
 
 namespace thresher {
 
+// Threads can share a book: it may be asked for names while rows are read.
 class NameBook {
   public:
     struct Entry {
@@ -32,11 +34,13 @@ class NameBook {
 
     // Keeps the names of these features only. Unknown ones are found in the next batch that has them.
     void keep(std::span<const std::int64_t> members) {
+        std::lock_guard lock(mutex_);
         if (members.size() == n_entries_ && has_all(members)) return;
         rebuild(members, std::bit_ceil(2 * members.size() + 2));  // at most half full
     }
 
     void set(std::int64_t id, std::string name) {
+        std::lock_guard lock(mutex_);
         if (table_.empty()) return;
         Entry& entry = table_[place(table_, shift_, id)];
         if (entry.id == id) entry.name = std::move(name), entry.is_known = true;
@@ -45,6 +49,7 @@ class NameBook {
     // Where in a batch its features are.
     template <class Id>
     std::vector<std::int64_t> find(std::span<const Id> ids) const {
+        std::lock_guard lock(mutex_);
         std::vector<std::int64_t> places;
         for (std::size_t i = 0; i < ids.size() && n_entries_ > 0; ++i) {
             const auto id = static_cast<std::int64_t>(ids[i]);
@@ -60,6 +65,7 @@ class NameBook {
     template <class Id>
     void read(std::span<const Id> ids, const std::uint64_t* marks, const std::int64_t* bases, std::string_view text,
               std::span<const std::string> prefixes, bool add) {
+        std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto id = static_cast<std::int64_t>(ids[i]);
             if (marks[i] == kNoName) continue;
@@ -79,11 +85,18 @@ class NameBook {
         }
     }
 
-    const Clashes& clashes() const { return clashes_; }
-    void set_clashes(Clashes clashes) { clashes_ = std::move(clashes); }
+    Clashes clashes() const {
+        std::lock_guard lock(mutex_);
+        return clashes_;
+    }
+    void set_clashes(Clashes clashes) {
+        std::lock_guard lock(mutex_);
+        clashes_ = std::move(clashes);
+    }
 
     template <class Visit>
     void for_each(Visit visit) const {
+        std::lock_guard lock(mutex_);
         for (const Entry& entry : table_)
             if (entry.is_known) visit(entry.id, entry.name);
     }
@@ -161,6 +174,7 @@ class NameBook {
     int shift_ = 63;
     std::size_t n_entries_ = 0;
     Clashes clashes_;
+    mutable std::mutex mutex_;
 };
 
 }  // namespace thresher

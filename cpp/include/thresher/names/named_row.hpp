@@ -26,6 +26,10 @@ inline std::uint64_t name_mark(std::size_t begin, std::size_t length, std::size_
     return std::uint64_t{begin} << 32 | length << 16 | prefix;
 }
 
+inline std::string name_too_long(std::size_t length) {
+    return "a name of " + std::to_string(length) + " bytes: names must not be longer than 64 KB";
+}
+
 // What the marks of a batch refer to.
 struct RowNames {
     Column<std::uint64_t> marks{0};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -36,10 +37,12 @@ class Naming {
     Naming(std::vector<NamedColumn> columns, TextOptions options) : columns_(std::move(columns)), options_(options) {
         const auto n_texts = std::count_if(columns_.begin(), columns_.end(),
                                            [](const NamedColumn& each) { return each.kind == ColumnKind::text; });
+        // Characters can spell `column=value`, words can't.
+        const bool is_alone = n_texts == 1 && !(options_.characters && columns_.size() > 1);
         for (const NamedColumn& each : columns_) {
             switch (each.kind) {
                 case ColumnKind::text:
-                    prefixes_.push_back(n_texts == 1 ? "" : each.name + "^");
+                    prefixes_.push_back(is_alone ? "" : each.name + "^");
                     break;
                 case ColumnKind::category:
                     prefixes_.push_back(each.name + "=");
@@ -52,7 +55,7 @@ class Naming {
         }
         // A word that is also the name of a column of numbers keeps the prefix, or the two would be one feature.
         for (const NamedColumn& each : columns_)
-            if (each.kind == ColumnKind::text) prefixes_.push_back(each.name + "^");
+            if (each.kind == ColumnKind::text && is_alone) prefixes_.push_back(each.name + "^");
         std::sort(numbers_.begin(), numbers_.end());
     }
 
@@ -91,7 +94,7 @@ class RowNamer {
             const std::size_t last = std::min(i + options.most, tokens_.size());
             for (std::size_t k = i + options.least - 1; k < last; ++k) {
                 const std::size_t length = tokens_[k].end - begin;
-                if (length + prefix.size() > kLongestName) return why = too_long(length), false;
+                if (length + prefix.size() > kLongestName) return why = too_long(column, length), false;
                 const std::string_view ngram(text + begin, length);
                 std::int64_t id = row.id_of(prefix, ngram);
                 std::size_t number = column;
@@ -109,7 +112,7 @@ class RowNamer {
     bool add_category(std::size_t column, std::string_view value, std::string& why) {
         if (value.empty()) return true;
         const std::string_view prefix = naming_.prefixes()[column];
-        if (value.size() + prefix.size() > kLongestName) return why = too_long(value.size()), false;
+        if (value.size() + prefix.size() > kLongestName) return why = too_long(column, value.size()), false;
         if (!is_utf8(value)) return why = not_utf8(column), false;
         if (!has_room(value, why)) return false;
         names_.text.ensure(value.size());
@@ -124,7 +127,9 @@ class RowNamer {
     bool add_number(std::size_t column, double value, std::string& why) {
         if (value == 0.0 || std::isnan(value)) return true;
         if (!std::isfinite(static_cast<float>(value)))
-            return why = "column '" + naming_.columns()[column].name + "' is not a finite float32 number", false;
+            return why = "column '" + naming_.columns()[column].name + "' is " + shown(value) +
+                         "; it must be finite and fit a float32: scale it",
+                   false;
         row.add(name_id(naming_.prefixes()[column]), name_mark(0, 0, column), static_cast<float>(value), true);
         return true;
     }
@@ -135,7 +140,7 @@ class RowNamer {
     // Marks have 32 bits for the place in the text.
     bool has_room(std::string_view value, std::string& why) const {
         if (names_.text.size() + most_token_bytes(value) <= std::numeric_limits<std::uint32_t>::max()) return true;
-        why = "the text is too long: 2 GiB at most";
+        why = "the text is too long: 4 GiB at most";
         return false;
     }
 
@@ -143,8 +148,14 @@ class RowNamer {
         return "column '" + naming_.columns()[column].name + "' is not UTF-8 text";
     }
 
-    static std::string too_long(std::size_t length) {
-        return "a name of " + std::to_string(length) + " bytes: names must not be longer than 64 KB";
+    std::string too_long(std::size_t column, std::size_t length) const {
+        return "column '" + naming_.columns()[column].name + "': " + name_too_long(length);
+    }
+
+    static std::string shown(double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", value);
+        return text;
     }
 
     const Naming& naming_;

@@ -44,9 +44,12 @@ class JsonLines {
                 namer->row.clear();
                 seen_.assign(naming_.columns().size() + 2, 0);
                 label_ = std::numeric_limits<double>::quiet_NaN(), weight_ = 1.0, word_.clear();
+                has_weight_ = false;
                 if (!read_object(p, *namer, why)) return false;
                 if (std::isnan(label_) && word_.empty() && roles_.labels == Labels::required)
                     return why = "the label, '" + roles_.label + "', is missing", false;
+                if (!has_weight_ && !roles_.weight.empty() && roles_.labels == Labels::required)
+                    return why = "the weight, '" + roles_.weight + "', is missing", false;
                 if (!namer->row.move_to(rows.ids, rows.values, rows.names->marks)) return why = kSumTooLarge, false;
                 return rows.end_row(label_, weight_, word_);
             });
@@ -57,12 +60,15 @@ class JsonLines {
     static constexpr int kDeepest = 200;
 
     bool read_object(const char*& p, RowNamer& namer, std::string& why) {
-        if (*p != '{') return why = "the line is not a JSON object: it starts with " + quoted(p, token_end(p)), false;
+        if (*p != '{')
+            return why = "the line is not a JSON object, but starts with " + quoted(p, token_end(p)) +
+                         ": write one object per line",
+                   false;
         skip_spaces(++p);
         bool more = *p != '}';
         while (more) {
             std::string_view key;
-            if (*p != '"') return invalid(p, "a key in quotes must come here", why);
+            if (*p != '"') return invalid(p, "a key in quotes must come here; write one object per line", why);
             if (!read_string(p, key, key_room_, why)) return false;
             const auto found = keys_.find(std::string(key));
             const int role = found == keys_.end() ? kUnknown : found->second;
@@ -76,7 +82,7 @@ class JsonLines {
         }
         if (*p != '}') return invalid(p, "a ',' or '}' must come here", why);
         skip_spaces(++p);
-        if (!ends_line(*p)) return invalid(p, "there is more behind the object", why);
+        if (!ends_line(*p)) return invalid(p, "there is more after the object: write one object per line", why);
         return true;
     }
 
@@ -112,11 +118,16 @@ class JsonLines {
         }
         double number = 0.0;
         if (starts_with(p, "null")) return p += 4, true;
+        if (starts_with(p, "NaN")) return p += 3, true;  // not JSON, but Python writes it for a missing number
         const bool is_true = starts_with(p, "true"), is_word = is_true || starts_with(p, "false");
         if (is_word) {
             p += is_true ? 4 : 5;
             number = is_true ? 1.0 : 0.0;
         } else if (!read_number(p, number)) {
+            const char* end = p;
+            while (!is_space(*end) && !ends_line(*end) && *end != ',' && *end != '}' && *end != ']') ++end;
+            if (is_number_not_finite({p, static_cast<std::size_t>(end - p)}))
+                return why = "'" + key_of(role) + "' is " + quoted(p, end) + "; it must be finite", false;
             return invalid(p, "a value must come here", why);
         }
         if (!(is_space(*p) || ends_line(*p) || *p == ',' || *p == '}' || *p == ']'))
@@ -143,7 +154,7 @@ class JsonLines {
     bool take_number(double number, std::string_view written, int role, RowNamer& namer, std::string& why) {
         if (role == kLabel) return label_ = number, true;
         if (role == kWeight) {
-            weight_ = number;
+            weight_ = number, has_weight_ = true;
             if (number < 0.0) return why = "the weight is " + std::string(written) + "; it must not be negative", false;
             return true;
         }
@@ -163,7 +174,7 @@ class JsonLines {
             if (*p == '"') break;
             if (*p != '\\') return invalid(p, ends_line(*p) ? "the string does not end" : "a control character", why);
             room.append(part, p);
-            if (!read_escape(++p, room)) return invalid(p, "an unknown escape", why);
+            if (!read_escape(++p, room)) return invalid(p, "an escape that is unknown or half a character", why);
             part = p;
         }
         if (room.empty()) {
@@ -248,7 +259,7 @@ class JsonLines {
     }
 
     bool invalid(const char* p, const char* what, std::string& why) const {
-        return why = "not valid JSON at character " + std::to_string(p - start_ + 1) + ": " + what, false;
+        return why = "not valid JSON at byte " + std::to_string(p - start_ + 1) + ": " + what, false;
     }
 
     std::string key_of(int role) const {
@@ -285,6 +296,7 @@ class JsonLines {
     std::string key_room_, value_room_;
     const char* start_ = nullptr;
     double label_ = 0.0, weight_ = 1.0;
+    bool has_weight_ = false;
     std::string word_;
 };
 

@@ -79,7 +79,7 @@ struct VwNamespace {
         while (!ends_vw_name(*p)) ++p;
         name = {begin, static_cast<std::size_t>(p - begin)};
         weight = 1.0;
-        if (*p == ':' && (++p, !read_number(p, weight)))
+        if (*p == ':' && (++p, !read_number(p, weight) || !(is_space(*p) || ends_line(*p) || *p == '|')))
             return why = quoted(begin, token_end(begin)) + ": the namespace's weight must be a number", false;
         return true;
     }
@@ -193,7 +193,8 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                 std::int64_t id;
                 std::uint64_t number, mark = kNoName;
                 const char* digits = token;
-                if (!hash_numbers && read_id(digits, number) && digits == p) {
+                // Beside the hashes of names there is room for numbers of so many bits only.
+                if (!hash_numbers && read_id(digits, number) && digits == p && number >> kNameBits == 0) {
                     if (!space.has_numbers(rows, why)) return false;
                     id = static_cast<std::int64_t>(number);
                 } else {
@@ -202,9 +203,7 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                     if (prefix == kMostPrefixes && (prefix = find_prefix(space.name, names, why)) == kMostPrefixes)
                         return false;
                     if (name.size() + names.prefixes[prefix].size() > kLongestName)
-                        return why = "a name of " + std::to_string(name.size()) +
-                                     " bytes: names must not be longer than 64 KB",
-                               false;
+                        return why = name_too_long(name.size()), false;
                     if (!is_utf8(name)) return why = quoted(token, p) + ": the name is not UTF-8 text", false;
                     id = row.id_of(names.prefixes[prefix], name);
                     mark = name_mark(static_cast<std::size_t>(token - text.data()), name.size(), prefix);
