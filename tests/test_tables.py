@@ -24,8 +24,8 @@ from thresher.streams.records import record_ends
 from thresher.training import train
 
 MUST_BE_NUMBERS = (
-    "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or leave it out "
-    "with ignore= (--ignore {})"
+    "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or leave it "
+    "out with ignore= (--ignore {})"
 )
 READ = "import sys; from thresher import open_stream; print(sum(X.nnz for X, _ in open_stream(sys.argv[1])))"
 
