@@ -38,7 +38,7 @@ class Size:
     genomes: int = 200
     bases: int = 200_000
     planted: int = 20
-    n_times: int = 3
+    n_times: int = 7
 
 
 SMALLEST = Size(300, 1, 2, 20, 2_000, 5, 1)
