@@ -15,8 +15,8 @@ from thresher.streams.tables import Columns, Roles, to_piece
 
 
 def is_frame(source: Any) -> bool:
-    """Return whether an object offers its rows as an Arrow stream."""
-    return hasattr(source, "__arrow_c_stream__")
+    """Return whether an object offers its rows as an Arrow stream, or is a table of a version that does not yet."""
+    return hasattr(source, "__arrow_c_stream__") or is_pandas(source) or hasattr(source, "to_arrow")
 
 
 def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> Stream:
@@ -94,6 +94,8 @@ def reader_of(frame: Any, name: str) -> Any:
     if not is_frame(frame):
         raise DataError(f"{name} must be a table with named columns. Got {type(frame).__name__} instead.")
     try:
+        if not hasattr(frame, "__arrow_c_stream__"):
+            return frame.to_arrow().to_reader()
         return pa.RecordBatchReader.from_stream(frame)
     except Exception as error:  # each library raises its own
         raise DataError(f"{name} can't be read as an Arrow stream ({' '.join(str(error).split())}).") from None
