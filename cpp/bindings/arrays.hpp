@@ -56,7 +56,8 @@ class BatchArrays {
         if (starts_.dtype() != ids_.dtype() || (!is<std::int32_t>() && !is<std::int64_t>()))
             throw nb::type_error("indptr and indices must both be int32 or both int64");
         if (starts_.size() == 0) throw nb::value_error("indptr must have at least one entry");
-        visit([&](const auto& batch) { check_starts(batch); });
+        if (!visit([&](const auto& batch) { return starts_fit(batch, std::min(ids_.size(), values_.size())); }))
+            throw nb::value_error("indptr must rise from 0 to at most the number of stored values");
     }
 
     std::size_t n_rows() const { return starts_.size() - 1; }
@@ -81,15 +82,6 @@ class BatchArrays {
     template <class Id>
     CsrBatch<Id> csr() const {
         return {static_cast<const Id*>(starts_.data()), static_cast<const Id*>(ids_.data()), pointers_, n_rows()};
-    }
-
-    template <class Id>
-    void check_starts(const CsrBatch<Id>& batch) const {
-        bool bad = batch.starts[0] < 0;
-        for (std::size_t r = 0; r < batch.n_rows; ++r) bad |= batch.starts[r + 1] < batch.starts[r];
-        const auto nnz = std::min(ids_.size(), values_.size());
-        if (bad || static_cast<std::uint64_t>(batch.starts[batch.n_rows]) > nnz)
-            throw nb::value_error("indptr must rise from 0 to at most the number of stored values");
     }
 
     AnyArray starts_, ids_, values_;
@@ -129,9 +121,12 @@ inline Norm norm_by_name(const std::string& name) {
 }
 
 // Each is defined in a file of its own.
-void bind_second_order(nb::module_& m);
-void bind_sketches(nb::module_& m);
-void bind_first_order(nb::module_& m);
+void bind_sofs(nb::module_& m);
+void bind_shadow_sofs(nb::module_& m);
+void bind_arow(nb::module_& m);
+void bind_pet(nb::module_& m);
+void bind_fofs(nb::module_& m);
+void bind_ogd(nb::module_& m);
 void bind_linear_scorer(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_data(nb::module_& m);

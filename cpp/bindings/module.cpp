@@ -66,9 +66,12 @@ NB_MODULE(_core, m) {
             "norm"_a)
         .def("trust", &BatchArrays::trust);
     bind_simd(m);
-    bind_second_order(m);
-    bind_sketches(m);
-    bind_first_order(m);
+    bind_sofs(m);
+    bind_shadow_sofs(m);
+    bind_arow(m);
+    bind_pet(m);
+    bind_fofs(m);
+    bind_ogd(m);
     bind_linear_scorer(m);
     bind_readers(m);
     bind_data(m);

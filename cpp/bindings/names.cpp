@@ -137,16 +137,17 @@ void bind_naming(nb::module_& m) {
             "text"_a, "skip_bad"_a, "first"_a, "label"_a, "weight"_a, "labels"_a)
         .def(
             "read_json_range",
-            [](const Naming& naming, int file, std::int64_t begin, std::int64_t end, bool skip_bad,
+            [](const Naming& naming, const TextFile& file, std::int64_t begin, std::int64_t end, bool skip_bad,
                const std::string& label, const std::string& weight, const std::string& labels) {
                 JsonLines reader(naming, {label, weight, labels_by_name(labels)});
                 std::optional<ParsedText<std::int64_t>> rows;
+                LineRange range;
                 {
                     nb::gil_scoped_release release;
-                    const LineRange range = read_line_range(file, begin, end);
+                    range = read_line_range(file, begin, end);
                     rows.emplace(reader.read(range.text(), skip_bad));
                 }
-                return describe(*rows);
+                return describe(*rows, range.ends_too_long);
             },
             "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "label"_a, "weight"_a, "labels"_a)
         .def(
@@ -278,6 +279,12 @@ void bind_names(nb::module_& m) {
             return new_array(std::move(ids));
         },
         "names"_a);
+    m.def(
+        "marks_fit",
+        [](Array<const std::uint64_t> marks, std::uint64_t n_text, std::uint64_t n_prefixes) {
+            return marks_fit({marks.data(), marks.size()}, n_text, n_prefixes);
+        },
+        "marks"_a, "n_text"_a, "n_prefixes"_a);
     m.attr("UNICODE_VERSION") = kUnicodeVersion;
     bind_naming(m);
     bind_book(m);

@@ -29,8 +29,9 @@ inline nb::object as_text(const std::string& bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
+// `ends_too_long`: the text was cut before a line that is longer than allowed.
 template <class Id>
-nb::object describe(ParsedText<Id>& rows) {
+nb::object describe(ParsedText<Id>& rows, bool ends_too_long = false) {
     nb::list bad, words;
     for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
     for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
@@ -46,7 +47,7 @@ nb::object describe(ParsedText<Id>& rows) {
     }
     return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), new_array(rows.labels),
                           words, importances, new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen,
-                          name_space, names);
+                          name_space, names, ends_too_long);
 }
 
 inline Labels labels_by_name(const std::string& name) {

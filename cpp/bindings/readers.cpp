@@ -2,10 +2,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cerrno>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "arrays.hpp"
@@ -13,6 +16,7 @@
 #include "thresher/readers/line_range.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
+#include "thresher/writers/csv.hpp"
 #include "thresher/writers/svmlight.hpp"
 
 namespace thresher::python {
@@ -38,8 +42,23 @@ struct TextFormat {
     }
 };
 
+// The text of rows, each with what it begins with: `write(csr, begins)`.
+template <class Write>
+nb::bytes written(const BatchArrays& batch, const std::vector<std::string>& begins, Write write) {
+    if (begins.size() != batch.n_rows()) throw nb::value_error("labels must have one entry per row");
+    std::string text;
+    {
+        nb::gil_scoped_release release;
+        text = batch.visit([&](const auto& csr) {
+            if (csr.values.narrow == nullptr) throw std::invalid_argument("values must be float32");
+            return write(csr, [&](std::size_t r) { return std::string_view(begins[r]); });
+        });
+    }
+    return nb::bytes(text.data(), text.size());
+}
+
 // Reads text whose last byte is followed by '\0', with ids of 32 bits if they are enough, else of 64.
-nb::object read_text(const TextFormat& format, std::string_view text, bool skip_bad) {
+nb::object read_text(const TextFormat& format, std::string_view text, bool skip_bad, bool ends_too_long = false) {
     auto read = [&]<class Id>(Id) {
         return format.is_vw ? read_vw<Id>(text, skip_bad, format.labels)
                             : read_svmlight<Id>(text, skip_bad, format.labels != Labels::none);
@@ -55,12 +74,29 @@ nb::object read_text(const TextFormat& format, std::string_view text, bool skip_
         if (format.has_names || (wide ? wide->needs_names : narrow->needs_names))
             wide.emplace(read_named_vw(text, skip_bad, format.labels, format.hash_numbers));
     }
-    return wide ? describe(*wide) : describe(*narrow);
+    return wide ? describe(*wide, ends_too_long) : describe(*narrow, ends_too_long);
+}
+
+// A read that fails is an OSError with its number, as everywhere in Python; whoever knows the file adds its name.
+void raise_system_errors_as_os_errors() {
+    nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
+        try {
+            std::rethrow_exception(raised);
+        } catch (const std::system_error& error) {
+            errno = error.code().value();
+            PyErr_SetFromErrno(PyExc_OSError);
+        }
+    });
 }
 
 }  // namespace
 
 void bind_readers(nb::module_& m) {
+    raise_system_errors_as_os_errors();
+    nb::exception<FileShrank>(m, "FileShrankError", PyExc_ValueError);
+    m.def("shrank", &FileShrank::message, "before"_a, "now"_a);
+    nb::class_<TextFile>(m, "TextFile")
+        .def(nb::init<int, std::int64_t, std::size_t>(), "number"_a, "size"_a, "longest_line"_a);
     m.def(
         "read_text",
         [](const std::string& format, nb::bytes text, bool skip_bad, bool first, const std::string& labels,
@@ -71,7 +107,7 @@ void bind_readers(nb::module_& m) {
         "format"_a, "text"_a, "skip_bad"_a, "first"_a = false, "labels"_a = "required", "names"_a = "numbers");
     m.def(
         "read_text_range",
-        [](const std::string& format, int file, std::int64_t begin, std::int64_t end, bool skip_bad,
+        [](const std::string& format, const TextFile& file, std::int64_t begin, std::int64_t end, bool skip_bad,
            const std::string& labels, const std::string& names) {
             const TextFormat how(format, labels, names);
             LineRange range;
@@ -79,7 +115,7 @@ void bind_readers(nb::module_& m) {
                 nb::gil_scoped_release release;
                 range = read_line_range(file, begin, end);
             }
-            return read_text(how, range.text(), skip_bad);
+            return read_text(how, range.text(), skip_bad, range.ends_too_long);
         },
         "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "labels"_a = "required", "names"_a = "numbers");
     m.def(
@@ -97,18 +133,17 @@ void bind_readers(nb::module_& m) {
     m.def(
         "write_svmlight",
         [](const BatchArrays& batch, std::int64_t shift, const std::vector<std::string>& labels) {
-            if (labels.size() != batch.n_rows()) throw nb::value_error("labels must have one entry per row");
-            std::string text;
-            {
-                nb::gil_scoped_release release;
-                text = batch.visit([&](const auto& csr) {
-                    if (csr.values.narrow == nullptr) throw std::invalid_argument("values must be float32");
-                    return write_svmlight(csr, shift, [&](std::size_t r) { return std::string_view(labels[r]); });
-                });
-            }
-            return nb::bytes(text.data(), text.size());
+            return written(batch, labels,
+                           [&](const auto& csr, auto label) { return write_svmlight(csr, shift, label); });
         },
         "batch"_a, "shift"_a, "labels"_a);
+    m.def(
+        "write_csv",
+        [](const BatchArrays& batch, std::size_t n_columns, const std::vector<std::string>& before) {
+            return written(batch, before,
+                           [&](const auto& csr, auto cells) { return write_csv(csr, n_columns, cells); });
+        },
+        "batch"_a, "n_columns"_a, "before"_a);
 }
 
 }  // namespace thresher::python

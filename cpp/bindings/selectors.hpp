@@ -90,6 +90,47 @@ std::vector<double> numbers_from(const nb::dict& given) {
     return numbers;
 }
 
+// Changes as arrays by name.
+inline nb::dict as_dict(Changes&& changes) {
+    nb::dict out;
+    out["n_shards"] = changes.n_shards;
+    out["ids"] = new_array(std::move(changes.ids));
+    out["changes"] = new_array(std::move(changes.changes));
+    out["sums"] = new_array(std::move(changes.sums));
+    out["members"] = new_array(std::move(changes.members));
+    out["intercept"] = new_array(std::move(changes.intercept));
+    out["n_slots"] = changes.n_slots;
+    out["slots"] = new_array(std::move(changes.slots));
+    out["slot_changes"] = new_array(std::move(changes.slot_changes));
+    out["slot_sums"] = new_array(std::move(changes.slot_sums));
+    out["counters"] = as_dict(changes.counters);
+    out["numbers"] = new_array(std::move(changes.numbers));
+    return out;
+}
+
+template <class T>
+std::vector<T> vector_from(const nb::dict& given, const char* name) {
+    const auto array = nb::cast<Array<const T>>(given[name]);
+    return {array.data(), array.data() + array.size()};
+}
+
+inline Changes changes_from(const nb::dict& given) {
+    Changes changes;
+    changes.n_shards = nb::cast<std::uint64_t>(given["n_shards"]);
+    changes.ids = vector_from<std::int64_t>(given, "ids");
+    changes.changes = vector_from<float>(given, "changes");
+    changes.sums = vector_from<double>(given, "sums");
+    changes.members = vector_from<std::int64_t>(given, "members");
+    changes.intercept = vector_from<double>(given, "intercept");
+    changes.n_slots = nb::cast<std::uint64_t>(given["n_slots"]);
+    changes.slots = vector_from<std::uint32_t>(given, "slots");
+    changes.slot_changes = vector_from<float>(given, "slot_changes");
+    changes.slot_sums = vector_from<float>(given, "slot_sums");
+    changes.counters = counters_from(given["counters"]);
+    changes.numbers = vector_from<double>(given, "numbers");
+    return changes;
+}
+
 inline MemoryKind memory_by_name(const std::string& name) {
     if (name == "dense") return MemoryKind::dense;
     if (name == "hash") return MemoryKind::hash;
@@ -227,7 +268,51 @@ nb::class_<S> bind_selector(nb::module_& m, const char* name, ParametersFrom par
             },
             // The arrays are read where they lie; one of another type would be converted, which is a copy.
             "ids"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a,
-            "table"_a.noconvert());
+            "table"_a.noconvert())
+        .def(
+            "changes_since",
+            [](S& self, const S& start) {
+                Changes changes;
+                {
+                    nb::gil_scoped_release release;
+                    changes = self.changes_since(start);
+                }
+                return as_dict(std::move(changes));
+            },
+            "start"_a)
+        .def_static(
+            "added",
+            [](const nb::dict& a, const nb::dict& b) {
+                Changes first = changes_from(a);
+                const Changes second = changes_from(b);
+                {
+                    nb::gil_scoped_release release;
+                    first = added<L, typename S::MemoryType>(first, second);
+                }
+                return as_dict(std::move(first));
+            },
+            "a"_a, "b"_a)
+        .def(
+            "merge",
+            [](S& self, const nb::dict& given, double size) {
+                const Changes changes = changes_from(given);
+                nb::gil_scoped_release release;
+                self.merge(changes, size);
+            },
+            "changes"_a, "size"_a)
+        .def(
+            "preview",
+            [](const S& self, const nb::dict& given, double size, Array<const std::int64_t> ids) {
+                const Changes changes = changes_from(given);
+                Preview out;
+                {
+                    nb::gil_scoped_release release;
+                    out = self.preview(changes, size, {ids.data(), ids.size()});
+                }
+                return nb::make_tuple(new_array(std::move(out.members.ids)), new_array(std::move(out.members.weights)),
+                                      new_array(std::move(out.intercept)));
+            },
+            "changes"_a, "size"_a, "ids"_a);
 }
 
 template <Learner L, MemoryFor<L> OfTwo, MemoryFor<L> OfMany, class ParametersFrom>

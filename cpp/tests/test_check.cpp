@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "check.hpp"
 
@@ -15,10 +16,10 @@ struct Outcome {
     int status;
 };
 
-Outcome outcome(const Registry& registry) {
+Outcome outcome(const Registry& registry, std::string_view part = "") {
     std::FILE* file = std::tmpfile();
     CHECK(file != nullptr);
-    const int status = registry.run(file);
+    const int status = registry.run(file, part);
     std::rewind(file);
     std::string text(4096, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), file));
@@ -37,6 +38,8 @@ TEST(failed_checks_are_counted_and_set_the_exit_status) {
     CHECK(status == 1);
     CHECK(text.find("bad failed: ") == 0 && text.find("1 + 1 == 3 is false\n") != text.npos);
     CHECK(text.ends_with("throws failed: why\n2 passed, 2 failed\n"));
+    CHECK(outcome(registry, "good").text == "2 passed, 0 failed\n" && outcome(registry, "good").status == 0);
+    CHECK(outcome(registry, "no such test").status == 1);
 }
 
 TEST(a_program_in_which_nothing_ran_fails) {

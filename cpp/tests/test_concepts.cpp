@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "check.hpp"
 #include "thresher/concepts.hpp"
 #include "thresher/learners/arow.hpp"
 #include "thresher/learners/fofs.hpp"
@@ -44,6 +43,8 @@ struct PlainHooks {
     struct Parameters {};
     using Members = WatchedPool;
     using Cell = std::array<float, 1>;
+    using Change = std::array<float, 1>;
+    using Sum = std::array<double, 1>;
     static constexpr std::size_t kWidth = 1;
     static constexpr Hooks kHooks{};
     static constexpr bool kRanksFall = true;
@@ -62,6 +63,9 @@ struct PlainHooks {
     static Cell as_leaver(const Cell&);
     static Cell negated(const Cell&);
     Cell entrant(const Row&, std::size_t) const;
+    static Change change(const Cell&, const Cell&);
+    static Sum weighed(const Change&);
+    static Cell moved(const Cell&, const Sum&, double);
 };
 struct Plain : PlainHooks<Plain> {
     using PlainHooks::PlainHooks;
@@ -89,8 +93,13 @@ struct MisspeltKept : PlainHooks<MisspeltKept> {
     static constexpr std::array<KeptNumber<MisspeltKept>, 0> keeps() { return {}; }
     void kept() = delete;
 };
+struct MisspeltMoved : PlainHooks<MisspeltMoved> {
+    using PlainHooks::PlainHooks;
+    static Cell move(const Cell&, const Sum&, double);
+    void moved() = delete;
+};
 static_assert(!Learner<MisspeltStep> && !Learner<MisspeltEntrant> && !Learner<MisspeltLeaver> &&
-              !Learner<MisspeltKept>);
+              !Learner<MisspeltKept> && !Learner<MisspeltMoved>);
 
 // Optional hooks: announced and complete, announced and misspelt, not announced.
 struct Folding : PlainHooks<Folding> {
@@ -99,6 +108,8 @@ struct Folding : PlainHooks<Folding> {
     bool must_fold() const;
     void begin_fold();
     Cell folded(const Cell&);
+    Cell real(const Cell&) const;
+    Cell stored(const Cell&) const;
 };
 struct MisspeltFold : PlainHooks<MisspeltFold> {
     using PlainHooks::PlainHooks;
@@ -106,6 +117,8 @@ struct MisspeltFold : PlainHooks<MisspeltFold> {
     bool must_fold() const;
     void begin_fold();
     Cell foldet(const Cell&);
+    Cell real(const Cell&) const;
+    Cell stored(const Cell&) const;
 };
 struct UnannouncedFold : PlainHooks<UnannouncedFold> {
     using PlainHooks::PlainHooks;

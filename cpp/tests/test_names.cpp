@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check.hpp"
+#include "exact.hpp"
+#include "parsed_rows.hpp"
 #include "thresher/names/hash.hpp"
 #include "thresher/names/name_book.hpp"
 #include "thresher/names/naming.hpp"
@@ -17,18 +17,10 @@
 #include "thresher/readers/vw.hpp"
 
 using namespace thresher;
+using thresher::tests::check_rows;
+using thresher::tests::Exact;
 
 namespace {
-
-// A text in a buffer that ends right behind it, so that the sanitizers see the first byte too many.
-struct Exact {
-    explicit Exact(const std::string& text) : bytes(new char[text.size() + 1]), size(text.size()) {
-        std::memcpy(bytes.get(), text.c_str(), size + 1);
-    }
-    std::string_view view() const { return {bytes.get(), size}; }
-    std::unique_ptr<char[]> bytes;
-    std::size_t size;
-};
 
 std::string scrambled(std::mt19937& random, std::span<const char* const> parts) {
     std::string text;
@@ -36,18 +28,6 @@ std::string scrambled(std::mt19937& random, std::span<const char* const> parts) 
     for (std::size_t k = 0; k < n_parts; ++k) text += parts[random() % parts.size()];
     if (random() % 4 == 1 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
     return text;
-}
-
-void check_rows(const ParsedText<std::int64_t>& rows) {
-    CHECK(rows.names.has_value());
-    CHECK(rows.ids.size() == rows.values.size() && rows.ids.size() == rows.names->marks.size());
-    CHECK(static_cast<std::size_t>(rows.starts.data()[rows.n_rows()]) == rows.ids.size());
-    for (std::size_t r = 0; r < rows.n_rows(); ++r)
-        for (auto i = rows.starts.data()[r]; i < rows.starts.data()[r + 1]; ++i) {
-            if (i > rows.starts.data()[r]) CHECK(rows.ids.data()[i - 1] < rows.ids.data()[i]);
-            const std::uint64_t mark = rows.names->marks.data()[i];
-            if (mark != kNoName) CHECK(name_id(rows.names->name_of(mark)) == rows.ids.data()[i]);
-        }
 }
 
 TEST(json_lines_stay_within_their_bounds) {
@@ -135,6 +115,15 @@ TEST(rows_are_sorted_whatever_their_ids) {
         }
 }
 
+// Marks of a file can point anywhere.
+TEST(marks_must_lie_within_text_and_prefixes) {
+    auto fits = [](std::uint64_t mark) { return marks_fit(std::vector{kNoName, mark, name_mark(0, 1, 0)}, 10, 2); };
+    CHECK(fits(kNoName) && fits(name_mark(0, 10, 1)) && fits(name_mark(10, 0, 0)) && fits(name_mark(3, 7, 1)));
+    CHECK(!fits(name_mark(3, 8, 1)) && !fits(name_mark(11, 0, 0)) && !fits(name_mark(0, 1, 2)));
+    CHECK(!fits(name_mark(0xffffffff, 0xffff, 0)) && !fits(kNoName - 1));
+    CHECK(marks_fit({}, 0, 0) && !marks_fit(std::vector{name_mark(0, 0, 0)}, 0, 0));
+}
+
 TEST(a_book_forgets_who_leaves) {
     NameBook book;
     const std::vector<std::string> prefixes = {"a^", ""};
@@ -150,6 +139,20 @@ TEST(a_book_forgets_who_leaves) {
     CHECK(book.clashes().n == 1 && book.clashes().one == "a^one" && book.clashes().other == "two");
     book.keep(std::vector<std::int64_t>{5});
     book.for_each([&](std::int64_t, const std::string&) { CHECK(false); });
+}
+
+// Ids that are in no row of a batch need not be valid.
+TEST(a_book_has_no_names_of_negative_ids) {
+    const std::vector<std::int64_t> ids = {-1, 3, -5};
+    const std::vector<std::uint64_t> marks(3, name_mark(0, 3, 0));
+    const std::vector<std::string> prefixes = {""};
+    for (const bool add : {false, true}) {
+        NameBook book;
+        book.keep(std::vector<std::int64_t>{3});
+        book.read(std::span<const std::int64_t>(ids), marks.data(), nullptr, "one", prefixes, add);
+        book.for_each([](std::int64_t id, const std::string& name) { CHECK(id == 3 && name == "one"); });
+        CHECK(book.find(std::span<const std::int64_t>(ids)) == std::vector<std::int64_t>{1});
+    }
 }
 
 }  // namespace

@@ -1,16 +1,20 @@
 // Text in and out.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "check.hpp"
+#include "exact.hpp"
+#include "parsed_rows.hpp"
 #include "rows.hpp"
 #include "thresher/readers/line_range.hpp"
 #include "thresher/readers/svmlight.hpp"
@@ -19,6 +23,8 @@
 #include "thresher/writers/svmlight.hpp"
 
 using namespace thresher;
+using thresher::tests::check_rows;
+using thresher::tests::Exact;
 using thresher::tests::Rows;
 
 namespace {
@@ -35,35 +41,45 @@ TEST(readers_stay_within_their_bounds) {
         for (std::size_t k = 0; k < n_parts; ++k) text += parts[random() % std::size(parts)];
         for (std::size_t k = random() % 4; k == 1 && !text.empty(); k = 0)
             text[random() % text.size()] = static_cast<char>(random());
-        const std::unique_ptr<char[]> exact(new char[text.size() + 1]);
-        std::memcpy(exact.get(), text.c_str(), text.size() + 1);
-        const std::string_view view(exact.get(), text.size());
+        const Exact exact(text);
         for (const bool skip : {false, true}) {
-            const auto svmlight = read_svmlight<std::int32_t>(view, skip);
-            const auto vw = read_vw<std::int64_t>(view, skip);
-            CHECK(svmlight.ids.size() == svmlight.values.size() && vw.ids.size() == vw.values.size());
-            CHECK(static_cast<std::size_t>(svmlight.starts.data()[svmlight.n_rows()]) == svmlight.ids.size());
-            for (std::size_t r = 0; r < svmlight.n_rows() && !svmlight.ids_too_wide; ++r)
-                for (auto i = svmlight.starts.data()[r] + 1; i < svmlight.starts.data()[r + 1]; ++i)
-                    CHECK(svmlight.ids.data()[i - 1] < svmlight.ids.data()[i]);
+            const auto svmlight = read_svmlight<std::int32_t>(exact.view(), skip);
+            const auto vw = read_vw<std::int64_t>(exact.view(), skip);
+            if (!svmlight.ids_too_wide) check_rows(svmlight);
+            check_rows(vw);
         }
     }
 }
 
+// A file with this content that is closed with the object.
+class ContentFile {
+  public:
+    explicit ContentFile(const std::string& content) : file_(std::tmpfile()) {
+        CHECK(file_ != nullptr && std::fwrite(content.data(), 1, content.size(), file_) == content.size());
+        std::fflush(file_);
+    }
+    ContentFile(const ContentFile&) = delete;
+    ~ContentFile() { std::fclose(file_); }
+    int number() const { return fileno(file_); }
+
+  private:
+    std::FILE* file_;
+};
+
+constexpr const char* kTooLong = "(too long)\n";
+
 // The text of a file that is read in ranges of `step` bytes, one after another.
-std::string lines_of(const std::string& content, std::size_t step) {
-    std::FILE* file = std::tmpfile();
-    CHECK(file != nullptr && std::fwrite(content.data(), 1, content.size(), file) == content.size());
-    std::fflush(file);
+std::string lines_of(const std::string& content, std::size_t step, std::size_t longest = std::size_t{1} << 28) {
+    const ContentFile file(content);
     std::string together;
     for (std::size_t begin = 0; begin < content.size(); begin += step) {
         const auto end = std::min(begin + step, content.size());
-        const LineRange range =
-            read_line_range(fileno(file), static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+        const LineRange range = read_line_range({file.number(), static_cast<std::int64_t>(content.size()), longest},
+                                                static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
         CHECK(range.text().data()[range.text().size()] == '\0');
         together += range.text();
+        if (range.ends_too_long) together += kTooLong;
     }
-    std::fclose(file);
     return together;
 }
 
@@ -78,6 +94,53 @@ TEST(ranges_share_out_the_lines) {
         if (random() % 2) content += "last line";
         CHECK(lines_of(content, 1 + random() % 50) == content);
     }
+}
+
+// A line is too long if it has more bytes than allowed, wherever ranges begin and end; all others are read.
+TEST(long_lines_are_found_exactly) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 400; ++round) {
+        const std::size_t longest = 20 + random() % (round % 5 ? 100 : 20000);
+        std::string content, expected;
+        const std::size_t n_lines = random() % 12;
+        for (std::size_t k = 0; k < n_lines; ++k) {
+            const std::size_t lengths[] = {random() % longest, longest, longest + 1,
+                                           longest + random() % (4 * longest)};
+            const std::string line(lengths[random() % 4], 'a');
+            const bool is_last = k + 1 == n_lines && random() % 2;
+            content += is_last ? line : line + "\n";
+            expected += line.size() > longest ? kTooLong : is_last ? line : line + "\n";
+        }
+        CHECK(lines_of(content, 1 + random() % longest, longest) == expected);
+    }
+}
+
+// A file that ends before the place where it ended at first did not end there.
+TEST(a_file_that_shrinks_is_noticed) {
+    const std::string content(100'000, 'a');
+    const ContentFile file(content + "\n");
+    for (const std::int64_t now : {0, 1, 50'000, 100'000}) {
+        CHECK(ftruncate(file.number(), now) == 0);
+        std::string message;
+        try {
+            read_line_range({file.number(), 100'001, std::size_t{1} << 28}, 0, 10);
+        } catch (const FileShrank& error) {
+            message = error.what();
+        }
+        CHECK(message == "the file was 100001 bytes long when it was opened and ends at byte " + std::to_string(now) +
+                             " now: it changed while it was read.");
+        CHECK(ftruncate(file.number(), 100'001) == 0);
+    }
+}
+
+TEST(a_read_error_has_its_number) {
+    int number = 0;
+    try {
+        read_line_range({-1, 10, 100}, 0, 10);
+    } catch (const std::system_error& error) {
+        number = error.code().value();
+    }
+    CHECK(number == EBADF);
 }
 
 TEST(text_reads_back) {
@@ -105,8 +168,9 @@ TEST(labels_are_finite_numbers_or_words) {
             CHECK(vw.bad[0].what == "'" + std::string(label) + "': the label must be a finite number");
         }
     }
-    for (const char* label : {"nancy", "info", "n", "i", "+", "1e", "inf1", "1x", "nan(", "in"}) {
+    for (const char* label : {"nancy", "info", "n", "i", "+", "1e", "inf1", "1x", "nan(", "in", "1e999x", "-1e999-"}) {
         const auto rows = read_svmlight<std::int32_t>(std::string(label) + " 1:1\n", false);
+        check_rows(rows);
         CHECK(rows.bad.empty() && rows.n_rows() == 1 && rows.words.size() == 1 && rows.words[0].second == label);
     }
     const auto rows = read_svmlight<std::int32_t>("1e308 1:1\n1e-999 1:1\n", false);

@@ -1,11 +1,27 @@
 """The C++ core, bound in cpp/bindings."""
 
-from typing import Any, TypedDict, final
+from typing import Any, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Fault = tuple[str, int, int, float]
+
+# What a shard, or several, have changed since a common start.
+@final
+class Changes(TypedDict):
+    n_shards: int
+    ids: NDArray[np.int64]
+    changes: NDArray[np.float32]
+    sums: NDArray[np.float64]
+    members: NDArray[np.int64]
+    intercept: NDArray[np.float64]
+    n_slots: int
+    slots: NDArray[np.uint32]
+    slot_changes: NDArray[np.float32]
+    slot_sums: NDArray[np.float32]
+    counters: dict[str, int | float]
+    numbers: NDArray[np.float64]
 
 # All that further learning depends on: the ids of touched features, and their cells one after another; with more than
 # two classes, one cell per class. `table` is that of a sketch.
@@ -19,8 +35,8 @@ class State(TypedDict):
     table: NDArray[np.float32]
 
 # row starts, ids, values, labels, (row, label) where the label is a word, importances, the line of each row from 0,
-# bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace, and where features have
-# names their marks, text and prefixes
+# bad lines (number, why), number of lines, largest id, whether id 0 occurred, VW's namespace, where features have names
+# their marks, text and prefixes, and whether the text was cut before a line that is longer than allowed
 ParsedText = tuple[
     NDArray[Any],
     NDArray[Any],
@@ -35,6 +51,7 @@ ParsedText = tuple[
     bool,
     str | None,
     tuple[NDArray[np.uint64], NDArray[np.uint8], list[str]] | None,
+    bool,
 ]
 
 class CsrBatch:
@@ -89,6 +106,13 @@ class Selector:  # in this stub only: what all learners have
         learner: dict[str, float],
         table: NDArray[np.float32],
     ) -> None: ...
+    def changes_since(self, start: Self) -> Changes: ...
+    @staticmethod
+    def added(a: Changes, b: Changes) -> Changes: ...
+    def merge(self, changes: Changes, size: float) -> None: ...
+    def preview(
+        self, changes: Changes, size: float, ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]: ...
 
 class TwoClassSelector(Selector):  # in this stub only
     def swap_classes(self) -> None: ...
@@ -175,7 +199,7 @@ class Naming:
         self, text: bytes, skip_bad: bool, first: bool, label: str, weight: str, labels: str
     ) -> ParsedText: ...
     def read_json_range(
-        self, file: int, begin: int, end: int, skip_bad: bool, label: str, weight: str, labels: str
+        self, file: TextFile, begin: int, end: int, skip_bad: bool, label: str, weight: str, labels: str
     ) -> ParsedText: ...
     def read_strings(self, strings: list[str], skip_bad: bool = False) -> ParsedText: ...
     def read_columns(self, columns: list[TableColumn], n_rows: int, skip_bad: bool) -> ParsedText: ...
@@ -202,19 +226,29 @@ class NameBook:
 UNICODE_VERSION: str
 
 def name_ids(names: list[str]) -> NDArray[np.int64]: ...
+def marks_fit(marks: NDArray[np.uint64], n_text: int, n_prefixes: int) -> bool: ...
 def pick_columns(
     batch: CsrBatch, ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
+
+# An open file, its size when it was opened, and how long its lines may be.
+class TextFile:
+    def __init__(self, number: int, size: int, longest_line: int) -> None: ...
+
+class FileShrankError(ValueError):
+    def __init__(self, message: str) -> None: ...
 
 # `first`: the text is the start of its file, where a byte order mark is skipped; read_text_range knows from `begin`.
 def read_text(
     format: str, text: bytes, skip_bad: bool, first: bool = False, labels: str = "required", names: str = "numbers"
 ) -> ParsedText: ...
 def read_text_range(
-    format: str, file: int, begin: int, end: int, skip_bad: bool, labels: str = "required", names: str = "numbers"
+    format: str, file: TextFile, begin: int, end: int, skip_bad: bool, labels: str = "required", names: str = "numbers"
 ) -> ParsedText: ...
+def shrank(before: int, now: int) -> str: ...
 def read_bytes(file: int, from_: int, size: int) -> NDArray[np.uint8]: ...
 def write_svmlight(batch: CsrBatch, shift: int, labels: list[str]) -> bytes: ...
+def write_csv(batch: CsrBatch, n_columns: int, before: list[str]) -> bytes: ...
 def simd_paths() -> list[str]: ...
 def simd_in_use() -> str: ...
 def use_simd(name: str) -> None: ...

@@ -129,6 +129,7 @@ struct KeptNumber {
     const char* name;
     double L::* member;
     bool may_be_zero;
+    bool adds_up;  // over shards that are merged; else a merge leaves it to `fold`
 };
 
 // kHooks.folds: if must_fold(), the selector calls begin_fold(), then replaces every member's cell by folded(cell).
@@ -137,6 +138,9 @@ concept Folds = requires(L learner, const L fixed, typename L::Cell cell) {
     { fixed.must_fold() } -> std::same_as<bool>;
     { learner.begin_fold() } -> std::same_as<void>;
     { learner.folded(cell) } -> std::same_as<typename L::Cell>;
+    // A cell as it would be without the scalar, and back: what shards change is compared without it.
+    { fixed.real(cell) } -> std::same_as<typename L::Cell>;
+    { fixed.stored(cell) } -> std::same_as<typename L::Cell>;
 };
 template <class L>
 concept FoldsSome = requires(const L fixed) { fixed.must_fold(); } || requires(L learner) { learner.begin_fold(); } ||
@@ -163,6 +167,15 @@ concept EntersFirst = requires(Row row, std::size_t i) {
 template <class L>
 concept MarksTouched = requires(Row row) {
     { L::mark_touched(row) } -> std::same_as<void>;
+};
+
+// Merging shards: what is noted of a cell that a shard changed, notes that add up, and where a cell moves for their
+// sum, by `size` times the mean move (selector/changes.hpp).
+template <class L>
+concept Merges = requires(typename L::Cell cell, typename L::Change change, typename L::Sum sum, double size) {
+    { L::change(cell, cell) } -> std::same_as<typename L::Change>;
+    { L::weighed(change) } -> std::same_as<typename L::Sum>;
+    { L::moved(cell, sum, size) } -> std::same_as<typename L::Cell>;
 };
 
 // For learners with a budget. Position i of a row that was just stepped on:
@@ -200,7 +213,7 @@ concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, t
                       { L::as_member(cell) } -> std::same_as<typename L::Cell>;
                       { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
                   } &&
-                  (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
+                  Merges<L> && (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
                   (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
                   (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
                   (!L::Members::kBounded || Competes<L>) &&

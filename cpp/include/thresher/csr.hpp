@@ -25,6 +25,15 @@ struct CsrBatch {
     std::size_t n_rows;
 };
 
+// Whether the starts of rows rise from 0 or more to at most the number of ids and values that are there. All else that
+// is done with a batch relies on it.
+template <class Id>
+bool starts_fit(const CsrBatch<Id>& batch, std::size_t n_values) {
+    bool bad = batch.starts[0] < 0;
+    for (std::size_t r = 0; r < batch.n_rows; ++r) bad |= batch.starts[r + 1] < batch.starts[r];
+    return !bad && static_cast<std::uint64_t>(batch.starts[batch.n_rows]) <= n_values;
+}
+
 enum class Norm { none, l2 };
 
 // With norm = none the square of a value is added to a float32 precision, so it must stay far below float32's limit.

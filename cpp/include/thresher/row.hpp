@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
+#include <vector>
 
 #include "thresher/csr.hpp"
+#include "thresher/platform.hpp"
 #include "thresher/simd.hpp"
 
 namespace thresher {
@@ -60,15 +60,9 @@ class RowBuffer {
     }
 
   private:
-    struct Free {
-        void operator()(float* p) const { std::free(p); }
-    };
-
     [[gnu::noinline]] void reserve(std::size_t n) {
         const std::size_t capacity = n + n / 2 / kLanes * kLanes;
-        float* planes = static_cast<float*>(std::aligned_alloc(64, n_planes_ * capacity * sizeof(float)));
-        if (planes == nullptr) throw std::bad_alloc();
-        planes_.reset(planes);
+        planes_ = aligned_floats(n_planes_ * capacity);
         capacity_ = capacity;
     }
 
@@ -78,22 +72,62 @@ class RowBuffer {
     std::size_t size_ = 0;
 };
 
-// Writes a row's values to plane x, scaled to unit length if the norm is l2 (an all-zero row stays as it is), followed
-// by the intercept's value if there is one. After it buffer.size() is n, or n + 1 with the intercept.
-THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::size_t n, Norm norm, bool intercept,
-                                 RowBuffer& buffer) {
+// Moves the values that are not 0 together, and their ids to `others`; returns how many there are.
+template <class Id>
+[[gnu::noinline]] std::size_t without_zeros(const Id* ids, std::size_t n, float* x, std::vector<Id>& others) {
+    others.resize(n);
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (x[i] == 0.0f) continue;
+        others[n_left] = ids[i];
+        x[n_left++] = x[i];
+    }
+    return n_left;
+}
+
+// The features of a row that was loaded.
+template <class Id>
+struct LoadedRow {
+    const Id* ids;
+    std::size_t n;
+};
+
+// Writes row r's values to plane x, scaled to unit length if the norm is l2, followed by the intercept's value if there
+// is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
+// the places of the others decide how sums are rounded. The ids that are left are then in `others`.
+template <class Id>
+THRESHER_INLINE LoadedRow<Id> load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& options,
+                                       RowBuffer& buffer, std::vector<Id>& others) {
+    const auto begin = static_cast<std::size_t>(batch.starts[r]);
+    const Id* ids = batch.ids + begin;
+    std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
+    const bool intercept = options.fit_intercept;
     buffer.resize(n + (intercept ? 1 : 0));
     float* __restrict x = buffer.x();
-    if (values.narrow != nullptr) {
-        const float* __restrict from = values.narrow + begin;
-        for (std::size_t i = 0; i < n; ++i) x[i] = from[i];
+    std::int32_t has_zero = 0;
+    if (batch.values.narrow != nullptr) {
+        const float* __restrict from = batch.values.narrow + begin;
+#pragma omp simd reduction(| : has_zero)
+        for (std::size_t i = 0; i < n; ++i) {
+            x[i] = from[i];
+            has_zero |= from[i] == 0.0f;
+        }
     } else {
-        const double* __restrict from = values.wide + begin;
-        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(from[i]);
+        const double* __restrict from = batch.values.wide + begin;
+#pragma omp simd reduction(| : has_zero)
+        for (std::size_t i = 0; i < n; ++i) {
+            x[i] = static_cast<float>(from[i]);
+            has_zero |= x[i] == 0.0f;
+        }
+    }
+    if (has_zero != 0) [[unlikely]] {
+        n = without_zeros(ids, n, x, others);
+        ids = others.data();
+        buffer.resize(n + (intercept ? 1 : 0));
     }
     const std::size_t blocks = buffer.blocks();
     for (std::size_t i = n; i < blocks; ++i) x[i] = 0.0f;
-    if (norm == Norm::l2) {
+    if (options.norm == Norm::l2) {
         LaneSum squares;
         for (std::size_t i = 0; i < blocks; i += kLanes)
 #pragma omp simd
@@ -106,6 +140,7 @@ THRESHER_INLINE void load_values(const Values& values, std::size_t begin, std::s
         }
     }
     if (intercept) x[n] = kInterceptValue;
+    return {ids, n};
 }
 
 // Which rows of a batch to score: rows begin … end - 1 or, where there is an `order`, order[begin] … order[end - 1].
@@ -118,12 +153,11 @@ struct RowRange {
 template <class Id, class Score>
 THRESHER_INLINE void for_each_row(const CsrBatch<Id>& batch, const RowRange& rows, const RowOptions& options,
                                   RowBuffer& buffer, Score score) {
+    std::vector<Id> others;
     for (std::size_t k = rows.begin; k < rows.end; ++k) {
         const std::size_t r = rows.order != nullptr ? static_cast<std::size_t>(rows.order[k]) : k;
-        const auto first = static_cast<std::size_t>(batch.starts[r]);
-        const auto n = static_cast<std::size_t>(batch.starts[r + 1]) - first;
-        load_values(batch.values, first, n, options.norm, options.fit_intercept, buffer);
-        score(batch.ids + first, n, k - rows.begin);
+        const LoadedRow<Id> row = load_row(batch, r, options, buffer, others);
+        score(row.ids, row.n, k - rows.begin);
     }
 }
 

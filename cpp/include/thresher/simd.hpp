@@ -16,7 +16,8 @@
 // A loop gets into the AVX-512 copy of its caller by inlining only, so that can't be left to the compiler.
 #define THRESHER_INLINE [[gnu::always_inline]] inline
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(THRESHER_ONE_COPY)
+#define THRESHER_HAS_COPIES 1
 #define THRESHER_TARGET_AVX2 gnu::target("avx2")
 #if defined(__clang__)
 #define THRESHER_TARGET_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl")
@@ -56,7 +57,7 @@ THRESHER_INLINE LaneSum lane_products(const float* __restrict a, const float* __
 enum class Simd { scalar, avx2, avx512 };
 
 inline Simd best_simd() {
-#if defined(__x86_64__)
+#if defined(THRESHER_HAS_COPIES)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         return Simd::avx512;
@@ -72,7 +73,7 @@ inline std::atomic<Simd>& simd_choice() {
 }
 inline Simd simd_in_use() { return simd_choice().load(std::memory_order_relaxed); }
 
-#if defined(__x86_64__)
+#if defined(THRESHER_HAS_COPIES)
 template <class Work>
 [[THRESHER_TARGET_AVX2]] void run_avx2(Work& work) {
     work();
@@ -85,8 +86,8 @@ template <class Work>
 
 // Calls `work`, whose call operator must be always_inline, compiled for the given instruction set.
 template <class Work>
-void run(Simd simd, Work work) {
-#if defined(__x86_64__)
+void run([[maybe_unused]] Simd simd, Work work) {
+#if defined(THRESHER_HAS_COPIES)
     if (simd == Simd::avx512) return run_avx512(work);
     if (simd == Simd::avx2) return run_avx2(work);
 #endif

@@ -18,19 +18,12 @@
 
 #include "thresher/normal.hpp"
 #include "thresher/simd.hpp"
+#include "thresher/splitmix.hpp"
 
 namespace thresher {
 
-// The finaliser of splitmix64 (Steele, Lea, Flood 2014).
-THRESHER_INLINE std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 // A stream of random numbers by counter: draw k is mix(key + k·φ).
 struct Draws {
-    static constexpr std::uint64_t kPhi = 0x9e3779b97f4a7c15u;
     std::uint64_t key;
 
     Draws(std::uint64_t seed, std::uint64_t stream) : key(mix(mix(seed + kPhi) ^ (stream + 1) * 0xd1342543de82ef95u)) {}
@@ -76,7 +69,7 @@ class Synth {
     std::size_t row_size() const { return static_cast<std::size_t>(shape_.n_informative + shape_.n_noise); }
     const std::vector<std::int64_t>& informative() const { return informative_; }
 
-    // Writes rows first … first + n, row_size() entries each, and their labels ±1.
+    // Writes rows first … first + n - 1, row_size() entries each, and their labels ±1.
     void rows(std::uint64_t first, std::size_t n, std::int32_t* ids, float* values, std::int64_t* labels) const {
         run(simd_in_use(), [&]() __attribute__((always_inline)) {
             const std::size_t n_fixed = fixed_.size(), n_drawn = row_size() - n_fixed;

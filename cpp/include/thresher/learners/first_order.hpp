@@ -29,6 +29,26 @@ class FirstOrder {
   public:
     THRESHER_INLINE static double margin(const Row& row, std::size_t n) { return products(row, n) + intercept(row, n); }
 
+    // Merging (selector/changes.hpp). All shards that changed a weight count alike: together they move it by `size`
+    // times their mean, but no further than they went together.
+    using Change = std::array<float, 1>;  // Δw
+    using Sum = std::array<double, 2>;    // Σ Δw, how many
+
+    template <class Cell>
+    static Change change(const Cell& from, const Cell& to) {
+        return {to[0] - from[0]};
+    }
+    static Sum weighed(const Change& change) { return {static_cast<double>(change[0]), change[0] != 0.0f ? 1.0 : 0.0}; }
+    template <class Cell>
+    static Cell moved(const Cell& from, const Sum& sum, double size) {
+        if (!(sum[1] > 0.0)) return from;
+        constexpr double limit = static_cast<double>(kLargestWeight);
+        const double weight = static_cast<double>(from[0]) + std::min(size, sum[1]) * (sum[0] / sum[1]);
+        Cell to = from;
+        to[0] = static_cast<float>(std::clamp(weight, -limit, limit));
+        return to;
+    }
+
   protected:
     enum Plane : std::size_t { kWeight = 1, kMark = 2, kMoved = 3 };
     static constexpr float kLargestWeight = 1e20f;

@@ -25,7 +25,7 @@ class Fofs : public Truncated {
     static constexpr Hooks kHooks{.folds = true, .follows_members = true};
     static constexpr bool kRanksFall = true;
     static constexpr std::array<KeptNumber<Fofs>, 2> kept() {
-        return {{{"scale", &Fofs::scale_, false}, {"sum_of_squares", &Fofs::squares_, true}}};
+        return {{{"scale", &Fofs::scale_, false, false}, {"sum_of_squares", &Fofs::squares_, true, false}}};
     }
 
     struct Parameters {
@@ -53,7 +53,7 @@ class Fofs : public Truncated {
         const double delta = y * eta_ * importance;
         scale_ *= decay_;
         propose(row, size_of_step(delta / scale_));
-        const Change change = change_of_squares(row);
+        const SquaresChange change = change_of_squares(row);
         project(change.members, change.outsiders);
         take_and_report(row, members, done);
         move_intercept(row, n, delta);
@@ -68,7 +68,7 @@ class Fofs : public Truncated {
         scale_ *= decay_;
         propose(up, size_of_step(delta / scale_));
         propose(down, size_of_step(-delta / scale_));
-        const Change above = change_of_squares(up), below = change_of_squares(down);
+        const SquaresChange above = change_of_squares(up), below = change_of_squares(down);
         project(above.members + below.members, above.outsiders + below.outsiders);
         take(up);
         take(down);
@@ -98,13 +98,19 @@ class Fofs : public Truncated {
         return smaller;
     }
 
+    // A cell with the weight itself, and back. After a merge all cells are folded, which recomputes the sum of squares.
+    Cell real(const Cell& cell) const { return {weight(cell), cell[1]}; }
+    Cell stored(const Cell& cell) const {
+        return {bounded(static_cast<float>(static_cast<double>(cell[0]) / scale_)), cell[1]};
+    }
+
   private:
-    struct Change {
+    struct SquaresChange {
         double members, outsiders;
     };
 
     // How a row changes Σ w² over the members, and what its outsiders would add: they count until they are truncated.
-    THRESHER_INLINE static Change change_of_squares(const Row& row) {
+    THRESHER_INLINE static SquaresChange change_of_squares(const Row& row) {
         const float* __restrict weight = row.plane(kWeight);
         const float* __restrict mark = row.plane(kMark);
         const float* __restrict moved = row.plane(kMoved);

@@ -24,7 +24,7 @@ class Ogd : public FirstOrder {
     using Planes = std::array<float*, kWidth>;
     static constexpr Hooks kHooks{};
     static constexpr bool kRanksFall = true;
-    static constexpr std::array<KeptNumber<Ogd>, 1> kept() { return {{{"n_rows", &Ogd::n_rows_, true}}}; }
+    static constexpr std::array<KeptNumber<Ogd>, 1> kept() { return {{{"n_rows", &Ogd::n_rows_, true, true}}}; }
 
     struct Parameters {
         double eta;

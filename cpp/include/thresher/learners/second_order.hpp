@@ -41,6 +41,28 @@ class SecondOrder {
     static Cell as_member(const Cell& cell) { return {cell[0], -std::fabs(cell[1])}; }
     static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
 
+    // Merging (selector/changes.hpp). A shard's move counts as much as the precision that it won, ΔE. Together they
+    // move μ by `size` times their mean, but no further than n_eff = (Σ ΔE)²/Σ ΔE² times: the number of shards, if all
+    // won the same, and 1 if only one has seen the feature. Precisions add up.
+    using Change = std::array<float, 2>;  // Δμ, ΔE
+    using Sum = std::array<double, 3>;    // Σ ΔE·Δμ, Σ ΔE, Σ ΔE²
+
+    static Change change(const Cell& from, const Cell& to) {
+        return {to[0] - from[0], std::max(std::fabs(to[1]) - std::fabs(from[1]), 0.0f)};
+    }
+    static Sum weighed(const Change& change) {
+        const double move = static_cast<double>(change[0]), won = static_cast<double>(change[1]);
+        return {won * move, won, won * won};
+    }
+    // Keeps the mark.
+    static Cell moved(const Cell& from, const Sum& sum, double size) {
+        if (!(sum[1] > 0.0)) return from;
+        const double times = std::min(size, sum[1] * sum[1] / sum[2]);
+        const double mean = static_cast<double>(from[0]) + times * (sum[0] / sum[1]);
+        const double excess = std::min(std::fabs(static_cast<double>(from[1])) + sum[1], kLargestExcess);
+        return {static_cast<float>(mean), std::copysign(static_cast<float>(excess), from[1])};
+    }
+
     // Position i of a row: is it an outsider that the row touches?
     static bool is_outsider(const Row& row, std::size_t i) {
         const bool is_member = std::signbit(row.plane(kExcess)[i]), is_touched = row.x()[i] != 0.0f;
@@ -65,6 +87,7 @@ class SecondOrder {
     enum Plane : std::size_t { kMean = 1, kExcess = 2, kGain = 3, kRank = 4 };
     static constexpr std::int32_t kMagnitude = 0x7fffffff;
     static constexpr float kLargest = std::numeric_limits<float>::max();
+    static constexpr double kLargestExcess = static_cast<double>(kLargest);
 
     explicit SecondOrder(Parameters parameters) : gamma_(parameters.gamma) {}
 

@@ -187,15 +187,16 @@ class DenseMemory {
 
     void grow(std::size_t n) {
         const bool was_large = large_;
-        const std::size_t bytes_before = pages_.bytes();
-        pages_.grow(n * stride());
+        const std::size_t bytes_before = pages_.bytes(), bytes = ZeroPages::whole_pages(n * stride());
+        // Marks first: if memory is short for one of the two, there are more marks than cells, never fewer.
+        if (bytes > kLargeBytes) marks_.grow(bytes / 4096 / 8);
+        pages_.grow(bytes);
         n_features_ = static_cast<std::int64_t>(pages_.bytes() / stride());
         large_ = pages_.bytes() > kLargeBytes;
         if (!large_) {
             if (n * stride() > kFewBytes) pages_.use_huge_pages();
             return;
         }
-        marks_.grow(n_groups() / 8);
         if (!was_large)
             for (std::size_t group = 0; group < bytes_before / 4096; ++group) mark_group(group);
     }

@@ -28,17 +28,14 @@
 #include "thresher/memory/hash.hpp"
 #include "thresher/memory/options.hpp"
 #include "thresher/memory/pages.hpp"
+#include "thresher/selector/changes.hpp"
 #include "thresher/simd.hpp"
+#include "thresher/splitmix.hpp"
 
 namespace thresher {
 
-// 64 random bits of an id (the finalizer of SplitMix64).
-THRESHER_INLINE std::uint64_t scrambled(std::int64_t id) {
-    std::uint64_t z = static_cast<std::uint64_t>(id) + 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+// 64 random bits of an id.
+THRESHER_INLINE std::uint64_t scrambled(std::int64_t id) { return mix(static_cast<std::uint64_t>(id) + kPhi); }
 
 // A number below n ≤ 2^32, from 32 random bits.
 THRESHER_INLINE std::size_t below(std::uint32_t bits, std::size_t n) {
@@ -66,6 +63,8 @@ class SignedTable {
   public:
     using Cell = SecondOrder::Cell;
     static constexpr bool kKeepsBefore = true;  // a step needs to know what was gathered
+    static constexpr bool kKeepsMeans = true;
+    using Merging = SecondOrder;  // a slot merges as a feature does
 
     struct Slot {
         std::size_t at;      // in floats
@@ -98,6 +97,17 @@ class SignedTable {
     THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
         const float* from = slots_.data() + slot.at + c * kWidth;
         return {turned(from[0], slot.sign), from[1]};
+    }
+
+    // The same after a merge; `merged(number, cell)` is what becomes of a cell of the table.
+    template <class Merged>
+    Cell read(const Slot& slot, std::size_t c, Merged merged) const {
+        const std::size_t number = slot.at / kWidth + c;
+        const Cell cell = merged(number, cell_at(floats(), number));
+        return {turned(cell[0], slot.sign), cell[1]};
+    }
+    static Cell cell_at(std::span<const float> floats, std::size_t number) {
+        return {floats[number * kWidth], floats[number * kWidth + 1]};
     }
 
     // A step has changed a feature from `before`, which was read from its slot. If another feature of the row has
@@ -148,6 +158,20 @@ class CountMinTable {
   public:
     using Cell = SecondOrder::Cell;
     static constexpr bool kKeepsBefore = false;
+    static constexpr bool kKeepsMeans = false;
+
+    // Precisions add up.
+    struct Merging {
+        using Cell = std::array<float, 1>;
+        using Change = std::array<float, 1>;
+        using Sum = std::array<double, 1>;
+        static Change change(const Cell& from, const Cell& to) { return {std::max(to[0] - from[0], 0.0f)}; }
+        static Sum weighed(const Change& change) { return {static_cast<double>(change[0])}; }
+        static Cell moved(const Cell& from, const Sum& sum, double) {
+            constexpr auto limit = static_cast<double>(std::numeric_limits<float>::max());
+            return {static_cast<float>(std::min(static_cast<double>(from[0]) + sum[0], limit))};
+        }
+    };
 
     struct Slot {
         std::array<std::size_t, 2> at;  // in floats
@@ -177,6 +201,12 @@ class CountMinTable {
     THRESHER_INLINE Cell read(const Slot& slot, std::size_t c) const {
         return {0.0f, std::min(slots_.data()[slot.at[0] + c], slots_.data()[slot.at[1] + c])};
     }
+    template <class Merged>
+    Cell read(const Slot& slot, std::size_t c, Merged merged) const {
+        const auto excess = [&](std::size_t at) { return merged(at + c, cell_at(floats(), at + c))[0]; };
+        return {0.0f, std::min(excess(slot.at[0]), excess(slot.at[1]))};
+    }
+    static Merging::Cell cell_at(std::span<const float> floats, std::size_t number) { return {floats[number]}; }
     THRESHER_INLINE void step(const Slot& slot, std::size_t c, const Cell&, const Cell& after) {
         raise(slot, c, after);
     }
@@ -283,11 +313,92 @@ class SketchMemory {
 
     std::size_t n_pages() const { return members_.n_pages() + (table_.floats().size_bytes() + 4095) / 4096; }
 
+    // Merging. What of the table has changed since `start`, as if the members were still those: who has entered brings
+    // its share back, and the share that a leaver had at the start is taken out. Nothing can be learned afterwards.
+    void note_slots(const SketchMemory& start, Changes& out) {
+        members_.for_each_touched([&](std::int64_t id) {
+            for (std::size_t c = 0; c < n_vectors_; ++c)
+                if (!is_member(start.members_.load(id, c)))
+                    table_.bring_back(table_.slot_of(id), c, members_.load(id, c));
+        });
+        start.members_.for_each_touched([&](std::int64_t id) {
+            for (std::size_t c = 0; c < n_vectors_; ++c)
+                if (!is_member(members_.load(id, c)))
+                    table_.take_out(table_.slot_of(id), c, start.members_.load(id, c));
+        });
+        out.n_slots = n_slots();
+        std::vector<float> all;
+        for (std::size_t number = 0; number < n_slots(); ++number) {
+            const auto before = Table::cell_at(start.table(), number), now = Table::cell_at(table(), number);
+            const auto change = Merging::change(before, now);
+            all.insert(all.end(), change.begin(), change.end());
+            if (std::all_of(change.begin(), change.end(), [](float x) { return x == 0.0f; })) continue;
+            out.slots.push_back(static_cast<std::uint32_t>(number));
+            out.slot_changes.insert(out.slot_changes.end(), change.begin(), change.end());
+        }
+        // If most have changed, all of them take fewer bytes than some with their numbers.
+        const std::size_t n_bytes = out.slots.size() * (sizeof(std::uint32_t) + kSlotChange * sizeof(float));
+        if (n_bytes >= all.size() * sizeof(float) || n_slots() > std::numeric_limits<std::uint32_t>::max()) {
+            out.slots.clear();
+            out.slot_changes = std::move(all);
+        }
+    }
+
+    // A feature's cell as the table will have it after a merge.
+    Cell load_merged(std::int64_t id, std::size_t c, const Changes& changes, double size) const {
+        return table_.read(table_.slot_of(id), c, [&](std::size_t number, const typename Merging::Cell& cell) {
+            if (has_all_slots(changes)) return Merging::moved(cell, slot_sum(changes, number), size);
+            const auto found = std::lower_bound(changes.slots.begin(), changes.slots.end(), number);
+            if (found == changes.slots.end() || *found != number) return cell;
+            return Merging::moved(cell, slot_sum(changes, static_cast<std::size_t>(found - changes.slots.begin())),
+                                  size);
+        });
+    }
+
+    void merge_slots(const Changes& changes, double size) {
+        constexpr std::size_t width = std::tuple_size_v<typename Merging::Cell>;
+        const bool has_all = has_all_slots(changes);
+        for (std::size_t i = 0; i < (has_all ? n_slots() : changes.slots.size()); ++i) {
+            const std::size_t number = has_all ? i : changes.slots[i];
+            const auto cell = Merging::moved(Table::cell_at(table(), number), slot_sum(changes, i), size);
+            std::copy(cell.begin(), cell.end(), table().begin() + static_cast<std::ptrdiff_t>(number * width));
+        }
+    }
+
+    // The sums of one shard's slots.
+    static std::vector<float> slot_sums(const std::vector<float>& changes) {
+        return sums_of<typename Merging::Sum, typename Merging::Change, float>(changes, &Merging::weighed);
+    }
+
     static bool is_valid(std::span<const float> floats) { return Table::is_valid(floats); }
     std::span<float> table() { return table_.floats(); }
     std::span<const float> table() const { return table_.floats(); }
 
+    std::size_t n_slots() const { return table().size() / std::tuple_size_v<typename Table::Merging::Cell>; }
+
+    // How many numbers a slot has in one shard's changes, and in sums.
+    static constexpr std::size_t kSlotChange = std::tuple_size_v<typename Table::Merging::Change>;
+    static constexpr std::size_t kSlotSum = std::tuple_size_v<typename Table::Merging::Sum>;
+    static constexpr bool kKeepsMeans = Table::kKeepsMeans;
+
   private:
+    using Merging = typename Table::Merging;
+
+    static bool has_all_slots(const Changes& changes) {
+        return changes.slots.empty() && !(changes.slot_changes.empty() && changes.slot_sums.empty());
+    }
+    static typename Merging::Sum slot_sum(const Changes& changes, std::size_t i) {
+        if (changes.n_shards == 1) {
+            typename Merging::Change change;
+            std::copy_n(changes.slot_changes.begin() + static_cast<std::ptrdiff_t>(i * kSlotChange), kSlotChange,
+                        change.begin());
+            return Merging::weighed(change);
+        }
+        typename Merging::Sum sum;
+        for (std::size_t k = 0; k < kSlotSum; ++k) sum[k] = static_cast<double>(changes.slot_sums[i * kSlotSum + k]);
+        return sum;
+    }
+
     static bool is_member(const Cell& cell) { return SecondOrder::is_member(cell); }
     THRESHER_INLINE Cell before(std::size_t i, std::size_t c, std::size_t n) const {
         if constexpr (Table::kKeepsBefore) return before_[c * n + i];

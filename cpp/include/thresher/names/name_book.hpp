@@ -14,11 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "thresher/fork_safe_mutex.hpp"
 #include "thresher/names/named_row.hpp"
 
 namespace thresher {
 
-// Threads can share a book: it may be asked for names while rows are read.
+// Threads can share a book: it may be asked for names while rows are read, also by the child of a fork.
 class NameBook {
   public:
     struct Entry {
@@ -53,7 +54,7 @@ class NameBook {
         std::vector<std::int64_t> places;
         for (std::size_t i = 0; i < ids.size() && n_entries_ > 0; ++i) {
             const auto id = static_cast<std::int64_t>(ids[i]);
-            if (may_have(id) && table_[place(table_, shift_, id)].id == id)
+            if (id >= 0 && may_have(id) && table_[place(table_, shift_, id)].id == id)
                 places.push_back(static_cast<std::int64_t>(i));
         }
         return places;
@@ -68,7 +69,7 @@ class NameBook {
         std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto id = static_cast<std::int64_t>(ids[i]);
-            if (marks[i] == kNoName) continue;
+            if (marks[i] == kNoName || id < 0) continue;  // a negative id is that of a free slot
             if (add) {
                 make_room(id);
             } else if (n_entries_ == 0 || !may_have(id)) {
@@ -174,7 +175,7 @@ class NameBook {
     int shift_ = 63;
     std::size_t n_entries_ = 0;
     Clashes clashes_;
-    mutable std::mutex mutex_;
+    mutable ForkSafeMutex mutex_;
 };
 
 }  // namespace thresher

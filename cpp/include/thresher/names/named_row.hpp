@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,14 @@ inline std::uint64_t name_mark(std::size_t begin, std::size_t length, std::size_
 
 inline std::string name_too_long(std::size_t length) {
     return "a name of " + std::to_string(length) + " bytes: names must not be longer than 64 KB";
+}
+
+// Whether every mark lies within a text and among prefixes, as those of a file need not.
+inline bool marks_fit(std::span<const std::uint64_t> marks, std::uint64_t n_text, std::uint64_t n_prefixes) {
+    bool fit = true;
+    for (const std::uint64_t mark : marks)
+        fit &= (mark == kNoName) | (((mark & 0xffff) < n_prefixes) & ((mark >> 32) + (mark >> 16 & 0xffff) <= n_text));
+    return fit;
 }
 
 // What the marks of a batch refer to.

@@ -252,7 +252,8 @@ class JsonLines {
             ++p;
             return true;
         }
-        for (const std::string_view word : {"null", "true", "false"})
+        // The last three are not JSON, but Python writes them.
+        for (const std::string_view word : {"null", "true", "false", "NaN", "Infinity", "-Infinity"})
             if (starts_with(p, word)) return p += word.size(), true;
         double number;
         return read_number(p, number) || invalid(p, "a value must come here", why);

@@ -10,7 +10,23 @@
 #include <utility>
 #include <vector>
 
+#include "thresher/fork_safe_mutex.hpp"
+
 namespace thresher {
+
+// AddressSanitizer must see where a buffer ends and when it is given back, so every buffer is new and has no slack
+// there.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kRecycles = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kRecycles = false;
+#else
+inline constexpr bool kRecycles = true;
+#endif
+#else
+inline constexpr bool kRecycles = true;
+#endif
 
 class RecycledBuffer {
   public:
@@ -35,7 +51,7 @@ class RecycledBuffer {
         // The smallest free buffer that is large enough, but not one so large that most of it would stay unused.
         RecycledBuffer take(std::size_t bytes) {
             RecycledBuffer buffer;
-            {
+            if (kRecycles) {
                 std::lock_guard lock(mutex_);
                 auto best = free_.end();
                 for (auto it = free_.begin(); it != free_.end(); ++it)
@@ -49,13 +65,14 @@ class RecycledBuffer {
                     return buffer;
                 }
             }
-            buffer.bytes_ = std::max<std::size_t>(bytes + bytes / 8, 4096);
-            buffer.data_ = std::malloc(buffer.bytes_);
+            buffer.bytes_ = kRecycles ? std::max<std::size_t>(bytes + bytes / 8, 4096) : bytes;
+            buffer.data_ = std::malloc(std::max<std::size_t>(buffer.bytes_, 1));
             if (buffer.data_ == nullptr) throw std::bad_alloc();
             return buffer;
         }
 
         void give(void* data, std::size_t bytes) noexcept {
+            if (!kRecycles) return std::free(data);
             std::lock_guard lock(mutex_);
             if (idle_ + bytes > kMostIdle || free_.size() == free_.capacity()) return std::free(data);
             free_.push_back({data, bytes});
@@ -66,7 +83,7 @@ class RecycledBuffer {
 
       private:
         static constexpr std::size_t kMostIdle = std::size_t{1} << 25;
-        std::mutex mutex_;
+        ForkSafeMutex mutex_;
         std::vector<std::pair<void*, std::size_t>> free_;
         std::size_t idle_ = 0;
     };

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -21,6 +19,7 @@
 #include <vector>
 
 #include "thresher/names/named_row.hpp"
+#include "thresher/platform.hpp"
 #include "thresher/readers/column.hpp"
 #include "thresher/simd.hpp"
 
@@ -298,7 +297,8 @@ void read_plain_pairs(const char*&, const char*, ParsedText<Id>&) {}
 #endif
 
 // Reads a decimal number at p, rounded as Python's float() does, and moves p behind it. The text must end in a byte
-// that no number contains. Returns false, with p where it was, if there is no number, or one that is not finite.
+// that no number contains. Returns false, with p and value as they were, if there is no number, or one that is not
+// finite.
 inline bool read_number(const char*& p, double& value) {
     const char* q = p;
     const bool negative = *q == '-';
@@ -336,15 +336,9 @@ inline bool read_number(const char*& p, double& value) {
         p = q;
         return true;
     }
-    const auto [end, error] = std::from_chars(digits, q, value);
-    if (error == std::errc::result_out_of_range) {
-        // Too large, which is refused, or so small that it is 0 or nearly 0: strtod knows which.
-        value = std::strtod(std::string(digits, q).c_str(), nullptr);
-        if (!std::isfinite(value)) return false;
-    } else if (error != std::errc() || end != q) {
-        return false;
-    }
-    if (negative) value = -value;
+    const double size = decimal_value({digits, static_cast<std::size_t>(q - digits)});
+    if (!std::isfinite(size)) return false;
+    value = negative ? -size : size;
     p = q;
     return true;
 }
@@ -355,10 +349,8 @@ inline bool is_number_not_finite(std::string_view word) {
     const std::size_t first = word.find_first_not_of("+-");
     if (first == word.npos || first > 1 || std::string_view("0123456789.nNiI").find(word[first]) == word.npos)
         return false;
-    const std::string copy(word);
-    char* end = nullptr;
-    const double number = std::strtod(copy.c_str(), &end);
-    return end == copy.c_str() + copy.size() && !std::isfinite(number);
+    const auto [number, n_bytes] = starting_number(word);
+    return n_bytes == word.size() && !std::isfinite(number);
 }
 
 // Reads an id's digits. Returns false if there are none, or if the number is too large for an id.

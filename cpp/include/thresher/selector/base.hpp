@@ -23,23 +23,22 @@
 #include <vector>
 
 #include "thresher/concepts.hpp"
+#include "thresher/fork_safe_mutex.hpp"
 #include "thresher/memory/options.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
+#include "thresher/selector/merging.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/selector/state.hpp"
 
 namespace thresher {
-
-// A memory that keeps more than the cells of features: a table of floats.
-template <class M>
-concept HasTable = requires(M memory) { memory.table().begin(); };
 
 // kVectors is 1, or std::dynamic_extent where only the data tell how many classes there are.
 template <Learner L, MemoryFor<L> M, std::size_t kVectors>
 class SelectorBase {
   public:
     using LearnerType = L;
+    using MemoryType = M;
     using Cell = typename L::Cell;
     using Members = typename L::Members;
 
@@ -180,6 +179,106 @@ class SelectorBase {
         counters_ = state.counters;
     }
 
+    // Merging. What was learned since `start`, which this selector was restored from. It can learn no more then: the
+    // members of a sketch have brought their shares back.
+    Changes changes_since(const SelectorBase& start) {
+        if (this == &start) throw std::invalid_argument("a selector can't be its own start");
+        std::scoped_lock lock(mutex_, start.mutex_);  // waits for neither while it holds the other
+        if (n_vectors() != start.n_vectors() || budget_ != start.budget_ || keep_ != start.keep_)
+            throw std::invalid_argument("the start is of another kind");
+        Changes out;
+        if constexpr (Members::kBounded) {
+            for_each_member([&](std::int64_t id) { out.members.push_back(id); });
+            std::sort(out.members.begin(), out.members.end());
+        }
+        // Of a sketch's outsiders the table alone knows.
+        for (const std::int64_t id : HasTable<M> ? touched() : united(touched(), start.touched())) {
+            const std::size_t before = out.changes.size();
+            bool is_changed = false;
+            for (std::size_t c = 0; c < n_vectors(); ++c) {
+                const auto change = L::change(start.real(id, c), real(id, c));
+                for (const float number : change) is_changed |= number != 0.0f;
+                out.changes.insert(out.changes.end(), change.begin(), change.end());
+            }
+            if (is_changed)
+                out.ids.push_back(id);
+            else
+                out.changes.resize(before);
+        }
+        for (std::size_t c = 0; c < n_vectors(); ++c) {
+            const auto sum = L::weighed(L::change(start.intercept_[c], intercept_[c]));
+            out.intercept.insert(out.intercept.end(), sum.begin(), sum.end());
+        }
+        out.counters = counters_since(start.counters_, counters_);
+        for (const KeptNumber<L>& number : L::kept())
+            out.numbers.push_back(number.adds_up ? learner_.*number.member - start.learner_.*number.member : 0.0);
+        if constexpr (HasTable<M>) memory_.note_slots(start.memory_, out);
+        return out;
+    }
+
+    // Moves this selector, the start, by what shards have changed: by `size` times their mean move.
+    void merge(const Changes& changes, double size) {
+        std::lock_guard lock(mutex_);
+        check(changes);
+        const std::vector<Chosen> chosen = members_after(changes, size);
+        std::vector<std::int64_t> before;  // members that are not in the changes may leave all the same
+        if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { before.push_back(id); });
+        std::sort(before.begin(), before.end());
+        memory_.make_room(changes.ids);
+        if constexpr (HasTable<M>) memory_.merge_slots(changes, size);
+        auto next = chosen.begin();
+        for (const std::int64_t id : united(united(changes.ids, before), ids_of(chosen))) {
+            while (next != chosen.end() && next->id < id) ++next;
+            const bool is_chosen = next != chosen.end() && next->id == id;
+            for (std::size_t c = 0; c < n_vectors(); ++c) {
+                if constexpr (Members::kBounded) {
+                    if (is_chosen) {
+                        memory_.store(id, c, stored(L::as_member(next->cells[c])));
+                        continue;
+                    }
+                    // Outsiders of a sketch are in its table.
+                    if (HasTable<M> && !L::is_member(memory_.load(id, c))) continue;
+                    memory_.store(id, c, stored(L::as_leaver(merged_cell(id, c, changes, size))));
+                } else {
+                    memory_.store(id, c, L::as_member(merged_cell(id, c, changes, size)));
+                }
+            }
+        }
+        if constexpr (Members::kBounded) {
+            members_ = Members(budget_ - keep_.size());
+            for (const Chosen& member : chosen)
+                if (!is_kept(member.id)) members_.add(member.id);
+        }
+        for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = merged_intercept(c, changes, size);
+        counters_ = moved(counters_, changes.counters);
+        for (std::size_t k = 0; k < changes.numbers.size(); ++k) learner_.*L::kept()[k].member += changes.numbers[k];
+        if constexpr (L::kHooks.folds) fold();
+    }
+
+    // What merge() would lead to. Without a budget the weights of the given features, else of the members.
+    Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const {
+        std::lock_guard lock(mutex_);
+        check(changes);
+        Preview out;
+        if constexpr (Members::kBounded) {
+            for (const Chosen& member : members_after(changes, size)) {
+                out.members.ids.push_back(member.id);
+                for (const Cell& cell : member.cells) out.members.weights.push_back(learner_.weight(stored(cell)));
+            }
+        } else {
+            for (const std::int64_t id : ids) {
+                out.members.ids.push_back(id);
+                for (std::size_t c = 0; c < n_vectors(); ++c)
+                    out.members.weights.push_back(learner_.weight(merged_cell(id, c, changes, size)));
+            }
+        }
+        for (std::size_t c = 0; c < n_vectors(); ++c) {
+            const Cell cell = merged_intercept(c, changes, size);
+            out.intercept.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
+        }
+        return out;
+    }
+
   protected:
     SelectorBase(std::size_t n_vectors, const Options& options)
         : options_(options.rows),
@@ -276,9 +375,123 @@ class SelectorBase {
     RowBuffer buffer_;
     std::vector<std::size_t> entered_;  // positions in the row at work
     // Python's lock is released while rows are learned, so two threads may call the same selector.
-    mutable std::mutex mutex_;
+    mutable ForkSafeMutex mutex_;
 
   private:
+    static constexpr std::size_t kChange = std::tuple_size_v<typename L::Change>;
+    static constexpr std::size_t kSum = std::tuple_size_v<typename L::Sum>;
+
+    // A member after a merge.
+    struct Chosen {
+        std::int64_t id;
+        std::vector<Cell> cells;
+        float rank;
+    };
+
+    static std::vector<std::int64_t> ids_of(const std::vector<Chosen>& chosen) {
+        std::vector<std::int64_t> ids;
+        for (const Chosen& member : chosen) ids.push_back(member.id);
+        return ids;
+    }
+
+    // Cells without the scalar that FOFS's weights share, and with it.
+    Cell real(std::int64_t id, std::size_t c) const {
+        const Cell cell = id < memory_.n_features() ? memory_.load(id, c) : Cell{};
+        if constexpr (L::kHooks.folds) return learner_.real(cell);
+        return cell;
+    }
+    Cell stored(const Cell& cell) const {
+        if constexpr (L::kHooks.folds) return learner_.stored(cell);
+        return cell;
+    }
+
+    std::vector<std::int64_t> touched() const {
+        std::vector<std::int64_t> ids;
+        memory_.for_each_touched([&](std::int64_t id) { ids.push_back(id); });
+        return ids;
+    }
+
+    void check(const Changes& changes) const {
+        const bool is_one = changes.n_shards == 1;
+        const std::size_t n = changes.ids.size() * n_vectors();
+        bool fits = changes.n_shards > 0 && changes.changes.size() == (is_one ? n * kChange : 0) &&
+                    changes.sums.size() == (is_one ? 0 : n * kSum) && changes.intercept.size() == n_vectors() * kSum &&
+                    changes.numbers.size() == L::kept().size();
+        if constexpr (HasTable<M>) {
+            const std::size_t numbers = is_one ? changes.slot_changes.size() : changes.slot_sums.size();
+            const std::size_t width = is_one ? M::kSlotChange : M::kSlotSum;
+            fits &= (is_one ? changes.slot_sums : changes.slot_changes).empty();
+            fits &= changes.n_slots == memory_.n_slots() &&
+                    (changes.slots.empty() || changes.slots.back() < changes.n_slots);
+            fits &= numbers == changes.slots.size() * width ||
+                    (changes.slots.empty() && numbers == changes.n_slots * width);
+        } else {
+            fits &= changes.n_slots == 0;
+        }
+        if (!fits) throw std::invalid_argument("the changes are of another kind");
+    }
+
+    static typename L::Sum sum_of(const Changes& changes, std::size_t i) {
+        if (changes.n_shards == 1) {
+            typename L::Change change;
+            std::copy_n(changes.changes.begin() + static_cast<std::ptrdiff_t>(i * kChange), kChange, change.begin());
+            return L::weighed(change);
+        }
+        typename L::Sum sum;
+        std::copy_n(changes.sums.begin() + static_cast<std::ptrdiff_t>(i * kSum), kSum, sum.begin());
+        return sum;
+    }
+
+    // A feature's cell after a merge, without the scalar; its mark is still that of the start.
+    Cell merged_cell(std::int64_t id, std::size_t c, const Changes& changes, double size) const {
+        const Cell from = real(id, c);
+        const auto found = std::lower_bound(changes.ids.begin(), changes.ids.end(), id);
+        const bool is_changed = found != changes.ids.end() && *found == id;
+        const auto i = static_cast<std::size_t>(found - changes.ids.begin()) * n_vectors() + c;
+        const Cell to = is_changed ? L::moved(from, sum_of(changes, i), size) : from;
+        if constexpr (HasTable<M>) {
+            // The shards in which it was an outsider have it in their tables only.
+            if (!L::is_member(from)) {
+                if (M::kKeepsMeans && is_changed) return to;
+                const Cell outsider = memory_.load_merged(id, c, changes, size);
+                return {M::kKeepsMeans ? outsider[0] : to[0], outsider[1]};
+            }
+        }
+        return to;
+    }
+
+    Cell merged_intercept(std::size_t c, const Changes& changes, double size) const {
+        typename L::Sum sum;
+        std::copy_n(changes.intercept.begin() + static_cast<std::ptrdiff_t>(c * kSum), kSum, sum.begin());
+        return L::moved(intercept_[c], sum, size);
+    }
+
+    // The best of all shards' members, in ascending order of id. Empty without a budget.
+    std::vector<Chosen> members_after(const Changes& changes, double size) const {
+        std::vector<Chosen> all;
+        if constexpr (Members::kBounded) {
+            for (const std::int64_t id : united(changes.members, keep_)) {
+                Chosen member{id, {}, 0.0f};
+                for (std::size_t c = 0; c < n_vectors(); ++c) {
+                    member.cells.push_back(merged_cell(id, c, changes, size));
+                    member.rank += L::rank(member.cells.back());
+                }
+                member.rank = is_kept(id) ? std::numeric_limits<float>::infinity()
+                                          : std::min(member.rank, std::numeric_limits<float>::max());
+                all.push_back(std::move(member));
+            }
+            const auto is_better = [](const Chosen& a, const Chosen& b) {
+                return a.rank > b.rank || (a.rank == b.rank && a.id < b.id);
+            };
+            if (all.size() > budget_) {
+                std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(budget_), all.end(), is_better);
+                all.resize(budget_);
+                std::sort(all.begin(), all.end(), [](const Chosen& a, const Chosen& b) { return a.id < b.id; });
+            }
+        }
+        return all;
+    }
+
     static Cell cell_of(std::span<const float> cells, std::size_t i) {
         Cell cell;
         std::memcpy(&cell, cells.data() + i * L::kWidth, sizeof(Cell));

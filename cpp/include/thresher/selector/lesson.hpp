@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
@@ -37,6 +38,7 @@ THRESHER_INLINE void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
 template <class Id, class Learn>
 THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson,
                                    const RowOptions& options, RowBuffer& buffer, Learn learn) {
+    std::vector<Id> others;
     for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
         const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
         if (lesson.order != nullptr && k + 1 < lesson.end)
@@ -47,10 +49,8 @@ THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_fea
         }
         const double importance = lesson.importances != nullptr ? lesson.importances[r] : 1.0;
         if (importance == 0.0) continue;
-        const auto begin = static_cast<std::size_t>(batch.starts[r]);
-        const auto n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
-        load_values(batch.values, begin, n, options.norm, options.fit_intercept, buffer);
-        learn(batch.ids + begin, n, lesson.classes[r], importance);
+        const LoadedRow<Id> row = load_row(batch, r, options, buffer, others);
+        learn(row.ids, row.n, lesson.classes[r], importance);
     }
     return {};
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "thresher/csr.hpp"
+#include "thresher/platform.hpp"
 
 namespace thresher {
 
@@ -25,7 +26,7 @@ std::string write_svmlight(const CsrBatch<Id>& batch, std::int64_t shift, Label 
             *p++ = ' ';
             p = std::to_chars(p, token + sizeof(token), static_cast<std::int64_t>(batch.ids[i]) + shift).ptr;
             *p++ = ':';
-            p = std::to_chars(p, token + sizeof(token), batch.values.narrow[i]).ptr;
+            p = write_float(p, batch.values.narrow[i]);
             text.append(token, p);
         }
         text += '\n';
