@@ -90,8 +90,8 @@ def canonical(X: Csr) -> Csr:
     """Return a copy with ids in ascending order, repeated ones summed."""
     sorted_copy = X.copy()
     # scipy caches these flags, and they are wrong if the caller has written to the arrays since.
-    sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]
-    sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]
+    sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]  # of scipy alone
+    sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]  # of scipy alone
     sorted_copy.sum_duplicates()
     return sorted_copy
 

@@ -1,9 +1,10 @@
-"""Helpers for messages: warnings that point to the caller's line, and counts with their noun."""
+"""Helpers for messages: warnings that point to the caller's line, counts with their noun, short lists, and sizes."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -17,3 +18,16 @@ def warn(message: str, category: type[Warning]) -> None:
 def counted(n: int, noun: str) -> str:
     """Return "1 feature", "2,000 features"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """Return "a, b, c", or the first few of them and how many there are."""
+    return ", ".join(names[:most]) + (f", … ({len(names):,} in all)" if len(names) > most else "")
+
+
+def shown_size(n_bytes: int) -> str:
+    """Return "256 MB", which are 256·2²⁰ bytes, "64 KB", or "1,000 bytes"."""
+    for power, unit in ((30, "GB"), (20, "MB"), (10, "KB")):
+        if n_bytes >= 1 << power and n_bytes % (1 << power) == 0:
+            return f"{n_bytes >> power:,} {unit}"
+    return counted(n_bytes, "byte")

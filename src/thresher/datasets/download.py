@@ -1,4 +1,7 @@
-"""Downloads that can be resumed, are checked, and appear completely or not at all."""
+"""Downloads that can be resumed, are checked, and appear completely or not at all.
+
+Nothing is taken that was not asked for: no other file, no more bytes, and none from a place that is less safe.
+"""
 
 from __future__ import annotations
 
@@ -8,59 +11,70 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from thresher.file_errors import errors_of
+from thresher.messages import shown_size
 from thresher.progress import progress_bar
 
 TIMEOUT = 30.0  # seconds without a byte
 TRIES = 4
 _BLOCK = 1 << 18
+_ROOM = 1 << 20  # how much larger than its known size a download may be
+_MOST_BYTES = 2 << 30  # where the size is not known
 
 
-def download(
-    url: str,
-    target: Path,
-    *,
-    sha256: str | None = None,
-    check: Callable[[Path], None] | None = None,
-    progress: bool = False,
-) -> None:
+def download(url: str, target: Path, *, sha256: str, n_bytes: int | None = None, progress: bool = False) -> None:
     """Download `url` to `target`.
 
     The bytes received so far are in `….part` next to the target; a later call resumes from there. A connection that
-    fails or stalls is tried again a few times. The file is renamed into place only after its checksum, or `check`, has
-    passed; a file that fails is removed.
+    fails or stalls is tried again a few times. The file is renamed into place only after its checksum has passed; one
+    that fails, or that gets much larger than the `n_bytes` that are known, is removed. From https, no redirection to
+    anything else is followed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
+    limit = _MOST_BYTES if n_bytes is None else n_bytes + _ROOM
     for turn in range(TRIES):
         try:
-            _fetch_rest(url, part, progress)
+            _fetch_rest(url, part, limit, progress)
             break
+        except _RefusedError as error:
+            part.unlink(missing_ok=True)
+            raise OSError(f"{url}: the download was refused: {error}.") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, urllib.error.HTTPError) and error.code < 500:
                 raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
             if turn == TRIES - 1:
                 raise OSError(f"{url}: the download failed ({_reason(error)}); try again to resume it.") from None
             time.sleep(0.1 * 2**turn)
-    try:
-        if sha256 is not None and _digest(part) != sha256:
-            raise ValueError("its checksum is wrong")
-        if check is not None:
-            check(part)
-    except ValueError as error:
+    if _digest(part) != sha256:
         part.unlink()
-        raise ValueError(f"{url}: the downloaded file is not the data set: {error}.") from None
+        raise ValueError(f"{url}: the downloaded file is not the data set: its checksum is wrong.")
     part.replace(target)
 
 
-def _fetch_rest(url: str, part: Path, progress: bool) -> None:
+class _RefusedError(Exception):
+    """The server does what no further try would change."""
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirections within a scheme, and from http to https."""
+
+    def redirect_request(self, request: Any, answer: Any, code: int, why: str, headers: Any, url: str) -> Any:
+        before, after = urlsplit(request.full_url).scheme, urlsplit(url).scheme
+        if after not in (before, "https"):
+            raise _RefusedError(f"it is redirected from {before} to {url}")
+        return super().redirect_request(request, answer, code, why, headers, url)
+
+
+def _fetch_rest(url: str, part: Path, limit: int, progress: bool) -> None:
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
-        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+        answer = urllib.request.build_opener(_SafeRedirects).open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # nothing is left to send: the file was complete
             return
@@ -72,19 +86,28 @@ def _fetch_rest(url: str, part: Path, progress: bool) -> None:
             raise OSError("the server sent a range that was not requested")
         length = answer.headers.get("Content-Length")
         expected = None if length is None else int(length)
-        got = 0
+        got, room = 0, limit - have if resumed else limit
+        if expected is not None and expected > room:
+            raise _too_large(limit)
         with (
+            errors_of(part),
             part.open("ab" if resumed else "wb") as file,
             progress_bar(f"downloading {part.stem}", _Size(expected), 1, progress) as bar,
         ):
             while block := answer.read(_BLOCK):
-                file.write(block)
                 got += len(block)
+                if got > room:  # a server need not say its length, nor the right one
+                    raise _too_large(limit)
+                file.write(block)
                 bar.advance(len(block), 0, None)
             file.flush()
             os.fsync(file.fileno())
         if expected is not None and got < expected:
             raise OSError(f"the connection was lost after {got:,} of {expected:,} bytes")
+
+
+def _too_large(limit: int) -> _RefusedError:
+    return _RefusedError(f"it is larger than {shown_size(limit)}")
 
 
 class _Size:

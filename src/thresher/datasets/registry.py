@@ -17,7 +17,11 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
 @dataclass(frozen=True)
 class Known:
-    """A data set: its file, its shape, and its URL where the file can be downloaded in this form."""
+    """A data set: its file, its shape, and where it is from.
+
+    It has a URL if the file can be downloaded in this form and is known, byte by byte: then its size and its checksum
+    are here, too.
+    """
 
     name: str
     files: tuple[str, ...]  # any of these names; a download has the first
@@ -27,7 +31,9 @@ class Known:
     n_classes: int
     description: str
     url: str | None = None
-    sha256: str | None = None
+    n_bytes: int = 0
+    sha256: str = ""
+    page: str | None = None  # where a user can get it
 
 
 KNOWN = {
@@ -46,6 +52,7 @@ KNOWN = {
             2,
             "20 newsgroups in two halves; rows are grouped by label",
             f"{_LIBSVM}/binary/news20.binary.bz2",
+            26_772_793,
             "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
         ),
         Known(
@@ -56,7 +63,7 @@ KNOWN = {
             1_272_569,
             20,
             "20 newsgroups, all of them",
-            f"{_LIBSVM}/multiclass/news20.bz2",
+            page=f"{_LIBSVM}/multiclass.html#news20",
         ),
         Known(
             "w8a",
@@ -66,7 +73,7 @@ KNOWN = {
             579_586,
             2,
             "web pages; few columns, few positive rows",
-            f"{_LIBSVM}/binary/w8a",
+            page=f"{_LIBSVM}/binary.html#w8a",
         ),
     )
 }
@@ -89,12 +96,13 @@ def fetch(name: str, *, progress: bool = False) -> Path:
     if here is not None:
         return here
     if known.url is None:
+        source = "" if known.page is None else f"get it from {known.page}, "
         raise FileNotFoundError(
-            f"{name}: the file {known.files[0]} was not found and can't be downloaded in this form: "
+            f"{name}: the file {known.files[0]} was not found and is not downloaded by thresher: {source}"
             "put it into a folder and set THRESHER_DATA to that folder."
         )
     target = cache_folder() / known.files[0]
-    download(known.url, target, sha256=known.sha256, check=lambda path: _check_shape(path, known), progress=progress)
+    download(known.url, target, sha256=known.sha256, n_bytes=known.n_bytes, progress=progress)
     return target
 
 
@@ -108,7 +116,7 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
 
     Returns
     -------
-    X : csr_matrix of float32
+    X : csr_matrix of float32, or csr_array if scikit-learn's `sparse_interface` is "sparray"
     y : array
 
     Examples
@@ -118,8 +126,13 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
     >>> X.shape  # doctest: +SKIP
     (1993, 4862)
     """
-    known = _known(name)
-    X, y, _ = open_stream(fetch(name), "svmlight", zero_based=False).to_csr()
+    known, path = _known(name), fetch(name)
+    X, y, _ = open_stream(path, "svmlight", zero_based=False).to_csr()
+    if X.shape[0] != known.n_rows or X.shape[1] > known.n_features:
+        raise ValueError(
+            f"{path}: {known.name} has {known.n_rows:,} rows and {known.n_features:,} columns, but the file has "
+            f"{X.shape[0]:,} and {X.shape[1]:,}: replace the file, or read it with open_stream."
+        )
     X.resize(known.n_rows, known.n_features)
     return X, y
 
@@ -143,15 +156,3 @@ def _known(name: str) -> Known:
         if any(name in (file, file.removesuffix(".bz2"), file.split(".svm")[0]) for file in known.files):
             return known
     raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(KNOWN)}.")
-
-
-def _check_shape(path: Path, known: Known) -> None:
-    """Raise ValueError unless the file holds the rows, columns and nonzeros that the data set has."""
-    n_rows = n_nonzeros = largest = 0
-    for batch in open_stream(path, "svmlight").batches():
-        n_rows += batch.n_rows
-        n_nonzeros += len(batch.data)
-        largest = max(largest, batch.largest_id)
-    found, expected = (n_rows, largest, n_nonzeros), (known.n_rows, known.n_features, known.n_nonzeros)
-    if found != expected:
-        raise ValueError(f"it has rows, columns and nonzeros {found}, not {expected}")

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.parameters import Whole, check
+from thresher.sparse_interface import as_configured
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position, digest_of
+from thresher.streams.row_span import RowSpan
 from thresher.streams.stream import Batch, Stream
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -59,23 +61,23 @@ class GeneratedRows:
         """None: there is no file."""
 
     @property
+    def span(self) -> RowSpan:
+        """The rows that it has."""
+        return RowSpan(self.first, self.end)
+
+    @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self.end - self.first
+        return self.span.n_rows
 
     def shard(self, k: int, n: int) -> GeneratedRows:
         """Return the k-th of n parts by rows."""
-        first, n_rows = self.first, self.n_rows
-        return replace(self, first=first + n_rows * k // n, end=first + n_rows * (k + 1) // n)
+        part = self.span.shard(k, n)
+        return replace(self, first=part.first, end=part.end)
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Generate from the start, or from a position."""
-        name, first = "generated rows", self.first
-        if start is not None:
-            start.check(name, self.identity)
-            if start.row is None or not self.first <= start.row <= self.end:
-                raise ValueError(f"{name}: the position is in another shard (row {start.row}).")
-            first = start.row
+        first = self.span.start(start, "generated rows", self.identity)
         tasks = (partial(self._batch, at) for at in range(first, self.end, self.batch_size))
         return in_order(tasks, 1)
 
@@ -125,7 +127,7 @@ def make_x1(
 
     Returns
     -------
-    X : csr_matrix of float32, canonical, int32 ids
+    X : csr_matrix of float32, canonical, int32 ids, or csr_array if scikit-learn's `sparse_interface` is "sparray"
     y : array of −1 and +1
     ids : array of int64
         Only with `return_informative`.
@@ -158,7 +160,16 @@ def make_x2(
 ) -> Any:
     """Generate the paper's X2, a billion columns, as a stream of batches; the matrix is never in memory.
 
-    The parameters are those of `make_x1`, and `batch_size`, the number of rows per batch.
+    Parameters
+    ----------
+    n_samples : int, default=1_000_000
+        Number of rows.
+    n_features, n_informative, n_noise : int, default=1_000_000_000, 500, 500
+        Columns; informative columns, present in every row; noise entries per row.
+    random_state, permute, dense_noise, start, return_informative
+        As in `make_x1`.
+    batch_size : int, default=1_000
+        Rows per batch.
 
     Returns
     -------
@@ -231,7 +242,7 @@ def _matrix(synth: _core.Synth, n_features: int, first: int, n: int) -> tuple[An
     starts, ids, values, labels = _arrays(synth, first, n)
     X = sp.csr_matrix((values, ids, starts), shape=(n, n_features))
     X.has_canonical_format = True
-    return X, labels
+    return as_configured(X), labels
 
 
 def _arrays(

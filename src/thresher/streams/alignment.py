@@ -50,6 +50,11 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             batch.zero_seen = bool((batch.indices == 0).any())
         n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
         yield batch
+    warn_if_unsure(model, stream, n_rows, zero_seen)
+
+
+def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -> None:
+    """Warn if ids may count from 1 and the model counts them from 0."""
     # Few rows may lack id 0 by chance. But the model of a table often meets converted text, whose ids count from 1.
     enough = 1 if model.feature_names else 100
     is_unsure = model.classes is not None and model.id_base == 0 and stream.id_base is None and model.naming is None

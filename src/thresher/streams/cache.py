@@ -15,11 +15,8 @@ A truncated file has no tail; any flipped bit changes a checksum.
 from __future__ import annotations
 
 import json
-import os
-import struct
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,20 +24,21 @@ from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.class_weights import are_weights
+from thresher.file_errors import errors_of
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
+from thresher.messages import counted
 from thresher.naming import BatchNames, Naming
+from thresher.streams.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import HeldFile
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
 from thresher.streams.stream import Batch, DataError
 
-MAGIC = b"THRESHC1"
-VERSION = 2
-_TAIL = struct.Struct("<QI8s")
-_PAD = 64
-_HEAD = MAGIC + bytes(_PAD - len(MAGIC))
+# Bytes that the labels of a block may take in memory, where that is more than twice the file.
+_MOST_LABEL_BYTES = 1 << 26
 
 
 def write(
@@ -53,7 +51,7 @@ def write(
     }  # fmt: skip
     labels: dict[Any, int] = {}
     with written_whole(path) as file:
-        file.write(_HEAD)
+        file.write(HEAD)
         for batch in batches:
             codes = np.array([labels.setdefault(label, len(labels)) for label in batch.labels.tolist()], dtype=np.int32)
             arrays = [batch.indptr.astype(np.int32), batch.indices, batch.data, codes]
@@ -78,47 +76,8 @@ def write(
             file.write(payload)
         footer["labels"] = list(labels)
         text = json.dumps(footer).encode()
-        file.write(text + _TAIL.pack(len(text), crc32(text), MAGIC))
+        file.write(text + TAIL.pack(len(text), crc32(text), MAGIC))
     return int(footer["n_rows"])
-
-
-def read_footer(source: Source) -> dict[str, Any]:
-    """Return the footer, which describes the rest of the file."""
-    with Path(source.path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < _PAD + _TAIL.size:
-            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
-        if file.read(_PAD) != _HEAD:
-            raise DataError(f"{source.name}: this is not a thresher cache, or it is damaged.")
-        file.seek(size - _TAIL.size)
-        length, crc, magic = _TAIL.unpack(file.read(_TAIL.size))
-        if magic != MAGIC or length > size - _PAD - _TAIL.size:
-            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
-        file.seek(size - _TAIL.size - length)
-        text = file.read(length)
-    if crc32(text) != crc:
-        raise _damaged(source)
-    footer: dict[str, Any] = json.loads(text)
-    if footer.get("version") != VERSION:
-        raise DataError(
-            f"{source.name}: cache version {footer.get('version')} can't be read; this version of thresher reads "
-            f"version {VERSION}: recreate it with thresher convert."
-        )
-    if not footer.keys() >= {"n_rows", "n_values", "names", "naming", "blocks", "labels"}:
-        raise _damaged(source)
-    try:
-        footer["naming"] = None if footer["naming"] is None else Naming.from_dict(footer["naming"])
-    except ValueError:
-        raise _damaged(source) from None
-    counts = [block.get("n_rows") for block in footer["blocks"]]
-    if not all(isinstance(count, int) and count >= 0 for count in counts) or sum(counts) != footer["n_rows"]:
-        raise _damaged(source)
-    return footer
-
-
-def _damaged(source: Source, block: int | None = None) -> DataError:
-    place = source.name if block is None else f"{source.name}, block {block}"
-    return DataError(f"{place}: the cache is damaged; recreate it with thresher convert.")
 
 
 class CacheFormat:
@@ -126,89 +85,119 @@ class CacheFormat:
 
     counted_in = "row"
 
-    def __init__(self, footer: dict[str, Any]) -> None:
+    def __init__(self, footer: Footer) -> None:
         self._footer = footer
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Read the blocks that hold a span, or the rest of it."""
         footer, file = read_footer(source), HeldFile(source.path)
-        first, end = span.rows(footer["n_rows"], source.n_bytes or 0)
+        first, end = span.rows(footer.n_rows, source.n_bytes or 0)
         if start is not None and start.row is not None:
             first = start.row
-        words = any(isinstance(label, str) for label in footer["labels"])
-        labels = np.array([shown(label) for label in footer["labels"]] if words else footer["labels"])
+        labels = _Labels(footer)
         row = 0
-        for number, block in enumerate(footer["blocks"], start=1):
-            low, high = max(first - row, 0), min(end - row, block["n_rows"])
+        for number, block in enumerate(footer.blocks, start=1):
+            low, high = max(first - row, 0), min(end - row, block.n_rows)
             if low < high:
                 yield partial(_read, source, file, number, block, labels, low, high)
-            row += block["n_rows"]
+            row += block.n_rows
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
-        first, end = span.rows(self._footer["n_rows"], source.n_bytes or 0)
+        first, end = span.rows(self._footer.n_rows, source.n_bytes or 0)
         return position.row is not None and first <= position.row <= end
 
     def first_number(self, source: Source, span: Span) -> int:
         """Return the number of rows before a span."""
-        return span.rows(self._footer["n_rows"], source.n_bytes or 0)[0]
+        return span.rows(self._footer.n_rows, source.n_bytes or 0)[0]
 
     def n_rows(self, source: Source) -> int:
         """Return the number of rows in a file."""
-        return int(self._footer["n_rows"])
+        return self._footer.n_rows
 
     def count_before(self, source: Source, byte: int) -> int:
         """Return 0; never called, since the number of every row is known."""
         return 0
 
 
-def _read(
-    source: Source, file: HeldFile, number: int, block: dict[str, Any], labels: NDArray[Any], low: int, high: int
-) -> Piece:
-    payload = _core.read_bytes(file.number, block["at"], block["n_bytes"])
-    if len(payload) != block["n_bytes"] or crc32(payload) != block["crc"]:
-        raise _damaged(source, number)
+class _Labels:
+    """The labels of a cache, by their codes."""
+
+    def __init__(self, footer: Footer) -> None:
+        self._most_bytes = max(2 * footer.file_size, _MOST_LABEL_BYTES)
+        self._n = len(footer.labels)
+        self._words: list[str] | None = None
+        if any(isinstance(label, str) for label in footer.labels):
+            self._words = [shown(label) for label in footer.labels]
+        else:
+            self._numbers = np.array(footer.labels)
+
+    def of(self, codes: NDArray[np.int32], place: str) -> NDArray[Any]:
+        """Return the labels of the rows of a block, which is at `place`."""
+        if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < self._n:
+            raise ValueError
+        if self._words is None:
+            return self._numbers[codes]
+        # In an array of numpy each string has the room of the longest: only those that occur are taken.
+        used = np.flatnonzero(np.bincount(codes, minlength=self._n))
+        longest = max((len(self._words[code]) for code in used), default=0)
+        if 4 * longest * len(codes) > self._most_bytes:
+            raise DataError(
+                f"{place}: a label has {longest:,} characters, and {counted(len(codes), 'row')} would take as much "
+                "memory each: use shorter labels."
+            )
+        places = np.zeros(self._n, np.intp)
+        places[used] = np.arange(len(used))
+        return np.array([self._words[code] for code in used], np.str_)[places[codes]]
+
+
+def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Piece:
+    with errors_of(source.name):
+        payload = _core.read_bytes(file.number, block.at, block.n_bytes)
+    if len(payload) != block.n_bytes or crc32(payload) != block.crc:
+        raise damaged(source, number)
     try:
-        batch = _batch(block, payload, labels).part(low, high)
-    except (KeyError, IndexError, TypeError, ValueError):
-        raise _damaged(source, number) from None
-    return Piece(batch, batch.n_rows, block["at"] + block["n_bytes"] * high // block["n_rows"])
+        batch = _batch(block, payload, labels, f"{source.name}, block {number}").part(low, high)
+    except DataError:
+        raise
+    except (IndexError, TypeError, ValueError):
+        raise damaged(source, number) from None
+    return Piece(batch, batch.n_rows, block.at + block.n_bytes * high // block.n_rows)
 
 
-def _batch(block: dict[str, Any], payload: NDArray[np.uint8], labels: NDArray[Any]) -> Batch:
+def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str) -> Batch:
     """Build a batch from a block; its content is checked, since a right checksum does not make it valid."""
     at = 0
 
     def take(dtype: Any, count: int) -> NDArray[Any]:
         nonlocal at
         array = np.frombuffer(payload, dtype, count, at)
-        at += -(-array.nbytes // _PAD) * _PAD
+        at += -(-array.nbytes // PAD) * PAD
         return array
 
-    ids_type = np.int32 if block["id_bytes"] == 4 else np.int64
-    starts = take(np.int32, block["n_rows"] + 1).astype(ids_type, copy=False)
-    ids = take(ids_type, block["n_values"])
-    values = take(np.float32, block["n_values"])
-    codes = take(np.int32, block["n_rows"])
-    importances = take(np.float64, block["n_rows"]) if block["weighted"] else None
+    ids_type = np.int32 if block.id_bytes == 4 else np.int64
+    starts = take(np.int32, block.n_rows + 1).astype(ids_type, copy=False)
+    ids = take(ids_type, block.n_values)
+    values = take(np.float32, block.n_values)
+    codes = take(np.int32, block.n_rows)
+    importances = take(np.float64, block.n_rows) if block.weighted else None
     names = None
-    if block["n_text"] is not None:
-        marks = take(np.uint64, block["n_values"])
-        names = BatchNames(marks, take(np.uint8, block["n_text"]), block["prefixes"])
+    if block.n_text is not None and block.prefixes is not None:
+        marks = take(np.uint64, block.n_values)
+        names = BatchNames(marks, take(np.uint8, block.n_text), block.prefixes)
         names.check()
-    rows = _core.CsrBatch(starts, ids, values, block["largest_id"] + 1)
-    if rows.check("l2") is not None or int(starts[-1]) != len(ids):
+    rows = _core.CsrBatch(starts, ids, values, block.largest_id + 1)
+    # Only what is in a row is checked, so nothing may be outside.
+    if rows.check("l2") is not None or int(starts[0]) != 0 or int(starts[-1]) != len(ids):
         raise ValueError
-    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(labels):
-        raise ValueError
-    if importances is not None and not (np.isfinite(importances) & (importances >= 0)).all():
+    if importances is not None and not are_weights(importances).all():
         raise ValueError
     return Batch(
-        starts, ids, values, labels[codes], block["largest_id"], block["zero_seen"], importances, block["n_bytes"],
+        starts, ids, values, labels.of(codes, place), block.largest_id, block.zero_seen, importances, block.n_bytes,
         names=names,
     )  # fmt: skip
 
 
 def _padded(array: NDArray[Any]) -> bytes:
     raw = np.ascontiguousarray(array).tobytes()
-    return raw + bytes(-len(raw) % _PAD)
+    return raw + bytes(-len(raw) % PAD)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from thresher import _core
 from thresher.streams.columns import arrow
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.position import Position
@@ -97,22 +99,21 @@ def _rows_of_cells(n_columns: int) -> int:
 def schema_names(source: Source) -> list[str]:
     """Return the names of a file's columns."""
     pa = arrow()
-    with _named_errors(source):
+    with _opened(source) as raw:
         if source.format == "parquet":
-            with pa.parquet.ParquetFile(source.path) as file:
+            with pa.parquet.ParquetFile(raw) as file:
                 names: list[str] = file.schema_arrow.names
         else:
-            with pa.memory_map(source.path) as mapped:
-                names = _reader(source, mapped)[0].schema.names
+            names = _reader(source, raw)[0].schema.names
     return names
 
 
 def _record_batches(source: Source, first: int, end: int | None, batch_rows: int) -> Iterator[tuple[Any, int, int]]:
     """Yield the record batches that hold the rows asked for, the number of rows before each, and the bytes up to it."""
     pa, size = arrow(), source.n_bytes or 0
-    with _named_errors(source):
+    with _opened(source) as raw:
         if source.format == "parquet":
-            with pa.parquet.ParquetFile(source.path) as file:
+            with pa.parquet.ParquetFile(raw) as file:
                 groups, row = _row_groups(file.metadata, first, end)
                 n_rows = max(1, file.metadata.num_rows)
                 n_bytes = sum(file.metadata.row_group(group).total_byte_size for group in groups)
@@ -123,14 +124,13 @@ def _record_batches(source: Source, first: int, end: int | None, batch_rows: int
                         yield batch, row, size * (row + batch.num_rows) // n_rows
                     row += batch.num_rows
             return
-        with pa.memory_map(source.path) as mapped:
-            row = 0
-            for batch, n_bytes in _arrow_batches(source, mapped):
-                if end is not None and row >= end:
-                    return
-                if row + batch.num_rows > first:
-                    yield batch, row, n_bytes
-                row += batch.num_rows
+        row = 0
+        for batch, n_bytes in _arrow_batches(source, raw):
+            if end is not None and row >= end:
+                return
+            if row + batch.num_rows > first:
+                yield batch, row, n_bytes
+            row += batch.num_rows
 
 
 def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], int]:
@@ -146,34 +146,33 @@ def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], 
     return groups, before
 
 
-def _arrow_batches(source: Source, mapped: Any) -> Iterator[tuple[Any, int]]:
-    reader, n_batches = _reader(source, mapped)
+def _arrow_batches(source: Source, raw: Any) -> Iterator[tuple[Any, int]]:
+    reader, n_batches = _reader(source, raw)
     if n_batches is None:
         for batch in reader:
-            yield batch, mapped.tell()
+            yield batch, raw.tell()
     else:
         for k in range(n_batches):
             yield reader.get_batch(k), (source.n_bytes or 0) * (k + 1) // n_batches
 
 
-def _reader(source: Source, mapped: Any) -> tuple[Any, int | None]:
+def _reader(source: Source, raw: Any) -> tuple[Any, int | None]:
     """Return a reader, and the number of record batches; None for a file in the stream format."""
     pa = arrow()
     with Path(source.path).open("rb") as file:
         if file.read(6) != b"ARROW1":
-            return pa.ipc.open_stream(mapped), None
-    reader = pa.ipc.open_file(mapped)
+            return pa.ipc.open_stream(raw), None
+    reader = pa.ipc.open_file(raw)
     return reader, reader.num_record_batches
 
 
 def _n_rows(source: Source) -> int:
     pa = arrow()
-    with _named_errors(source):
+    with _opened(source) as raw:
         if source.format == "parquet":
-            with pa.parquet.ParquetFile(source.path) as file:
+            with pa.parquet.ParquetFile(raw) as file:
                 return int(file.metadata.num_rows)
-        with pa.memory_map(source.path) as mapped:
-            return sum(batch.num_rows for batch, _ in _arrow_batches(source, mapped))
+        return sum(batch.num_rows for batch, _ in _arrow_batches(source, raw))
 
 
 def _validate(batch: Any, file: str, row: int) -> None:
@@ -187,9 +186,34 @@ def _validate(batch: Any, file: str, row: int) -> None:
 
 
 @contextmanager
+def _opened(source: Source) -> Iterator[Any]:
+    """Open a file for pyarrow. It is not mapped: the process would be killed if the file got shorter while it is read.
+
+    That it did is an error, also where pyarrow takes it for the end of the rows.
+    """
+    # The second one is for the size: not every version of pyarrow exposes its file descriptor.
+    with _named_errors(source), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:
+        size = raw.size()
+        try:
+            yield raw
+        except (arrow().ArrowException, OSError):
+            _check_end(source, same, size)
+            raise
+        _check_end(source, same, size)
+
+
+def _check_end(source: Source, file: BinaryIO, size: int) -> None:
+    now = os.fstat(file.fileno()).st_size
+    if now < size:
+        raise DataError(f"{source.name}: {_core.shrank(size, now)}")
+
+
+@contextmanager
 def _named_errors(source: Source) -> Iterator[None]:
     """Name the file in what pyarrow raises."""
     try:
         yield
     except (arrow().ArrowException, OSError) as error:
         raise DataError(f"{source.name}: {' '.join(str(error).split())}.") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{source.name}: the name of a column is not UTF-8 text ({error.reason}).") from None

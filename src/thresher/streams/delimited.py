@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -17,14 +18,15 @@ import numpy as np
 
 from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
+from thresher.streams.flows import Flow
+from thresher.streams.limits import too_long
 from thresher.streams.position import Position
-from thresher.streams.records import BLOCK, blocks, record_ends
+from thresher.streams.records import BLOCK, RecordTooLongError, blocks, record_ends
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
 from thresher.streams.tables import Columns, to_piece
 
 _DELIMITERS = (",", ";", "\t")
-csv.field_size_limit(1 << 28)  # as long as a record may be
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,24 @@ class Layout:
     types: dict[str, Any]  # of the columns, guessed from the first block
 
 
-def read_layout(source: Source, delimiter: str | None) -> Layout:
+def read_layout(source: Source, delimiter: str | None, longest: int) -> Layout:
     """Read the header and the first rows; a pipe is not advanced."""
-    flow = source.opened()
+    flow, size = source.opened(), BLOCK
     try:
-        return _layout(source, flow.peek(BLOCK), delimiter)
+        head = flow.peek(size)
+        while (layout := _layout(source, head, delimiter, longest, len(head) < size)) is None:
+            if size > longest:
+                raise DataError(f"{source.name}: {too_long('header', longest)}.")
+            size = min(2 * size, longest + 1)
+            head = flow.peek(size)
     finally:
         if source.flow is None:
             flow.close()
+    return layout
 
 
-def _layout(source: Source, head: bytes, delimiter: str | None) -> Layout:
+def _layout(source: Source, head: bytes, delimiter: str | None, longest: int, is_all: bool) -> Layout | None:
+    """Return the layout of a file by its first bytes, or None if the header is longer than these."""
     begin = len(BOM) if head.startswith(BOM) else 0
     begin += len(head[begin:]) - len(head[begin:].lstrip(b"\r\n"))
     if begin == len(head):
@@ -57,19 +66,28 @@ def _layout(source: Source, head: bytes, delimiter: str | None) -> Layout:
         unquoted = re.sub(rb'"[^"]*"?', b"", first_line)
         delimiter = max(_DELIMITERS, key=lambda each: unquoted.count(each.encode()))
     ends = record_ends(head[begin:], delimiter)
+    if len(ends) == 0 and not is_all:
+        return None
     header_end = begin + int(ends[0]) if len(ends) else len(head)
     try:
         header = head[begin:header_end].decode()
-        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
+        names = next(_records(header, delimiter, longest))
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}).") from None
-    last = begin + int(ends[-1]) if len(head) == BLOCK and len(ends) else len(head)
+    last = len(head) if is_all else begin + int(ends[-1])
     return Layout(names, delimiter, header_end, _types(names, head[header_end:last], delimiter))
+
+
+def _records(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
+    """Return the records of a text, cell by cell; a cell can be as long as a record may be."""
+    csv.field_size_limit(max(csv.field_size_limit(), longest))  # one limit for all of the process: never lowered
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
 def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
     """Return the types of the columns: number or boolean if all of the first rows fit, else text."""
     pa = arrow()
+    rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
     try:
         schema = pa.csv.read_csv(
             pa.py_buffer(rows),
@@ -95,16 +113,17 @@ class DelimitedFormat:
 
     counted_in = "row"
 
-    def __init__(self, source: Source, columns: Columns, skip_bad: bool, delimiter: str | None) -> None:
+    def __init__(self, source: Source, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int) -> None:
         self._source = source
         self._columns = columns
         self._skip_bad = skip_bad
         self._delimiter = delimiter
+        self._longest = longest
         self._nulls = frozenset(arrow().csv.ConvertOptions().null_values)
 
     @cached_property
     def _layout(self) -> Layout:
-        layout = read_layout(self._source, self._delimiter)
+        layout = read_layout(self._source, self._delimiter, self._longest)
         self._columns.check_names(self._source.name, layout.names)
         return layout
 
@@ -122,7 +141,7 @@ class DelimitedFormat:
         with source.opened() as flow:
             flow.go_to(self._layout.begin if start is None else start.byte)
             done = low if source.is_plain else flow.position if start is not None else 0
-            for at, text in blocks(flow, self._layout.delimiter):
+            for at, text in self._blocks(source, flow):
                 end = at + len(text)
                 if end <= low:
                     continue
@@ -153,9 +172,9 @@ class DelimitedFormat:
     def count_before(self, source: Source, byte: int) -> int:
         """Return how many records begin before a byte."""
         n_rows = 0
-        with source.opened() as flow:
+        with source.opened() as flow, suppress(RecordTooLongError):  # it begins at `byte`
             flow.go_to(self._layout.begin)
-            for at, text in blocks(flow, self._layout.delimiter):
+            for at, text in blocks(flow, self._layout.delimiter, self._longest):
                 if at >= byte:
                     break
                 content = np.frombuffer(text, np.uint8)
@@ -165,6 +184,16 @@ class DelimitedFormat:
                 blank = (content[starts] == 10) | ((content[starts] == 13) & (np.append(content, 10)[starts + 1] == 10))
                 n_rows += int(np.count_nonzero(~blank & (starts + at < byte)))
         return n_rows
+
+    def _blocks(self, source: Source, flow: Flow) -> Iterator[tuple[int, bytes]]:
+        try:
+            yield from blocks(flow, self._layout.delimiter, self._longest)
+        except RecordTooLongError as error:
+            place = f"byte {error.byte}"
+            if source.flow is None:  # else it can't be read again
+                place = f"row {self.count_before(source, error.byte) + 1}"
+            hint = "a quote may never be closed; "
+            raise DataError(f"{source.name}, {place}: {too_long('row', self._longest, hint)}.") from None
 
     def _next_record(self, at: int, text: bytes, byte: int) -> int:
         """Return where the first record at or after `byte` begins, in text that starts at `at`; else its end."""
@@ -178,7 +207,7 @@ class DelimitedFormat:
     def _first_record(self, source: Source, byte: int) -> int | None:
         with source.opened() as flow:
             flow.go_to(self._layout.begin)
-            for at, text in blocks(flow, self._layout.delimiter):
+            for at, text in self._blocks(source, flow):
                 if at + len(text) >= byte:
                     return self._next_record(at, text, byte)
         return None
@@ -219,8 +248,8 @@ class DelimitedFormat:
         values: dict[str, list[Any]] = {name: [] for name in self._types}
         n_records = 0
         try:
-            lines = io.StringIO(text.decode(errors="surrogateescape"), newline="")
-            for record in csv.reader(lines, delimiter=self._layout.delimiter):
+            records = _records(text.decode(errors="surrogateescape"), self._layout.delimiter, self._longest)
+            for record in records:
                 if not record:
                     continue
                 n_records += 1

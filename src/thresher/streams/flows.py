@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import os
 import sys
-from typing import IO, Any, Self
+from typing import Any, Self
 
+from thresher import _core
+from thresher.file_errors import FileError, errors_of
+from thresher.streams.archives import open_archive
 from thresher.streams.stream import DataError
 
 # Bytes to decompress at a time when moving to a position.
@@ -20,7 +21,8 @@ class Flow:
 
     def __init__(self, raw: Any, name: str, compression: str | None) -> None:
         self._raw, self.name, self._compression = raw, name, compression
-        self._file = _decompressed(raw, compression)
+        self._file = raw if compression is None else open_archive(raw, compression, "rb")
+        self._size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
         self._n_read = 0
         self._ahead = b""
 
@@ -59,18 +61,26 @@ class Flow:
         return self._ahead[:size]
 
     def read(self, size: int) -> bytes:
-        """Read `size` bytes, fewer only at the end; a damaged archive raises an error that names the file."""
+        """Read `size` bytes, fewer only at the end; an error names the file."""
         whole = self._take(size)
-        self._ahead = whole[size:]  # zstd can return more than was asked for
+        self._ahead = whole[size:]
         self._n_read += min(len(whole), size)
         return whole[:size]
 
     def _take(self, size: int) -> bytes:
         parts, n = [self._ahead], len(self._ahead)
+        while n < size and (part := self._next(size - n)):
+            parts.append(part)
+            n += len(part)
+        return b"".join(parts)
+
+    def _next(self, size: int) -> bytes:
+        """Return up to `size` bytes; none at the end."""
         try:
-            while n < size and (part := self._file.read(size - n)):
-                parts.append(part)
-                n += len(part)
+            with errors_of(self.name):
+                part: bytes = self._file.read(size)
+        except (FileError, MemoryError):
+            raise  # the disk fails, not the archive
         except Exception as error:
             if self._compression is None:
                 raise
@@ -78,7 +88,19 @@ class Flow:
             raise DataError(
                 f"{self.name}: the {self._compression} archive is damaged or truncated ({error})."
             ) from None
-        return b"".join(parts)
+        if not part:
+            self._check_end()
+        return part
+
+    def _check_end(self) -> None:
+        """Raise DataError if the file ends before the place where it ended when it was opened."""
+        if self._size == 0:
+            return
+        now = os.fstat(self._raw.fileno()).st_size
+        if self._compression is None:
+            now = min(now, self._raw.tell())
+        if now < self._size:
+            raise DataError(f"{self.name}: {_core.shrank(self._size, now)}")
 
 
 class HeldFile:
@@ -88,6 +110,7 @@ class HeldFile:
 
     def __init__(self, path: str) -> None:
         self.number = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self.number).st_size
 
     def __del__(self) -> None:
         if self.number >= 0:
@@ -130,50 +153,3 @@ class Pipe(io.RawIOBase):
         """Close the pipe."""
         self._raw.close()
         super().close()
-
-
-def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
-    if compression == "gz":
-        from isal import igzip
-
-        return igzip.open(raw, "rb")  # type: ignore[no-untyped-call]
-    if compression == "zst":
-        return _ZstdFile(raw)
-    if compression == "bz2":
-        return bz2.BZ2File(raw)
-    if compression == "xz":
-        return lzma.LZMAFile(raw)
-    return raw
-
-
-class _ZstdFile:
-    """A zstd archive of one or more frames; zstandard's own reader does not detect a truncated one."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
-
-        self._raw = raw
-        self._decompressor = zstandard.ZstdDecompressor()
-        self._frame: Any = None
-        self._left = b""
-
-    def read(self, _size: int) -> bytes:
-        """Return the next bytes, any number of them; none at the end."""
-        while True:
-            packed = self._left or self._raw.read(1 << 17)
-            self._left = b""
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("the last frame has no end")
-                return b""
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            unpacked: bytes = self._frame.decompress(packed)
-            if self._frame.eof:
-                self._left = self._frame.unused_data
-                self._frame = None
-            if unpacked:
-                return unpacked
-
-    def close(self) -> None:
-        """Do nothing; the raw file is closed by its owner."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ def is_frame(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") or is_pandas(source) or hasattr(source, "to_arrow")
 
 
-def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> Stream:
+def stream_of_frame(frame: Any, roles: Roles, id_base: int | None, skip_bad: bool, n_threads: int) -> Stream:
     """Return the rows of a table as a stream; a reader that pyarrow opened can be read only once."""
     name = f"the {type(frame).__name__}"
     rows = _FrameRows(name, frame, roles, skip_bad, n_threads)
@@ -28,7 +28,7 @@ def stream_of_frame(frame: Any, roles: Roles, skip_bad: bool, n_threads: int) ->
         name,
         rows.batches,
         feature_names=rows.columns.names,
-        id_base=0 if rows.columns.names else None,
+        id_base=id_base,
         n_rows=_n_rows(frame),
         only_once=name if once else None,
         naming=roles.of_columns,
@@ -54,23 +54,18 @@ class _FrameRows:
     def batches(self) -> Iterator[Batch]:
         """Read from the start."""
         reader, self._first = self._first or self._open(), None
-        number = 0
-        for piece in in_order(self._tasks(reader), self._n_threads):
-            batch = piece.batch
-            batch.file, batch.counted_in, batch.first_number = self._name, "row", number + 1
-            if piece.bad and not self._skip_bad:
-                row, why = piece.bad[0]
-                raise DataError(f"{self._name}, row {number + row + 1}: {why}.")
-            batch.skipped = [f"{self._name}, row {number + row + 1}: {why}." for row, why in piece.bad]
-            number += piece.n_numbers
+        n_rows = 0
+        pieces = in_order(self._tasks(reader), self._n_threads)
+        for batch, end in numbered(self._name, pieces, self._skip_bad):
+            n_rows = end
             yield batch
-            del batch, piece  # not kept while the next ones are made
-        if number < self._n_rows:
+            del batch  # not kept while the next one is made
+        if n_rows < self._n_rows:
             raise DataError(
-                f"{self._name} gave {self._n_rows:,} rows the first time and {number:,} now: a table that changes "
+                f"{self._name} gave {self._n_rows:,} rows the first time and {n_rows:,} now: a table that changes "
                 "can be read only once."
             )
-        self._n_rows = number
+        self._n_rows = n_rows
 
     def _tasks(self, reader: Any) -> Iterator[Callable[[], Piece]]:
         for table in _named_errors(reader, self._name):
@@ -81,6 +76,20 @@ class _FrameRows:
 
     def _open(self) -> Any:
         return reader_of(self._frame, self._name)
+
+
+def numbered(name: str, pieces: Iterable[Piece], skip_bad: bool, number: int = 0) -> Iterator[tuple[Batch, int]]:
+    """Yield the batches of pieces, whose rows count from `number`, and how many rows there are up to their ends."""
+    for piece in pieces:
+        batch = piece.batch
+        batch.file, batch.counted_in, batch.first_number = name, "row", number + 1
+        if piece.bad and not skip_bad:
+            row, why = piece.bad[0]
+            raise DataError(f"{name}, row {number + row + 1}: {why}.")
+        batch.skipped = [f"{name}, row {number + row + 1}: {why}." for row, why in piece.bad]
+        number += piece.n_numbers
+        yield batch, number
+        del batch, piece  # not kept while the next ones are made
 
 
 def reader_of(frame: Any, name: str) -> Any:

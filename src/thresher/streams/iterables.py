@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.class_weights import check_weights
 from thresher.csr import checked
 from thresher.labels import distinct
-from thresher.streams.position import Identity, Position, digest_of
+from thresher.streams.position import Identity, Position
+from thresher.streams.row_span import RowSpan, identity_of_parts
 from thresher.streams.stream import Batch, DataError, Stream
 
 # A large matrix is cut into batches of this many rows, so that there is a position after each.
@@ -40,7 +42,7 @@ class ListRows:
         self._labelled = labelled
         sizes = [_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._first, self._end = 0, int(self._starts[-1])
+        self._span = RowSpan(0, int(self._starts[-1]))
 
     @property
     def n_bytes(self) -> None:
@@ -49,34 +51,27 @@ class ListRows:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self._end - self._first
+        return self._span.n_rows
 
     def shard(self, k: int, n: int) -> ListRows:
         """Return the k-th of n parts by rows."""
-        part = ListRows(self._items, self._labelled)
-        part._first, part._end = self._first + self.n_rows * k // n, self._first + self.n_rows * (k + 1) // n
+        part = copy.copy(self)
+        part._span = self._span.shard(k, n)
         return part
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
-        name, first = "the list of batches", self._first
-        sizes = json.dumps(np.diff(self._starts).tolist()).encode()
-        identity = Identity(int(self._starts[-1]), None, digest_of(sizes))
-        if start is not None:
-            start.check(name, identity)
-            if start.row is None or not self._first <= start.row <= self._end:
-                raise ValueError(f"{name}: the position is in another shard.")
-            first = start.row
-        return self._batches(name, first, identity)
+        name, identity = "the list of batches", identity_of_parts(np.diff(self._starts).tolist())
+        return self._batches(name, self._span.start(start, name, identity), identity)
 
     def _batches(self, name: str, first: int, identity: Identity) -> Iterator[Batch]:
         for number, row in enumerate(self._starts[:-1].tolist()):
             end = int(self._starts[number + 1])
-            if end <= first or row >= self._end:
+            if end <= first or row >= self._span.end:
                 continue
             batch = to_batch(self._items[number], number, self._labelled)
             batch.file, batch.first_number = name, row + 1
-            low, high = max(first - row, 0), min(self._end - row, batch.n_rows)
+            low, high = max(first - row, 0), min(self._span.end - row, batch.n_rows)
             for begin in range(low, high, _BATCH_ROWS):
                 stop = min(begin + _BATCH_ROWS, high)
                 part = batch.part(begin, stop)
@@ -163,9 +158,10 @@ def _weights(given: Any, n_rows: int, where: str) -> NDArray[np.float64]:
         raise DataError(f"{where}: weights must be numbers.") from None
     if weights.shape != (n_rows,):
         raise DataError(f"{where}: X has {n_rows} rows, but weights has shape {weights.shape}.")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad):
-        raise DataError(f"{where}: weights[{bad[0]}] is {weights[bad[0]]:g}; it must be finite and not negative.")
+    try:
+        check_weights("weights", weights)
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from None
     return weights
 
 

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 from thresher import _core
+from thresher.messages import some
 from thresher.naming import Naming
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
-from thresher.streams.tables import DEFAULT_LABEL, Roles, some
+from thresher.streams.tables import DEFAULT_LABEL, Roles
 
 _HEAD = 1 << 20
 _HEAD_OF_PIPE = 1 << 16  # a slow one should not be waited for
@@ -33,17 +34,17 @@ class JsonText:
     large_pieces = False  # n-grams take several times the memory of their text
 
     def __init__(self, naming: Naming, label: str, weight: str, skip_bad: bool, labels: str) -> None:
-        self._naming = naming.core
+        self._naming = naming  # not its object in the core, which another process could not be sent
         self._skip_bad = skip_bad
         self._roles = (label, weight, labels)
 
-    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
         """Parse the lines that begin in a range of bytes."""
-        return self._naming.read_json_range(file, begin, end, self._skip_bad, *self._roles)
+        return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._roles)
 
     def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
         """Parse whole lines."""
-        return self._naming.read_json(text, self._skip_bad, first, *self._roles)
+        return self._naming.core.read_json(text, self._skip_bad, first, *self._roles)
 
 
 def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: bool) -> JsonText:

@@ -8,15 +8,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from thresher.messages import shown_size
 from thresher.naming import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
-from thresher.streams import cache
+from thresher.streams import limits
+from thresher.streams.cache import CacheFormat
+from thresher.streams.cache_footer import read_footer
 from thresher.streams.columnar import ColumnarFormat, schema_names
 from thresher.streams.delimited import DelimitedFormat, read_layout
 from thresher.streams.files import FileRows, Format
 from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
 from thresher.streams.json_lines import parser_of
+from thresher.streams.limits import LONGEST_LINE
+from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset
 from thresher.streams.sources import Path_, Source, find
 from thresher.streams.stream import DataError, Stream
 from thresher.streams.tables import Columns, Roles
@@ -45,6 +50,7 @@ def open_stream(
     hash: str = "strings",
     delimiter: str | None = None,
     on_bad_line: str = "error",
+    longest_line: int = LONGEST_LINE,
     zero_based: bool | None = None,
     labelled: bool = True,
     no_labels: bool = False,
@@ -58,7 +64,7 @@ def open_stream(
     source : path, list of paths, glob, folder, "-", table, or iterable of (X, y) or (X, y, weights)
         "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
         bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as those of DuckDB, polars, pyarrow and
-        pandas. X is a sparse or dense matrix; a single (X, y) works too.
+        pandas, or a Ray Dataset. X is a sparse or dense matrix; a single (X, y) works too.
     format : {"auto", "svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache"}
         "auto" recognises the format by content and file name.
     label : str, optional
@@ -88,6 +94,9 @@ def open_stream(
     on_bad_line : {"error", "skip"}
         What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
         batch's `skipped`.
+    longest_line : int, default=2**28
+        How many bytes a line of text, or a row of a CSV, can have, so that one that never ends does not take all of the
+        memory; at least 2**22. A longer line is one that can't be read; a longer row of a CSV is always an error.
     zero_based : bool, optional
         Whether ids count from 0 or from 1. By default they count from 0 if id 0 occurs, else from 1. A model that was
         trained before uses its own base.
@@ -117,15 +126,20 @@ def open_stream(
     ...     print(X.shape, X.nnz, y)
     (2, 8) 3 [ 1. -1.]
     """
+    if isinstance(source, Stream):
+        values, defaults = locals(), {"format": "auto", **(open_stream.__kwdefaults__ or {})}
+        given = next((name for name, default in defaults.items() if values[name] != default), None)
+        if given is not None:
+            raise ValueError(f"{given} can't be changed for a stream that is open: open its source with {given}=.")
+        return source
     if on_bad_line not in ON_BAD_LINE:
         raise ValueError(f"on_bad_line must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead.")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single character, such as ',' or '\\t'. Got {delimiter!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
+    check("longest_line", longest_line, limits.ALLOWED)
     id_base = None if zero_based is None else 0 if zero_based else 1
     labelled = labelled and not no_labels
-    if isinstance(source, Stream):
-        return source
     asked = Naming.of(
         text, categorical, numeric, ngrams=ngrams, analyzer=analyzer, counts=counts, lowercase=lowercase, hash=hash,
         label=label, weight=weight,
@@ -137,10 +151,11 @@ def open_stream(
     if clash is not None:
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
-    if is_frame(source):
+    if is_frame(source) or is_ray_dataset(source):
         table = Source(f"the {type(source).__name__}", "arrow", None, None)
         _refuse_options(table, delimiter=delimiter, hash="" if hash == "strings" else hash)
-        return stream_of_frame(source, roles, skip_bad, threads or default_threads())
+        open_table = stream_of_dataset if is_ray_dataset(source) else stream_of_frame
+        return open_table(source, roles, id_base, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
         return stream_of(batches, labelled, id_base)
@@ -154,16 +169,15 @@ def open_stream(
         sources[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
         categorical=", ".join(asked.categorical), numeric=", ".join(asked.numeric), delimiter=delimiter,
         hash="" if hash == "strings" else hash,
+        longest_line="" if longest_line == LONGEST_LINE else shown_size(longest_line),
     )  # fmt: skip
-    layout = _layout(sources, roles, delimiter, skip_bad)
-    if (layout.names or layout.naming) and id_base == 1:
-        raise ValueError(f"{sources[0].name}: zero_based can't be False (--one-based) where features have names.")
+    layout = _layout(sources, roles, delimiter, skip_bad, int(longest_line))
     n_threads = threads or (1 if kinds == {"cache"} else default_threads())
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
         FileRows(list(zip(layout.formats, sources, strict=True)), skip_bad, n_threads),
         feature_names=layout.names,
-        id_base=0 if layout.names else id_base,
+        id_base=id_base,
         only_once=next((item.name for item in sources if item.flow is not None), None),
         naming=layout.naming,
     )
@@ -171,11 +185,15 @@ def open_stream(
 
 def _refuse_options(source: Source, **options: str | None) -> None:
     """Refuse options that have no meaning for a file's format."""
-    special = {"delimiter": ("csv",), "hash": ("vw",), "ignore": ("csv", "parquet", "arrow")}
+    special = {
+        "delimiter": ("csv",), "hash": ("vw",), "ignore": ("csv", "parquet", "arrow"),
+        "longest_line": ("svmlight", "vw", "jsonl", "csv"),
+    }  # fmt: skip
     for name, value in options.items():
         if value and source.format not in special.get(name, ("jsonl", "csv", "parquet", "arrow")):
+            option = f"--{name.replace('_', '-')}"
             raise ValueError(
-                f"{source.name}: {name}={value!r} (--{name}) has no meaning for {source.format} data: leave it out."
+                f"{source.name}: {name}={value!r} ({option}) has no meaning for {source.format} data: leave it out."
             )
 
 
@@ -220,32 +238,33 @@ class _Layout:
     naming: Naming | None = None
 
 
-def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool) -> _Layout:
+def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool, longest: int) -> _Layout:
     kind, naming = sources[0].format, roles.of_columns
     if kind in ("svmlight", "vw"):
-        return _layout_of_text(sources, roles, skip_bad)
+        return _layout_of_text(sources, roles, skip_bad, longest)
     if kind == "jsonl":
         parsers = [parser_of(source, naming, roles, skip_bad) for source in sources]
-        return _Layout([TextFormat(parser, not roles.no_labels) for parser in parsers], naming=naming)
+        formats: list[Format] = [TextFormat(parser, not roles.no_labels, skip_bad, longest) for parser in parsers]
+        return _Layout(formats, naming=naming)
     if kind == "cache":
-        footers = [cache.read_footer(source) for source in sources]
+        footers = [read_footer(source) for source in sources]
         for source, footer in zip(sources, footers, strict=True):
-            if (footer["names"], footer["naming"]) != (footers[0]["names"], footers[0]["naming"]):
+            if (footer.names, footer.naming) != (footers[0].names, footers[0].naming):
                 raise DataError(
                     f"{source.name}: its features are named differently from those of {sources[0].name}: convert both "
                     "with the same options."
                 )
-        return _Layout([cache.CacheFormat(footer) for footer in footers], footers[0]["names"], footers[0]["naming"])
-    names = read_layout(sources[0], delimiter).names if kind == "csv" else schema_names(sources[0])
+        return _Layout([CacheFormat(footer) for footer in footers], footers[0].names, footers[0].naming)
+    names = read_layout(sources[0], delimiter, longest).names if kind == "csv" else schema_names(sources[0])
     columns = Columns.choose(sources[0].name, names, roles, pairs=kind != "csv")
     if kind == "csv":
-        formats: list[Format] = [DelimitedFormat(source, columns, skip_bad, delimiter) for source in sources]
+        formats = [DelimitedFormat(source, columns, skip_bad, delimiter, longest) for source in sources]
     else:
         formats = [ColumnarFormat(columns, skip_bad)] * len(sources)
     return _Layout(formats, columns.names, naming)
 
 
-def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool) -> _Layout:
+def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool, longest: int) -> _Layout:
     """Return how svmlight and VW text are read."""
     naming = roles.naming
     names = _vw_names(sources) if naming is None else "all" if naming.columns else naming.hash
@@ -256,10 +275,6 @@ def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool) -> _Lay
         else:
             without = roles.no_labels or (not roles.labelled and source.starts_with_feature)
             labels = "none" if without else "required"
-        formats.append(
-            TextFormat(
-                NumberedText(source.format, skip_bad, labels, names if source.format == "vw" else "numbers"),
-                labels != "none",
-            )
-        )
+        parser = NumberedText(source.format, skip_bad, labels, names if source.format == "vw" else "numbers")
+        formats.append(TextFormat(parser, labels != "none", skip_bad, longest))
     return _Layout(formats, naming=None if names == "numbers" else Naming(hash=names))

@@ -17,8 +17,12 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
 
     At most `2 × n_threads` results wait, so memory does not depend on the number of tasks. The iterator of tasks runs
     in its own thread, since it can read or decompress. An error in any of them is raised here, after the results of the
-    tasks before it. When the consumer stops early, the threads stop too.
+    tasks before it. When the consumer stops early, the threads stop too. With no threads, all runs in the caller's.
     """
+    if n_threads == 0:
+        for task in tasks:
+            yield task()
+        return
     waiting: queue.Queue[Future[T] | BaseException | None] = queue.Queue(maxsize=2 * n_threads)
     stop = threading.Event()
 

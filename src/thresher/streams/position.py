@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from thresher.file_errors import errors_of
+
 _HEAD = 4096
 
 
@@ -33,7 +35,7 @@ class Identity:
     @classmethod
     def of_file(cls, path: str) -> Self:
         """Return the identity of a file."""
-        with Path(path).open("rb") as file:
+        with errors_of(path), Path(path).open("rb") as file:
             status = os.fstat(file.fileno())
             return cls(status.st_size, status.st_mtime_ns, digest_of(file.read(_HEAD)))
 

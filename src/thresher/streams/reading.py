@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from thresher.progress import progress_bar
 from thresher.streams.stream import Batch, Stream
 
 _MOST_REASONS = 100
+
+
+class Skips(Protocol):
+    """Counts lines that were skipped, and has the first reasons."""
+
+    n_skipped: int
+    skipped: list[str]
+
+
+def add_skipped(total: Skips, n: int, reasons: list[str]) -> None:
+    """Add lines that were skipped; the first hundred reasons are kept."""
+    total.n_skipped += n
+    total.skipped += reasons[: _MOST_REASONS - len(total.skipped)]
 
 
 @dataclass
@@ -32,8 +46,7 @@ class Reading:
     def count(self, batch: Batch) -> None:
         """Add what a batch holds."""
         self.n_rows += batch.n_rows
-        self.n_skipped += len(batch.skipped)
-        self.skipped += batch.skipped[: _MOST_REASONS - len(self.skipped)]
+        add_skipped(self, len(batch.skipped), batch.skipped)
 
     def watch(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
         """Let a stream's batches pass and count them, with a bar on stderr if `progress` and that is a terminal."""

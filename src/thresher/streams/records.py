@@ -12,21 +12,29 @@ from thresher.streams.flows import Flow
 from thresher.streams.stream import DataError
 
 BLOCK = 1 << 20
-_LONGEST_RECORD = 1 << 28
 
 
-def blocks(flow: Flow, delimiter: str) -> Iterator[tuple[int, bytes]]:
+class RecordTooLongError(Exception):
+    """A record is longer than allowed."""
+
+    def __init__(self, byte: int) -> None:
+        super().__init__(byte)
+        self.byte = byte  # at which it begins
+
+
+def blocks(flow: Flow, delimiter: str, longest: int) -> Iterator[tuple[int, bytes]]:
     """Yield the rest of a file in blocks of whole records, each with the byte at which it begins."""
     at, rest, size = flow.byte, b"", BLOCK
-    while block := flow.read(size):
+    # A block has at most one byte more than the longest record, its newline, so that none in it can be longer.
+    while block := flow.read(size := min(size, longest + 1 - len(rest))):
         text = rest + block
         if len(block) < size:  # the end of the file: its last record need not have a newline
             rest = text
             break
         cut = _last_record_end(text, delimiter)
         if cut == 0:
-            if len(text) > _LONGEST_RECORD:
-                raise _open_quote(flow)
+            if len(text) > longest:
+                raise RecordTooLongError(at)
             rest, size = text, len(text)  # double the size each time, so that the total work stays linear
             continue
         yield at, text[:cut]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.file_errors import errors_of
 from thresher.labels import Labels, together
 from thresher.naming import MOST_PREFIXES, NO_NAME, BatchNames
 from thresher.progress import Bar, progress_bar
@@ -190,7 +191,7 @@ class _Taken(Batch):
 
 @dataclass(frozen=True)
 class _AllNames:
-    """The names of all values of a stream, behind each other."""
+    """The names of all values of a stream, one after another."""
 
     marks: NDArray[np.uint64]
     text: NDArray[np.uint8]
@@ -285,21 +286,25 @@ class _Store:
         if self._file is None:
             self._parts.append(part)
         else:
-            self._file.write(part.tobytes())
+            self._write(part)
 
     def move_to_disk(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="thresher-shuffle-")  # noqa: SIM115 closed by array()
             for part in self._parts:
-                self._file.write(part.tobytes())
+                self._write(part)
             self._parts.clear()
+
+    def _write(self, part: NDArray[Any]) -> None:
+        with errors_of(f"a temporary file in {tempfile.gettempdir()}"):
+            self._file.write(part.tobytes())
+            self._file.flush()
 
     def array(self) -> NDArray[Any]:
         if self._file is None:
             whole = np.concatenate(self._parts) if self._parts else np.zeros(0, self._dtype)
             self._parts.clear()
             return whole
-        self._file.flush()
         if self.n_bytes == 0:
             self._file.close()
             return np.zeros(0, self._dtype)

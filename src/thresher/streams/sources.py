@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from thresher.file_errors import errors_of
+from thresher.naming import id_of
 from thresher.streams.flows import Flow, Pipe
 from thresher.streams.stream import DataError
 
@@ -101,7 +103,12 @@ def _look(path: str, format: str) -> Source:
         raw: Any = Path(path).open("rb") if regular else Pipe(path)  # noqa: SIM115 closed by the flow
     except PermissionError:
         raise DataError(f"{path}: permission denied.") from None
-    magic = raw.peek(8)[:8]
+    try:
+        with errors_of(name):
+            magic = raw.peek(8)[:8]
+    except OSError:
+        raw.close()
+        raise
     compression = next((kind for mark, kind in _COMPRESSIONS.items() if magic.startswith(mark)), None)
     flow = Flow(raw, name, compression)
     n_bytes = os.fstat(raw.fileno()).st_size if regular else None
@@ -158,8 +165,7 @@ def _vw_names(head: bytes) -> VwNames:
         for part in line.split(b"|")[1:]:
             space, *names = part.split() if part[:1].strip() else [b"", *part.split()]
             for name in names:
-                number = name.split(b":")[0]
-                if number.isdigit() and int(number) < 2**63 - 1:
+                if id_of(name.split(b":")[0].decode("ascii", "replace")) is not None:
                     spaces.add(space.split(b":")[0])
                 else:
                     has_others = True

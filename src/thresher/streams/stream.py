@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.naming import N_IDS, MemberNames, Names, Naming
 from thresher.parameters import Whole, check
+from thresher.sparse_interface import as_configured
 from thresher.streams.position import Position
 
 
@@ -74,6 +75,13 @@ class Batch:
         number = self.first_number + int(row if self.numbers is None else self.numbers[row])
         return f"{self.file}, {self.counted_in} {number + (self.before() if self.before is not None else 0)}"
 
+    def refuse_unlabelled(self, consequence: str) -> None:
+        """Raise DataError for the first row without a label."""
+        kind = self.labels.dtype.kind
+        missing = np.flatnonzero(np.isnan(self.labels) if kind == "f" else self.labels == "" if kind == "U" else ())
+        if len(missing):
+            raise DataError(f"{self.place(int(missing[0]))}: the row has no label, so {consequence}.")
+
 
 def empty_batch(n_bytes: int = 0) -> Batch:
     """Return a batch without rows."""
@@ -114,8 +122,18 @@ class Stream:
     content : Content or callable
         The source of the rows. A callable returns an iterator of all batches; such a stream has no positions and no
         shards.
+    n_bytes, n_rows : int, optional
+        The size of what a callable returns, for progress bars and checks of memory; content knows its own.
+    feature_names : list of str, optional
+        The names of the columns.
+    id_base : int, optional
+        The id of the first column, 0 or 1; columns with names count from 0.
+    n_features : int, optional
+        The number of columns.
     only_once : str, optional
         The name of the part that can be read only once, if there is one.
+    naming : Naming, optional
+        How features are named, if columns are hashes of names.
 
     Attributes
     ----------
@@ -146,10 +164,13 @@ class Stream:
         only_once: str | None = None,
         naming: Naming | None = None,
     ) -> None:
+        has_names = bool(feature_names) or naming is not None
+        if has_names and id_base == 1:
+            raise ValueError(f"{name}: zero_based can't be False (--one-based) where features have names.")
         self.name = name
         self.feature_names = feature_names
         self.naming = naming
-        self.id_base = id_base if naming is None else 0
+        self.id_base = 0 if has_names else id_base
         self.n_features = n_features if naming is None else N_IDS
         self._content: Content | None = None
         self._read: Callable[[], Iterator[Batch]] | None = None
@@ -180,6 +201,11 @@ class Stream:
     def has_positions(self) -> bool:
         """Whether batches have an end position, so that reading can continue there, and shards are possible."""
         return self._content is not None and self._only_once is None
+
+    @property
+    def needs_ray(self) -> bool:
+        """Whether only a process that is connected to Ray can read it."""
+        return getattr(self._content, "needs_ray", False)
 
     def batches(self, start: Position | None = None) -> Iterator[Batch]:
         """Read from the start, or continue from the end of a batch.
@@ -228,6 +254,21 @@ class Stream:
         part.is_part = True
         return part
 
+    def with_base(self, id_base: int) -> Self:
+        """Return the same stream, whose ids count from 0 or from 1."""
+        other = copy.copy(self)
+        other.id_base = id_base
+        return other
+
+    def with_threads(self, n: int) -> Self:
+        """Return the same stream, parsed by n threads; 0 is the caller's own, which also reads."""
+        with_threads = getattr(self._content, "with_threads", None)
+        if with_threads is None:
+            return self
+        other = copy.copy(self)
+        other._take(with_threads(n))
+        return other
+
     def to_csr(self) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Read all rows into one matrix.
 
@@ -236,14 +277,14 @@ class Stream:
 
         Returns
         -------
-        X : csr_matrix of float32, canonical
+        X : csr_matrix of float32, canonical, or csr_array if scikit-learn's `sparse_interface` is "sparray"
         y : array
         weights : array of float64, or None if no row has a weight
         """
         from thresher.streams.matrix import collect
 
         X, y, weights, _ = collect(self)
-        return X, y, weights
+        return as_configured(X), y, weights
 
     def names(self, ids: ArrayLike) -> dict[int, str]:
         """Find the names of features by reading the stream; those that do not occur in it are left out.
@@ -268,7 +309,7 @@ class Stream:
 
         for batch in self.batches():
             shape = (batch.n_rows, batch.largest_id + 1 if self.n_features is None else self.n_features)
-            X = sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape)
+            X = as_configured(sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape))
             yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
             del X, batch  # not kept while the next one is made
 

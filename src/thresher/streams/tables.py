@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.class_weights import are_weights
+from thresher.messages import some
 from thresher.naming import Naming
-from thresher.parsed_rows import ParsedRows
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
 from thresher.streams.files import Piece
+from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.stream import Batch, DataError, empty_batch
 
 DEFAULT_LABEL = "label"
@@ -243,7 +245,7 @@ def _weights(checked: _Checked, name: str) -> NDArray[np.float64]:
     values = checked.table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
     numbers[checked.left] = values
     checked.drop(
-        ~(np.isfinite(values) & (values >= 0)),
+        ~are_weights(values),
         lambda row: (
             f"the weight, column {name!r}, is {'missing' if np.isnan(values[row]) else values[row]}; it must be finite "
             "and not negative"
@@ -358,8 +360,3 @@ def _any(starts: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.boo
 
 def _is_whole(kind: Any) -> bool:
     return bool(arrow().types.is_integer(kind))
-
-
-def some(names: list[str]) -> str:
-    """Return the first few names."""
-    return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")

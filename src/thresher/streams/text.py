@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Protocol
@@ -11,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.file_errors import errors_of
 from thresher.labels import shown
-from thresher.parsed_rows import ParsedRows
 from thresher.streams.files import Piece, Span, Task
-from thresher.streams.flows import HeldFile
+from thresher.streams.flows import Flow, HeldFile
+from thresher.streams.limits import too_long
+from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
-from thresher.streams.stream import Batch
+from thresher.streams.stream import Batch, DataError, empty_batch
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
@@ -29,7 +30,7 @@ class Parser(Protocol):
 
     large_pieces: bool  # whether large files are cut into large pieces: rows must not take more memory than their text
 
-    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
         """Parse the lines that begin in a range of bytes of an open file."""
 
     def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
@@ -55,7 +56,7 @@ class NumberedText:
     def __init__(self, format: str, skip_bad: bool, labels: str, names: str = "numbers") -> None:
         self._format, self._skip_bad, self._labels, self._names = format, skip_bad, labels, names
 
-    def parse_range(self, file: int, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
         """Parse the lines that begin in a range of bytes."""
         return _core.read_text_range(self._format, file, begin, end, self._skip_bad, self._labels, self._names)
 
@@ -72,13 +73,19 @@ class TextFormat:
     parser : Parser
     labelled : bool
         Whether the parser returns labels.
+    skip_bad : bool
+        Whether to continue after a line that is too long.
+    longest_line : int
+        In bytes.
     """
 
     counted_in = "line"
 
-    def __init__(self, parser: Parser, labelled: bool) -> None:
+    def __init__(self, parser: Parser, labelled: bool, skip_bad: bool, longest_line: int) -> None:
         self._parser = parser
         self._labelled = labelled
+        self._skip_bad = skip_bad
+        self._longest_line = longest_line
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on, into pieces of whole lines."""
@@ -111,37 +118,59 @@ class TextFormat:
     def _of_file(self, source: Source, begin: int, end: int | None) -> Iterator[Task]:
         """Cut a file by byte offsets: each thread reads the lines that begin in its piece."""
         file = HeldFile(source.path)
-        size = os.fstat(file.number).st_size
-        stop = size if end is None else min(end, size)
+        stop = file.size if end is None else min(end, file.size)
         # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
         is_large = self._parser.large_pieces and stop - begin >= _LARGE_FILE
         piece = _LARGE_PIECE if is_large else PIECE
         for low in range(begin, stop, piece):
-            yield partial(self._read_range, file, low, min(low + piece, stop))
+            yield partial(self._read_range, source.name, file, low, min(low + piece, stop))
 
     def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
-        rest: list[bytes] = []
+        rest: list[bytes] = []  # of a line whose end was not read yet
+        length = 0
         with source.opened() as flow:
             flow.go_to(begin)
             done = flow.position if begin else 0
             while block := flow.read(PIECE):
+                first_end = block.find(b"\n")
+                if length + (len(block) if first_end < 0 else first_end) > self._longest_line:
+                    block = self._after_line(flow, block)
+                    yield partial(self._long_line, flow.byte - len(block), flow.position - done)
+                    if not self._skip_bad:
+                        return
+                    rest, length, done = [], 0, flow.position
                 cut = block.rfind(b"\n") + 1
-                if cut == 0:
-                    rest.append(block)
-                    continue
-                rest.append(block[:cut])
-                byte = flow.byte - (len(block) - cut)
-                yield partial(self._read_block, b"".join(rest), byte, flow.position - done)
-                rest, done = [block[cut:]], flow.position
+                if cut > 0:
+                    rest.append(block[:cut])
+                    byte = flow.byte - (len(block) - cut)
+                    yield partial(self._read_block, b"".join(rest), byte, flow.position - done)
+                    rest, length, done = [], 0, flow.position
+                rest.append(block[cut:])
+                length += len(block) - cut
             if text := b"".join(rest):
                 yield partial(self._read_block, text, flow.byte, flow.position - done)
 
-    def _read_range(self, file: HeldFile, begin: int, end: int) -> Piece:
-        return self._piece(self._parser.parse_range(file.number, begin, end), end, end - begin)
+    def _after_line(self, flow: Flow, block: bytes) -> bytes:
+        """Return what follows a line that is too long, of the block in which it ends; the line is not kept."""
+        while b"\n" not in block and self._skip_bad and (following := flow.read(PIECE)):
+            block = following
+        return block.partition(b"\n")[2]
+
+    def _read_range(self, name: str, file: HeldFile, begin: int, end: int) -> Piece:
+        whole = _core.TextFile(file.number, file.size, self._longest_line)
+        try:
+            with errors_of(name):
+                found = self._parser.parse_range(whole, begin, end)
+        except _core.FileShrankError as error:
+            raise DataError(f"{name}: {error}") from None
+        return self._piece(found, end, end - begin)
 
     def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Piece:
         return self._piece(self._parser.parse_block(text, byte == len(text)), byte, n_bytes)
+
+    def _long_line(self, byte: int, n_bytes: int) -> Piece:
+        return Piece(empty_batch(n_bytes), 1, byte, [(0, too_long("line", self._longest_line))])
 
     def _piece(self, found: _core.ParsedText, byte: int, n_bytes: int) -> Piece:
         rows = ParsedRows.of(found)
@@ -150,7 +179,10 @@ class TextFormat:
             rows.starts, rows.ids, rows.values, labels, rows.largest_id, rows.zero_seen, importances=rows.importances,
             n_bytes=n_bytes, numbers=rows.lines, names=rows.names,
         )  # fmt: skip
-        return Piece(batch, rows.n_lines, byte, rows.bad, rows.namespace)
+        bad = rows.bad
+        if rows.ends_too_long:
+            bad.append((rows.n_lines, too_long("line", self._longest_line)))
+        return Piece(batch, rows.n_lines + rows.ends_too_long, byte, bad, rows.namespace)
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from thresher import _core
 from thresher.csr import trusted_batch
+from thresher.file_errors import FileError
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
 from thresher.naming import Naming
 from thresher.streams import cache
+from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
 from thresher.streams.stream import Batch, DataError
 
@@ -36,6 +39,7 @@ def write_stream(
 
     The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
+    batches = _labelled(batches)
     if path.endswith(".thc"):
         return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
     if path != "-" and not _is_text(path):
@@ -52,7 +56,7 @@ def write_stream(
 
 
 def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
-    """Write a table of named columns to `path` ("-" is standard output, as CSV); return the number of rows.
+    """Write a table of named columns to `path`; return the number of rows.
 
     The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
     length; all parts have the same names. A file is written completely or not at all.
@@ -66,7 +70,7 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
 def table_format(path: str) -> str | None:
     """Return the format of a table by its file name: "csv", "parquet", or None."""
     endings = _endings(path)
-    if path == "-" or endings[-1:] == [".csv"]:
+    if endings[-1:] == [".csv"]:
         return "csv"
     return "parquet" if Path(path).suffix == ".parquet" else None
 
@@ -107,6 +111,12 @@ def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     return n_rows
 
 
+def _labelled(batches: Iterator[Batch]) -> Iterator[Batch]:
+    for batch in batches:
+        batch.refuse_unlabelled("it can't be written: give it one, or write a table with thresher transform")
+        yield batch
+
+
 def _shifted(batches: Iterator[Batch], shift: int) -> Iterator[Batch]:
     for batch in batches:
         kind = batch.indices.dtype if batch.largest_id + shift < 2**31 else np.dtype(np.int64)
@@ -134,40 +144,22 @@ def _is_text(path: str) -> bool:
 
 def _endings(path: str) -> list[str]:
     """Return the endings of a name, without a compression ending."""
-    return [ending for ending in Path(path).suffixes if ending not in (".gz", ".bz2", ".xz", ".zst")]
+    return [ending for ending in Path(path).suffixes if ending not in ENDINGS]
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[Write]:
     """Open a file that appears, whole, when the block ends without an error; "-" is standard output."""
     if path == "-":
+        if sys.stdout is None:
+            raise FileError(errno.EBADF, "it is closed", "standard output")
         yield sys.stdout.buffer.write
         sys.stdout.buffer.flush()
         return
-    with written_whole(path) as raw, _compressed(raw, Path(path).suffix) as file:
-        yield file.write
-
-
-@contextmanager
-def _compressed(raw: IO[bytes], ending: str) -> Iterator[Any]:
-    if ending == ".gz":
-        from isal import igzip
-
-        file: Any = igzip.open(raw, "wb")  # type: ignore[no-untyped-call]
-    elif ending == ".zst":
-        import zstandard
-
-        file = zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
-    elif ending == ".bz2":
-        import bz2
-
-        file = bz2.BZ2File(raw, "wb")
-    elif ending == ".xz":
-        import lzma
-
-        file = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 closed below
-    else:
-        yield raw
-        return
-    with file:
-        yield file
+    ending = Path(path).suffix
+    with written_whole(path) as raw:
+        if ending not in ENDINGS:
+            yield raw.write
+            return
+        with open_archive(raw, ending.removeprefix("."), "wb") as file:
+            yield file.write

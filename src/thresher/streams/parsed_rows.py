@@ -33,6 +33,8 @@ class ParsedRows(NamedTuple):
         The namespace of VW text whose names are numbers.
     names : BatchNames or None
         Where features have names.
+    ends_too_long : bool
+        Whether the text was cut before a line that is longer than allowed.
     """
 
     starts: NDArray[Any]
@@ -48,9 +50,10 @@ class ParsedRows(NamedTuple):
     zero_seen: bool
     namespace: str | None
     names: BatchNames | None
+    ends_too_long: bool
 
     @classmethod
     def of(cls, found: _core.ParsedText) -> Self:
         """Return what a reader of the core found."""
-        names = found[-1]
-        return cls(*found[:-1], None if names is None else BatchNames(*names))
+        names = found[-2]
+        return cls(*found[:-2], None if names is None else BatchNames(*names), found[-1])

@@ -1,0 +1,57 @@
+"""Errors of the operating system, with the name of their file.
+
+Python names a file that can't be opened, but not one that can't be read or written: the disk may be full, or fail.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class FileError(OSError):
+    """An error of the operating system; its message starts with the name of the file."""
+
+    def __str__(self) -> str:
+        return sentence(self)
+
+
+def sentence(error: Exception) -> str:
+    """Return an error's message; that of the operating system as file and what is wrong with it."""
+    if not isinstance(error, OSError) or error.filename is None or not error.strerror:
+        return str(error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    return f"{name}: {error.strerror[0].lower()}{error.strerror[1:]}."
+
+
+@contextmanager
+def errors_of(name: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in an error of the operating system that names none.
+
+    A pipe whose reader has left stays a BrokenPipeError: that is nobody's mistake.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Those without a number come from libraries, with a message of their own.
+        if error.errno is None or error.filename is not None:
+            raise
+        raise FileError(error.errno, error.strerror, os.fspath(name)) from None
+
+
+class NamedOutput(io.FileIO):
+    """A file to write to, by its number, whose errors name it as the user does: not by a temporary name."""
+
+    def __init__(self, number: int, name: str | os.PathLike[str], closefd: bool = True) -> None:
+        super().__init__(number, "wb", closefd)
+        self._shown = name
+
+    def write(self, part: Any) -> int:
+        """Write a part of it, as much as possible."""
+        with errors_of(self._shown):
+            return super().write(part)

@@ -1,0 +1,118 @@
+"""Ray Datasets: their blocks are Arrow tables in Ray's object store, fetched one at a time and cut by rows.
+
+A block is fetched by whoever reads it, so a stream that was handed to a Ray task reads the blocks where the task runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.streams.columnar import rows_at_a_time
+from thresher.streams.files import Piece
+from thresher.streams.frames import numbered
+from thresher.streams.pipeline import in_order
+from thresher.streams.position import Position
+from thresher.streams.row_span import RowSpan, identity_of_parts
+from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.tables import Columns, Roles, to_piece
+
+_NAME = "the Ray Dataset"
+
+
+def is_ray_dataset(source: Any) -> bool:
+    """Return whether this is a Dataset of Ray, without importing it."""
+    return type(source).__module__.startswith("ray.data") and hasattr(source, "to_arrow_refs")
+
+
+def stream_of_dataset(dataset: Any, roles: Roles, id_base: int | None, skip_bad: bool, n_threads: int) -> Stream:
+    """Run the Dataset's plan, in order, and return its rows as a stream; the blocks stay in the object store."""
+    ray: Any = importlib.import_module("ray")
+    options = dataset.context.execution_options
+    before, options.preserve_order = options.preserve_order, True
+    try:
+        blocks = dataset.to_arrow_refs()
+    except Exception as error:  # what the functions of the plan raise
+        why = " ".join(str(error).split())
+        raise DataError(f"{_NAME} can't be computed: {why[:300]}{' …' if len(why) > 300 else ''}") from None
+    finally:
+        options.preserve_order = before
+    about = ray.remote(num_cpus=1)(_about)  # a share of a core would start ten workers per core
+    sizes, schemas = zip(*ray.get([about.remote(block) for block in blocks]), strict=True) if blocks else ((), ())
+    schema = next((each for size, each in zip(sizes, schemas, strict=True) if size), None)
+    if schema is None:
+        raise DataError(f"{_NAME} has no rows.")
+    columns = Columns.choose(_NAME, schema.names, roles)
+    columns.check_types(_NAME, schema)
+    return Stream(
+        _NAME,
+        BlockRows(blocks, list(sizes), columns, skip_bad, n_threads),
+        feature_names=columns.names,
+        id_base=id_base,
+        naming=roles.of_columns,
+    )
+
+
+def _about(block: Any) -> tuple[int, Any]:
+    return block.num_rows, block.schema
+
+
+class BlockRows:
+    """Rows of Arrow tables in Ray's object store."""
+
+    needs_ray = True  # only a process that is connected can read them
+
+    def __init__(self, blocks: list[Any], sizes: list[int], columns: Columns, skip_bad: bool, n_threads: int) -> None:
+        self._blocks, self._columns, self._skip_bad, self._n_threads = blocks, columns, skip_bad, n_threads
+        self._starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._span = RowSpan(0, int(self._starts[-1]))
+
+    @property
+    def n_bytes(self) -> None:
+        """None: there is no file."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._span.n_rows
+
+    def shard(self, k: int, n: int) -> BlockRows:
+        """Return the k-th of n parts by rows."""
+        part = copy.copy(self)
+        part._span = self._span.shard(k, n)
+        return part
+
+    def with_threads(self, n: int) -> BlockRows:
+        """Return the same rows, converted by n threads; 0 is the caller's own."""
+        other = copy.copy(self)
+        other._n_threads = n
+        return other
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position."""
+        identity = identity_of_parts(np.diff(self._starts).tolist())
+        first = self._span.start(start, _NAME, identity)
+        pieces = in_order(self._tasks(first), self._n_threads)
+        for batch, row in numbered(_NAME, pieces, self._skip_bad, first):
+            batch.end = Position.at(0, _NAME, 0, row, identity)
+            yield batch
+            del batch  # not kept while the next one is made
+
+    def _tasks(self, first: int) -> Iterator[Callable[[], Piece]]:
+        ray: Any = importlib.import_module("ray")
+        for number, row in enumerate(self._starts[:-1].tolist()):
+            low, high = max(first - row, 0), min(self._span.end, int(self._starts[number + 1])) - row
+            if low >= high:
+                continue
+            block = ray.get(self._blocks[number])
+            self._columns.check_types(_NAME, block.schema)
+            for table in block.slice(low, high - low).combine_chunks().to_batches():
+                step = rows_at_a_time(table, self._columns)
+                for begin in range(0, table.num_rows, step):
+                    yield partial(to_piece, table.slice(begin, step), self._columns, self._skip_bad, 0, 0)
