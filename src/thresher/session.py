@@ -6,7 +6,8 @@ the pass had never stopped.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import parameters
 from thresher.csr import blocks, trusted_batch
 from thresher.label_order import LabelOrder
-from thresher.labels import Codes, StreamClasses, encode
-from thresher.model import Model, reserve, room_for_features
+from thresher.labels import Codes, StreamClasses
+from thresher.model import Model
 from thresher.naming import N_IDS, Naming
+from thresher.room import reserve, room_for_features
+
+
+class Observer(Protocol):
+    """Looks at the model after certain numbers of rows, however they are cut into batches."""
+
+    def n_rows_until_due(self) -> int:
+        """How many rows are to be learned before the next look, at least 1; rows of weight 0 do not count."""
+        ...
+
+    def note_if_due(self) -> None:
+        """Look at the model, if that many rows were learned."""
+        ...
 
 
 class Session:
@@ -52,8 +66,6 @@ class Session:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         known = None if classes is None and model.classes is None else model.agreed_classes(classes)
-        if known is not None:
-            encode(known, known)  # at least two of them
         self.model = model
         self._learner = model.learner_for(2 if known is None else len(known), id_base, names, n_features)
         self._classes = StreamClasses(known)
@@ -72,7 +84,9 @@ class Session:
         self._n_clashes_before = model.name_clashes[0]
         self.label_order = LabelOrder()
 
-    def learn(self, batch: Any, importances: NDArray[np.float64] | None = None) -> Codes:
+    def learn(
+        self, batch: Any, importances: NDArray[np.float64] | None = None, observer: Observer | None = None
+    ) -> Codes:
         """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
 
         `importances` are the weights of its rows, where they are not the batch's own.
@@ -87,7 +101,8 @@ class Session:
         self._zero_seen |= batch.zero_seen
         rows = trusted_batch(batch)
         check = self.model.parameters["norm"] is None
-        for begin, end in blocks(batch.n_rows, len(batch.data)):
+        self.model.learned_more()
+        for begin, end in _until_observed(blocks(batch.n_rows, len(batch.data)), importances, observer):
             with room_for_features():
                 fault = self._learner.learn(
                     rows, codes, importances, None, begin, end, check=check, is_new=self._is_first_pass
@@ -102,8 +117,12 @@ class Session:
                 self._naming, self._largest_id = Naming(), N_IDS - 1
                 reserve(self._learner, N_IDS)
         self.label_order.add(codes)
-        self.model.learned_more()
         return codes
+
+    @property
+    def largest_id(self) -> int:
+        """The largest id so far, with those that the model knew before."""
+        return self._largest_id
 
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
@@ -155,3 +174,21 @@ class Session:
         model.class_weights.restore(state["row_counts"])
         session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]
         return session
+
+
+def _until_observed(
+    stretches: Iterator[tuple[int, int]], importances: NDArray[np.float64] | None, observer: Observer | None
+) -> Iterator[tuple[int, int]]:
+    """Cut stretches of rows where a look is due, and let it be taken once the rows before it were learned."""
+    for begin, end in stretches:
+        while observer is not None and begin < end:
+            due, cut = observer.n_rows_until_due(), end
+            if importances is None:
+                cut = min(end, begin + due)
+            elif len(counted := np.flatnonzero(importances[begin:end])) >= due:
+                cut = begin + int(counted[due - 1]) + 1
+            yield begin, cut
+            observer.note_if_due()
+            begin = cut
+        if observer is None:
+            yield begin, end

@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-import errno
+import io
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from thresher.file_errors import FileError, NamedOutput, errors_of
+from thresher.io.temporary import remove_orphans, temporary_path
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that appears at `path` only if the block ends without an error: a temporary file is renamed."""
+    """Open a file that appears at `path` only if the block ends without an error: a temporary file is renamed.
+
+    What is left of it by a process that was killed is removed.
+    """
     target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
     if target.is_dir():
         raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
     if target.exists() and not target.is_file():
-        with target.open("wb") as device:  # a pipe or a device can't be replaced
+        # A pipe or a device can't be replaced.
+        with io.BufferedWriter(NamedOutput(os.open(target, os.O_WRONLY), path)) as device:
             yield device
         return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    remove_orphans(target)
+    temporary = temporary_path(target)
     try:
         number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask applies
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.") from None
     except PermissionError:
         raise PermissionError(f"{path}: permission denied.") from None
+    except OSError as error:
+        raise FileError(error.errno, error.strerror, os.fspath(path)) from None
     try:
-        with os.fdopen(number, "wb") as file:
+        with io.BufferedWriter(NamedOutput(number, path)) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            with errors_of(path):
+                os.fsync(file.fileno())
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o7777)
         temporary.replace(target)
-    except BaseException as error:
+    except BaseException:
         with suppress(FileNotFoundError):
             temporary.unlink()
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise OSError(f"{path}: no space left on the disk.") from None
         raise
     _sync_folder(target.parent)
 

@@ -13,7 +13,12 @@ from thresher.model import Model
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to a file. An online estimator can later continue learning with the same result.
 
-    The file is written completely or not at all.
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    path : path
+        The file, which is written completely or not at all.
     """
     if not isinstance(model, Model):
         if not hasattr(model, "_fitted_model"):
@@ -24,6 +29,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator from a file that `save` or `thresher train` wrote. Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    estimator
+        Of the class that was trained.
 
     Examples
     --------
