@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.methods import METHODS
 
 if TYPE_CHECKING:
-    from thresher import datasets, features
+    from thresher import datasets, distributed, features
     from thresher.analysis import cross_validate, path, set_threshold, stability
     from thresher.batch.fgm import FGM
     from thresher.batch.l1svm import L1SVM
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thresher.online.pet import PET
     from thresher.online.shadow_sofs import ShadowSOFS
     from thresher.online.sofs import SOFS
+    from thresher.report import write_report
     from thresher.streams import open_stream
     from thresher.training import train
 
@@ -37,6 +38,7 @@ _HOMES = {
     "set_threshold": "thresher.analysis",
     "stability": "thresher.analysis",
     "train": "thresher.training",
+    "write_report": "thresher.report",
 }
 _ESTIMATORS = {method.estimator: method for method in METHODS.values()}
 
@@ -52,6 +54,7 @@ __all__ = [
     "ShadowSOFS",
     "cross_validate",
     "datasets",
+    "distributed",
     "evaluate",
     "features",
     "load",
@@ -61,6 +64,7 @@ __all__ = [
     "set_threshold",
     "stability",
     "train",
+    "write_report",
 ]
 
 
@@ -69,7 +73,7 @@ def __getattr__(name: str) -> Any:
         return _ESTIMATORS[name].load_estimator()
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in ("datasets", "features"):
+    if name in ("datasets", "distributed", "features"):
         return importlib.import_module(f"thresher.{name}")
     if name == "__version__":
         from importlib.metadata import version

@@ -6,7 +6,6 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -20,17 +19,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from thresher import _core, methods, parameters
+from thresher.charts import bars
 from thresher.csr import as_batch, checked
-from thresher.labels import Labels, refuse_missing
-from thresher.messages import warn
+from thresher.description import selected
+from thresher.labels import Labels, refuse_missing, shown
+from thresher.messages import counted, warn
 from thresher.model import Model
+from thresher.sparse_interface import as_configured
+from thresher.threads import ForkSafeLock
 
 # Types that the core reads without a copy. It also checks that values are finite, while they are in cache.
 _DTYPES = [np.float32, np.float64]
 _MOST_DENSE_COLUMNS = 1 << 40  # of an array; a terabyte
 
 
-class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A scikit-learn classifier and feature selector in one.
 
     A subclass names its method, whose parameters `thresher.methods` lists, and provides `selected_`.
@@ -74,7 +77,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     @property
     def coef_(self) -> Any:
-        """Weights as a CSR matrix with one row; with more than two classes, one row per class."""
+        """Weights in CSR with one row; with more than two classes, one row per class."""
         columns, weights = self._fitted_model().members()
         return as_coef(columns, weights.T, self.n_features_in_)
 
@@ -90,11 +93,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     @threshold_.setter
     def threshold_(self, margin: float) -> None:
+        model, margin = self._fitted_model(), parameters.plain(margin)
         parameters.check("threshold_", margin, parameters.Between(float("-inf"), float("inf")))
-        self._fitted_model().threshold = float(margin)
+        model.check_can_have_threshold()
+        model.threshold = float(margin)
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of X, in column order as scikit-learn's selectors do."""
+        """Return the selected columns of X, in column order and of X's type as scikit-learn's selectors do."""
         columns = self._columns()
         if hasattr(X, "columns") and not self._takes_any_width:
             # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
@@ -122,7 +127,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         if sp.issparse(X):
             if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < len(columns):
                 raise ValueError(f"X has a column id outside 0 … {len(columns) - 1}.")
-            return type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape)
+            return as_configured(type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape))
         self._refuse_width("inverse_transform returns all columns", "give it a sparse matrix")
         whole = np.zeros(shape, dtype=X.dtype)
         whole[:, columns] = X
@@ -170,6 +175,35 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             )
         return names[columns]
 
+    def plot_features(self, n: int = 20, *, ax: Any = None) -> Any:
+        """Draw the weights of the selected features, best first, with matplotlib.
+
+        With more than two classes it is the weight of the class for which the feature counts most, which is named.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many features.
+        ax : matplotlib Axes, optional
+            Where to draw; by default new ones.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        parameters.check("n", n, parameters.Whole(1))
+        model = self._fitted_model()
+        found = selected(model, n)
+        strongest = found.strongest().tolist()
+        weights = [float(found.weights[rank, c]) for rank, c in enumerate(strongest)]
+        classes = [shown(label) for label in self.classes_.tolist()]
+        names, label = found.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
+        if model.n_vectors > 1:
+            names = [f"{name} ({classes[c]})" for name, c in zip(names, strongest, strict=True)]
+            label = "weight of the class in brackets"
+        first = f", the first {len(names)}" if found.n > len(names) else ""
+        return bars(names, weights, f"{counted(found.n, 'selected feature')}{first}", label, ax)
+
     def _known_names(self) -> dict[int, str]:
         model = self._fitted_model()
         if model.names_by_id is not None:
@@ -203,10 +237,10 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return state
 
     @property
-    def _lock(self) -> threading.RLock:
+    def _lock(self) -> ForkSafeLock:
         """Lets only one thread change the estimator; created on first use, since `__init__` only stores parameters."""
         # setdefault is atomic, so two threads never get different locks.
-        lock: threading.RLock = self.__dict__.setdefault("_lock_", threading.RLock())
+        lock: ForkSafeLock = self.__dict__.setdefault("_lock_", ForkSafeLock())
         return lock
 
     @contextmanager
@@ -264,11 +298,11 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
 
 def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) -> Any:
-    """Return weights, one row per output, as a CSR matrix over all columns."""
+    """Return weights, one row per output, in CSR over all columns."""
     order = np.argsort(columns)
     starts = np.arange(len(weights) + 1) * len(columns)
     ids = np.tile(columns[order], len(weights))
-    return sp.csr_matrix((weights[:, order].reshape(-1), ids, starts), shape=(len(weights), n_features))
+    return as_configured(sp.csr_matrix((weights[:, order].reshape(-1), ids, starts), shape=(len(weights), n_features)))
 
 
 def _as_csr(X: Any) -> Any:

@@ -160,7 +160,8 @@ METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "shadow_sofs", "ShadowSOFS", "shadow", "the best features",
+            "shadow_sofs", "ShadowSOFS", "shadow",
+            "ranks features by the cost of dropping them; the best choice for most data",
             own=BUDGET | _gamma(0.5), defaults={"fit_intercept": True},
             kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True, has_z_scores=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
@@ -184,12 +185,12 @@ METHODS: Mapping[str, Method] = {
             keeps_members_only=True, why_no_sketch=_NOTHING_TO_SKETCH,
         ),
         Method(
-            "arow", "AROW", "arow", "keeps all features",
+            "arow", "AROW", "arow", "AROW on all features, second-order baseline",
             own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True,
             why_no_sketch=_KEEPS_ALL,
         ),
         Method(
-            "ogd", "OGD", "ogd", "keeps all features",
+            "ogd", "OGD", "ogd", "gradient descent on all features, first-order baseline",
             own=_eta(1.0), kernels=("Ogd", "ManyOgd"), why_no_sketch=_KEEPS_ALL,
         ),
         Method(

@@ -9,27 +9,26 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, methods, parameters
-from thresher.csr import Csr, NotCanonicalError, as_batch, blocks, canonical, checked, raise_fault, trusted_batch
-from thresher.keeping import ids_as_written, ids_of_columns
+from thresher.class_weights import ClassWeights, row_weights
+from thresher.csr import Csr, NotCanonicalError, blocks, canonical, checked, trusted_batch
+from thresher.kept_features import ids_as_written, ids_of_columns
 from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
-from thresher.labels import ClassWeights, Codes, Labels, distinct, encode, row_weights
+from thresher.labels import Codes, Labels, distinct, encode
+from thresher.learners import Learner, new_learner, run_passes, winner_of
 from thresher.messages import counted, warn
 from thresher.naming import MemberNames, Names, Naming
-from thresher.probabilities import of_many, of_two
+from thresher.probabilities import sigmoid_pair, softmax
 from thresher.race import Look, Race, RaceState
-
-
-class NotEnoughMemoryError(ValueError):
-    """There is not enough memory for such large ids."""
+from thresher.room import room_for_features
+from thresher.selection import Selection
+from thresher.threads import ForkSafeLock
+from thresher.z_scores import z_scores
 
 
 class Model:
@@ -84,14 +83,16 @@ class Model:
         self.selection_frequency: dict[int, float] | None = None
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
         self.gamma_changed = False
-        self._learner: _core.Selector | Race | None = None
+        # Parameters that rows were learned with, and the γ chosen for them, if others were adopted since.
+        self._before_adoption: tuple[dict[str, Any], float | None] | None = None
+        self._learner: Learner | None = None
         self._kept_ids: NDArray[np.int64] | None = None  # of the learner
         self._keep_as_written: list[str] = []
         self._chosen_gamma: float | None = None  # where the parameter is "auto"
         self._looks: list[Look] = []
-        self._selection: _Selection | None = None  # instead of a learner, for a batch method
+        self._selection: Selection | None = None  # instead of a learner, for a batch method
         self._n_classes = 2  # of the learner; during a first stream `classes` is not set yet
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
 
     @classmethod
     def of_selection(
@@ -113,8 +114,9 @@ class Model:
         """
         model = cls(method, **given)
         model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
-        model._selection = _Selection(
-            model.norm, columns + id_base, _flat(weights.T), np.asarray(intercept, dtype=np.float32), n_rows
+        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
+        model._selection = Selection(
+            model.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), n_rows
         )
         return model
 
@@ -155,17 +157,17 @@ class Model:
         kept = self._ids_to_keep(0, feature_names, n_features)
         learner = self._new_learner(n_features, len(classes), kept, restart=True)
         try:
-            self._run_passes(learner, X, codes, importances)
+            run_passes(learner, self.parameters, X, codes, importances)
         except NotCanonicalError:
             learner = self._new_learner(n_features, len(classes), kept, restart=True)
-            self._run_passes(learner, canonical(X), codes, importances)
-        winner = _winner(learner)
+            run_passes(learner, self.parameters, canonical(X), codes, importances)
+        winner = winner_of(learner)
         with self._lock:
             self._learner, self._chosen_gamma, self._looks = winner
             self._n_classes, self.classes, self.n_features = len(classes), classes, n_features
             self.id_base, self.feature_names, self.compact, self.grouped_by_label = 0, feature_names, False, False
             self.naming = self._names = None
-            self._kept_ids, self.gamma_changed = kept, False
+            self._kept_ids, self.gamma_changed, self._before_adoption = kept, False, None
             self.class_weights = ClassWeights(self.parameters["class_weight"])
             self.class_weights.count(codes, importances)
             self.learned_more()
@@ -197,7 +199,7 @@ class Model:
             _, batch = checked(X, self.norm, self.id_base)
             importances = self.class_weights.of_rows(codes, importances, known.tolist())
             before = learner.counters["n_saturated"]
-            # From here on only Ctrl-C or want of memory can interrupt; the rows learned until then are kept.
+            # From here on only Ctrl-C or a lack of memory can interrupt; the rows learned until then are kept.
             self._learner, self._n_classes, self.classes = learner, len(known), known
             self.n_features = max(n_features, self.n_features or 0)
             self.feature_names, self._kept_ids = feature_names, kept
@@ -251,6 +253,11 @@ class Model:
         return self._method.is_batch
 
     @property
+    def has_budget(self) -> bool:
+        """Whether its method keeps a limited number of features, rather than all."""
+        return self._method.has_budget
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether the method has `predict_proba`."""
         return not self._method.is_batch
@@ -260,17 +267,20 @@ class Model:
         ids, weights = self._trained().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
 
-    def z_scores(self, columns: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return z = μ·√(γ(P − 1)/s²) of the given columns, or of the members, best first; with many classes, one each.
+    def selected_ids(self) -> NDArray[np.int64]:
+        """Return the learner's ids of the selected features, ascending; also in the middle of a first stream."""
+        return np.sort(self._trained().members()[0])
 
-        s² is the mean squared loss of the rows that had one, times their typical weight, times the number of passes. A
-        column that was never learned has z = 0.
+    def z_scores(self, columns: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the z-scores of the given columns, or of the members, best first; with many classes, one each.
+
+        A column that was never learned has z = 0.
         """
         if not self._method.has_z_scores:
-            having = " and ".join(each.estimator for each in methods.METHODS.values() if each.has_z_scores)
-            raise ValueError(f"{self._method.estimator} has no z-scores; {having} have.")
+            having = " or ".join(each.estimator for each in methods.METHODS.values() if each.has_z_scores)
+            raise ValueError(f"{self._method.estimator} has no z-scores; use {having}.")
         learner = self._trained()
-        assert not isinstance(learner, _Selection)
+        assert not isinstance(learner, Selection)
         if columns is None:
             ids = learner.members()[0]
         else:
@@ -290,14 +300,9 @@ class Model:
             raise ValueError(
                 "gamma was changed while the model learned, so its z-scores have no common scale: use fit."
             )
-        counters = self.counters
-        mean_loss = counters["loss"] / max(1, counters["n_updates"])
-        # A row that is learned again, or with a larger weight, is not more rows.
-        n_rows = max(1, int(self.class_weights.counts.sum()))
-        scale = mean_loss * self.class_weights.typical_weight * max(1.0, counters["n_samples"] / n_rows)
-        # The sign of what is stored of the precision, P − 1, marks members.
-        mean, excess = learner.cells(np.ascontiguousarray(ids)).astype(np.float64).reshape(len(ids), -1, 2).T
-        z = (mean * np.sqrt(self.gamma * np.abs(excess) / scale)).T if scale > 0 else np.zeros(mean.T.shape)
+        assert self.gamma is not None
+        cells = learner.cells(np.ascontiguousarray(ids)).reshape(len(ids), -1, 2)
+        z = z_scores(cells, self.gamma, self.counters, self.class_weights)
         return np.ascontiguousarray(z[:, 0] if self.n_vectors == 1 else z)
 
     @property
@@ -309,6 +314,11 @@ class Model:
     def n_vectors(self) -> int:
         """How many weights a feature has."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    def check_can_have_threshold(self) -> None:
+        """Raise ValueError unless there are two classes."""
+        if self.n_vectors > 1:
+            raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
 
     @property
     def intercept(self) -> NDArray[np.float32]:
@@ -369,6 +379,52 @@ class Model:
             self._names = MemberNames()
         self._names.read(self._learner.member_ids() if self._method.has_budget else None, ids, names)
 
+    # Merging shards that learned side by side; see thresher.distributed.
+
+    @property
+    def core_class(self) -> Any:
+        """The class of the learner in the core."""
+        return type(self._learner)
+
+    def changes_since(self, start: Model) -> _core.Changes:
+        """Return what was learned since this model was a copy of `start`; it can learn no more afterwards."""
+        return self._one_learner().changes_since(start._one_learner())
+
+    def merge_preview(
+        self, changes: _core.Changes, size: float, ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
+        """Return ids and weights of the members, and the intercept, as `merge` would make them.
+
+        Without a budget, every feature is a member; then they are those of `ids`.
+        """
+        return self._one_learner().preview(changes, size, ids)
+
+    def merge(self, changes: _core.Changes, size: float, counted: ClassWeights) -> None:
+        """Move by what shards have changed since they were copies of this model: by `size` times their mean move."""
+        self._one_learner().merge(changes, size)
+        self.class_weights = self.class_weights + counted
+
+    def merge_names(self, names: dict[int, str], clashes: tuple[int, str, str]) -> None:
+        """Set the names of the members from those that shards know."""
+        if self.naming is None:
+            return
+        assert self._learner is not None
+        known = {**(self.names_by_id or {}), **names}
+        if self._method.has_budget:
+            known = {id_: known[id_] for id_ in self._learner.member_ids().tolist() if id_ in known}
+        before = self.name_clashes
+        self.set_names(known, (before[0] + clashes[0], *(before if before[0] else clashes)[1:]))
+
+    def _one_learner(self) -> _core.Selector:
+        assert self._learner is not None
+        assert not isinstance(self._learner, Race)
+        return self._learner
+
+    def become(self, other: Model) -> None:
+        """Take over all that another model of the same method knows."""
+        with self._lock:
+            self.__dict__.update({name: value for name, value in other.__dict__.items() if name != "_lock"})
+
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = self.__dict__.copy()
@@ -379,14 +435,17 @@ class Model:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._method = methods.find(state["_method"])
         self._learner = None
         if state["_learner"] is not None:
             self.restore(state["_learner"], self._n_classes)
 
     def adopt_parameters(self, given: dict[str, Any]) -> None:
-        """Continue learning with other parameters; only the budget and the features to keep can't be changed."""
+        """Continue learning with other parameters; only the budget and the features to keep can't be changed.
+
+        Until rows were learned with them, `undo_adoption` sets them back.
+        """
         new = self._method.complete(given)
         if new == self.parameters:
             return
@@ -395,13 +454,23 @@ class Model:
             if before != after:
                 raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
         with self._lock:
-            self.class_weights.given = new["class_weight"]
             if self._learner is not None:
-                self._chosen_gamma = before = self.gamma  # "auto" is no new race for a model that was trained
-                self.gamma_changed |= new.get("gamma") not in ("auto", before)
-            self.parameters = new
-            if self._learner is not None:
-                self.restore(self._learner.state(), self._n_classes)
+                self._before_adoption = self._before_adoption or (self.parameters, self._chosen_gamma)
+                self._chosen_gamma = self.gamma  # "auto" is no new race for a model that was trained
+            self._set_parameters(new)
+
+    def undo_adoption(self) -> None:
+        """Set back parameters that were adopted, unless rows were learned with them."""
+        with self._lock:
+            if self._before_adoption is not None:
+                (before, self._chosen_gamma), self._before_adoption = self._before_adoption, None
+                self._set_parameters(before)
+
+    def _set_parameters(self, new: dict[str, Any]) -> None:
+        self.parameters = new
+        self.class_weights.given = new["class_weight"]
+        if self._learner is not None:
+            self.restore(self._learner.state(), self._n_classes)
 
     def state(self) -> _core.State | RaceState:
         """All that further learning depends on, by name: the state of features, the intercept, counters.
@@ -409,7 +478,7 @@ class Model:
         In the middle of a race for γ, that of all learners that are left.
         """
         trained = self._trained()
-        assert not isinstance(trained, _Selection)
+        assert not isinstance(trained, Selection)
         return trained.state()
 
     def restore(self, state: _core.State | RaceState, n_classes: int | None = None, gamma: float | None = None) -> None:
@@ -427,6 +496,46 @@ class Model:
         learner = self._new_learner(self.n_features, n_classes, self._kept_ids)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
+
+    def in_progress(self) -> dict[str, Any]:
+        """Return what the model knows in the middle of a stream, besides its `state`, as values for JSON."""
+        names = None if self._names is None else sorted(self._names.by_id.items())
+        return {
+            "n_classes": self._n_classes,
+            "classes": None if self.classes is None else self.classes.tolist(),
+            "n_features": self.n_features,
+            "id_base": self.id_base,
+            "feature_names": self.feature_names,
+            "naming": None if self.naming is None else self.naming.to_dict(),
+            "names": names,
+            "name_clashes": list(self.name_clashes),
+            "kept_ids": self.kept_ids.tolist(),
+            "keep": self.parameters.get("keep"),
+            "keep_as_written": self._keep_as_written,
+            "chosen_gamma": self._chosen_gamma,
+            "looks": self._looks,
+            "gamma_changed": self.gamma_changed,
+            "grouped_by_label": self.grouped_by_label,
+            "row_counts": self.class_weights.state(),
+        }
+
+    def resume(self, state: _core.State | RaceState, known: dict[str, Any]) -> None:
+        """Continue from a `state` and what `in_progress` returned at the same moment."""
+        self.classes = None if known["classes"] is None else np.array(known["classes"])
+        self.n_features, self.id_base = known["n_features"], known["id_base"]
+        self.feature_names = known["feature_names"]
+        self.naming = None if known["naming"] is None else Naming.from_dict(known["naming"])
+        self._names = None
+        if known["names"] is not None:
+            self.set_names(dict(known["names"]), tuple(known["name_clashes"]))
+        self._kept_ids, self._keep_as_written = np.array(known["kept_ids"], np.int64), known["keep_as_written"]
+        if "keep" in self.parameters:
+            self.parameters["keep"] = known["keep"]
+        self._chosen_gamma, self._looks = known["chosen_gamma"], known["looks"]
+        self.gamma_changed, self.grouped_by_label = known["gamma_changed"], known["grouped_by_label"]
+        self.class_weights.restore(known["row_counts"])
+        self.compact, self._before_adoption = False, None
+        self.restore(state, known["n_classes"])
 
     @property
     def norm(self) -> str:
@@ -469,7 +578,7 @@ class Model:
 
     def learner_for(
         self, n_classes: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
-    ) -> _core.Selector | Race:
+    ) -> Learner:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
             kept = self._ids_to_keep(id_base, names, n_features)
@@ -494,7 +603,7 @@ class Model:
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""
         if isinstance(self._learner, Race):
-            self._learner, self._chosen_gamma, self._looks = _winner(self._learner)
+            self._learner, self._chosen_gamma, self._looks = winner_of(self._learner)
         if swapped:
             self._learner.swap_classes()  # type: ignore[union-attr]  # only selectors of two classes have it
             self.class_weights.swap_classes()
@@ -502,6 +611,19 @@ class Model:
         if self._keep_as_written:
             self.parameters["keep"] = (self.kept_ids - id_base).tolist()
             self._keep_as_written = []
+
+    def count_from(self, id_base: int, kept_as_written: bool) -> None:
+        """Set whether ids count from 0 or 1, if that turns out after `settle`; features to keep may be such ids."""
+        shift, self.id_base = id_base - self.id_base, id_base
+        if self.n_features is not None:
+            self.n_features = max(self.n_features - shift, 0)
+        if kept_as_written:
+            self.parameters["keep"] = [column - shift for column in self.parameters["keep"]]
+
+    @property
+    def keeps_ids_as_written(self) -> bool:
+        """Whether the features to keep are ids as the data have them, and no columns yet."""
+        return bool(self._keep_as_written)
 
     def widen(self, largest_id: int) -> None:
         """Set the number of columns so that it includes an id."""
@@ -519,7 +641,7 @@ class Model:
             )
 
     def learned_more(self) -> None:
-        """Drop what was measured on the model before it learned the last rows."""
+        """Drop what was measured on the model before it learned these rows."""
         if self.threshold != 0.0:
             warn(
                 f"The threshold of {self.threshold:g} was chosen before the model learned these rows and is back at 0: "
@@ -527,6 +649,9 @@ class Model:
                 UserWarning,
             )
         self.threshold, self.selection_frequency = 0.0, None
+        if self._before_adoption is not None:
+            (before, chosen), self._before_adoption = self._before_adoption, None
+            self.gamma_changed |= (chosen if before.get("gamma") == "auto" else before.get("gamma")) != self.gamma
 
     @property
     def _fixed_gamma(self) -> float | None:
@@ -574,7 +699,7 @@ class Model:
         if grouping is not None:
             warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use shuffle=True.", UserWarning)
 
-    def _trained(self) -> _core.Selector | Race | _Selection:
+    def _trained(self) -> Learner | Selection:
         trained = self._learner or self._selection
         if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
@@ -585,75 +710,16 @@ class Model:
 
     def _probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = self.counters["margin_scale"] * margins
-        return of_two(scaled) if self.n_vectors == 1 else of_many(scaled)
+        return sigmoid_pair(scaled) if self.n_vectors == 1 else softmax(scaled)
 
     def _new_learner(
         self, n_features: int | None, n_classes: int, kept: NDArray[np.int64], *, restart: bool = False
-    ) -> _core.Selector | Race:
+    ) -> Learner:
         """Return a new learner; a race if γ is not known yet, or is to be chosen again."""
-        assert self._method.kernels is not None
-        gamma = self._fixed_gamma if restart else self.gamma
-        memory, n_bytes = self.parameters["memory"], 0
-        kernels = self._method.kernels
-        if memory == "sketch" and self.compact:  # without the table; only members are left
-            memory = "hash"
-        elif memory == "sketch":
-            assert self._method.sketch_kernels is not None
-            kernels, n_bytes = self._method.sketch_kernels, self.parameters["memory_bytes"] or methods.DEFAULT_BYTES
-            if n_classes > 2 and n_bytes < (least := methods.LEAST_BYTES * n_classes):
-                raise ValueError(f"memory_bytes={n_bytes} is too small for {n_classes} classes: use at least {least}.")
-        elif memory == "auto" and self._method.keeps_members_only:
-            memory = "hash"
-        kernel = getattr(_core, kernels[n_classes > 2])
-        budget = parameters.budget(self.parameters, n_features)
-        parameters.check_keep(self.parameters, budget)
-
-        def of(gamma: float | None) -> _core.Selector:
-            with _room_for(int(kept.max(initial=-1)) + 1):
-                learner: _core.Selector = kernel(
-                    n_classes=n_classes,
-                    budget=budget,
-                    norm=self.norm,
-                    fit_intercept=self.parameters["fit_intercept"],
-                    parameters=self._method.of_kernel({**self.parameters, "gamma": gamma}),
-                    keep=kept,
-                    memory=memory,
-                    memory_bytes=n_bytes,
-                )
-            return learner
-
-        learner: _core.Selector | Race
-        if gamma is None and "gamma" in self.parameters:
-            default: Any = self._method.parameters["gamma"].default
-            learner = Race(of, default, n_vectors=1 if n_classes == 2 else n_classes)
-        else:
-            learner = of(gamma)
-        if n_features is not None:
-            reserve(learner, n_features + self.id_base)
-        return learner
-
-    def _run_passes(
-        self, learner: _core.Selector | Race, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
-    ) -> None:
-        batch = as_batch(X, 0)
-        is_race = isinstance(learner, Race)
-        if is_race and (fault := batch.check(self.norm)) is not None:  # once for all learners
-            raise_fault(fault, X)
-        random = parameters.random_generator(self.parameters["random_state"])
-        for turn in range(self.parameters["n_passes"]):
-            order = random.permutation(len(codes)) if self.parameters["shuffle"] else None
-            for begin, end in blocks(X.shape[0], len(X.data)):
-                # The first pass checks each row while it is in cache; on a fault the learner is discarded.
-                first = turn == 0
-                with room_for_features():
-                    fault = learner.learn(
-                        batch, codes, importances, order, begin, end, check=first and not is_race, is_new=first
-                    )
-                if fault is not None:
-                    raise_fault(fault, X)
-            batch.trust()
-            if isinstance(learner, Race):
-                learner.finish()  # later passes train the winner only
+        return new_learner(
+            self._method, self.parameters, n_classes, kept, gamma=self._fixed_gamma if restart else self.gamma,
+            n_features=n_features, id_base=self.id_base, members_only=self.compact,
+        )  # fmt: skip
 
     @property
     def takes_any_width(self) -> bool:
@@ -667,68 +733,6 @@ class Model:
     def _refuse_batch_method(self) -> None:
         if self._method.is_batch:
             raise ValueError(f"{self.method} does not support incremental training; retrain with fit.")
-
-
-def _winner(learner: _core.Selector | Race) -> tuple[_core.Selector, float | None, list[Look]]:
-    """Return the winner of a race, its γ, and how the race went; without a race, the learner itself."""
-    if not isinstance(learner, Race):
-        return learner, None, []
-    gamma, winner = learner.finish()
-    return winner, gamma, learner.looks
-
-
-def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
-    """Allocate memory for ids below `n_ids`."""
-    with _room_for(n_ids):
-        learner.reserve(n_ids)
-
-
-@contextmanager
-def room_for_features() -> Iterator[None]:
-    """Name the remedy where memory runs out while a hash table grows."""
-    try:
-        yield
-    except MemoryError:
-        raise NotEnoughMemoryError(
-            "not enough memory for all features of these rows: use memory='sketch' (--memory sketch)."
-        ) from None
-
-
-@contextmanager
-def _room_for(n_ids: int) -> Iterator[None]:
-    """Name the number of ids where there is not enough memory for them."""
-    try:
-        yield
-    except MemoryError:
-        raise NotEnoughMemoryError(
-            f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): use memory='hash' or memory='sketch' (--memory)."
-        ) from None
-
-
-class _Selection:
-    """The selection of a batch method: ids, best first, with weights and intercept; the core predicts with it."""
-
-    def __init__(
-        self,
-        norm: str,
-        ids: NDArray[np.int64],
-        weights: NDArray[np.float32],
-        intercept: NDArray[np.float32],
-        n_rows: int,
-    ) -> None:
-        self._made_of = (norm, ids, weights, intercept, n_rows)
-        self._scorer = _core.LinearScorer(len(intercept), norm, np.ascontiguousarray(ids), weights, intercept)
-        self.score, self.members = self._scorer.score, self._scorer.members
-        self.intercept = intercept
-        self.counters: dict[str, Any] = {"n_samples": n_rows}
-
-    def __reduce__(self) -> Any:
-        return _Selection, self._made_of
-
-
-def _flat(numbers: NDArray[Any]) -> NDArray[np.float32]:
-    return np.ascontiguousarray(numbers.reshape(-1), dtype=np.float32)
 
 
 def _n_features(X: Csr, codes: Codes) -> int:

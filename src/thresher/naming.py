@@ -125,10 +125,8 @@ class Naming:
         if self.columns or self.hash == "all":
             return _core.name_ids(names)
         hashed = _core.name_ids(names)
-        are_numbers = [name.isascii() and name.isdigit() and int(name) < 2**63 - 1 for name in names]
-        return np.array(
-            [int(n) if is_id else h for n, is_id, h in zip(names, are_numbers, hashed, strict=True)], np.int64
-        )
+        written = [id_of(name) for name in names]
+        return np.array([h if id_ is None else id_ for id_, h in zip(written, hashed, strict=True)], np.int64)
 
     def __reduce__(self) -> Any:
         return Naming, tuple(getattr(self, field.name) for field in fields(self))  # without the core's object
@@ -142,10 +140,29 @@ class Naming:
         """Return the naming that `to_dict` was called on; raise ValueError if the values are not valid."""
         if not isinstance(values, dict) or values.keys() != {field.name for field in fields(cls)}:
             raise ValueError("the naming of features is not valid")
+        columns = [values["text"], values["categorical"], values["numeric"]]
+        label = values["label"]
+        if not (
+            all(are_texts(names) for names in columns)
+            and isinstance(values["ngrams"], list | tuple)
+            and all(type(length) is int for length in values["ngrams"])
+            and type(values["counts"]) is type(values["lowercase"]) is bool
+            and (label is None or are_texts([label]))
+        ):
+            raise ValueError("the naming of features is not valid")
         try:
             return cls.of(**values)
-        except (TypeError, ValueError, AttributeError):
+        except (TypeError, ValueError):
             raise ValueError("the naming of features is not valid") from None
+
+
+def id_of(word: str) -> int | None:
+    """Return the feature id that a word is, as a file writes it, from 0 to 2^63 - 2; None if it is none."""
+    digits = word.lstrip("0") or word[-1:]
+    # Python converts no more than 4,300 digits.
+    if word.isascii() and word.isdigit() and len(digits) < 20 and int(digits) < 2**63 - 1:
+        return int(digits)
+    return None
 
 
 def checked_ngrams(given: NGrams) -> tuple[int, int]:
@@ -163,6 +180,17 @@ def checked_ngrams(given: NGrams) -> tuple[int, int]:
             f"Got {given!r} instead."
         )
     return lengths[0], lengths[1]
+
+
+def are_texts(values: object) -> bool:
+    """Return whether it is a list of strings that can be written: JSON can hold half a surrogate pair."""
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        return False
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -207,14 +235,7 @@ class BatchNames:
 
     def check(self) -> None:
         """Raise ValueError unless all marks point into the text and to a prefix."""
-        prefixes = self.prefixes
-        if not isinstance(prefixes, list) or not all(isinstance(each, str) for each in prefixes):
-            raise ValueError("prefixes must be text")
-        marks = self.marks[self.marks != NO_NAME]
-        ends = (marks >> np.uint64(32)) + (marks >> np.uint64(16) & _16_BITS)
-        if ends.max(initial=0) > len(self.text) or (marks & _16_BITS).max(initial=0) >= max(1, len(prefixes)):
-            raise ValueError("a mark points nowhere")
-        if len(marks) and not prefixes:
+        if not _core.marks_fit(self.marks, len(self.text), len(self.prefixes)):
             raise ValueError("a mark points nowhere")
 
     def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:

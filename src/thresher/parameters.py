@@ -50,6 +50,8 @@ class Between:
         return self.low < value < self.high
 
     def __str__(self) -> str:
+        if self.low == -float("inf") and self.high == float("inf"):
+            return "a finite number"
         return f"a number above {self.low:g}" + (f" and below {self.high:g}" if self.high < float("inf") else "")
 
 

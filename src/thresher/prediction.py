@@ -1,4 +1,4 @@
-"""What a trained model makes of a stream: labels, margins and probabilities, or the selected columns.
+"""What a trained model makes of a stream: labels, margins and probabilities.
 
 One reading, in memory that does not grow with the stream.
 """
@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import _core
-from thresher.csr import trusted_batch
 from thresher.io.atomic import refuse_inputs
-from thresher.labels import Labels, shown
+from thresher.labels import Labels, as_whole_numbers, shown
 from thresher.model import Model
-from thresher.naming import BatchNames
 from thresher.streams import Batch, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
-from thresher.streams.writing import open_output, table_format, write_stream, write_table
+from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]
 
@@ -117,60 +114,11 @@ def write_predictions(
     reading = Reading()
     batches = reading.watch(stream, "predicting", batches_to_predict(trained, stream), progress)
     columns = _columns(trained, batches, margins, probabilities)
-    if path != "-" and table_format(path) is not None:
+    if table_format(path) is not None:
         write_table(columns, path)
     else:
         _write_lines(columns, path)
     return reading
-
-
-def write_selected(model: Any, data: Any, path: str, *, keep_ids: bool = False, progress: bool = False) -> Reading:
-    """Write data with only the selected features left, as `transform` does for matrices.
-
-    Parameters
-    ----------
-    model : estimator or Model
-        A trained one.
-    data : Stream, path, or anything else that `open_stream` takes
-        Rows, with labels or without; those without get the label 0. A path is opened with
-        `open_stream(path, labelled=False)`.
-    path : str
-        The file to write, whole or not at all: .thc, a binary cache, or .svm, svmlight text. "-" is standard output.
-    keep_ids : bool, default=False
-        Keep the ids as they are; else the selected features get the ids 1 … B, in column order.
-    progress : bool, default=False
-        Show a bar on stderr, if that is a terminal.
-
-    Returns
-    -------
-    Reading
-        How many rows were written, and what was skipped.
-    """
-    trained = as_model(model)
-    stream = as_stream(data, labelled=False, naming=trained.naming)
-    refuse_inputs(path, stream.files)
-    reading = Reading()
-    batches = reading.watch(stream, "transforming", batches_to_predict(trained, stream), progress)
-    naming = stream.naming if keep_ids else None
-    write_stream(_selected(trained, batches, keep_ids), path, naming=naming)
-    return reading
-
-
-def _selected(model: Model, batches: Iterator[Batch], keep_ids: bool) -> Iterator[Batch]:
-    ids = np.sort(model.members()[0]) + model.id_base
-    for batch in batches:
-        starts, picked, places = _core.pick_columns(trusted_batch(batch), ids)
-        kept = batch.indices[places] if keep_ids else picked + 1
-        batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
-        batch.largest_id = int(kept.max(initial=-1))
-        batch.names = batch.names.at(places) if keep_ids and isinstance(batch.names, BatchNames) else None
-        batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
-        if batch.labels.dtype.kind == "f":
-            # A row of text without label and features would be an empty line, which readers skip.
-            batch.labels = np.nan_to_num(batch.labels, nan=0.0)
-        elif batch.labels.dtype.kind == "U":
-            batch.labels = np.where(batch.labels == "", "0", batch.labels)
-        yield batch
 
 
 def _columns(
@@ -180,7 +128,7 @@ def _columns(
     assert model.classes is not None
     n_classes = len(model.classes)
     names = [shown(label) for label in model.classes.tolist()]
-    kind = _plain(model.classes).dtype
+    kind = as_whole_numbers(model.classes).dtype
     margin_names = ["margin"] if n_classes == 2 else [f"margin_{name}" for name in names]
 
     def columns(found: Predictions) -> dict[str, NDArray[Any]]:
@@ -195,12 +143,6 @@ def _columns(
     yield columns(Predictions(model.classes[:0], none[:, : len(margin_names)], none if probabilities else None))
     for batch in batches:
         yield columns(predict(model, batch, probabilities=probabilities))
-
-
-def _plain(labels: Labels) -> Labels:
-    """Return classes as a table holds them: whole numbers without a point."""
-    is_whole = labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all() and (abs(labels) < 1e15).all())
-    return labels.astype(np.int64) if is_whole else labels
 
 
 def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:

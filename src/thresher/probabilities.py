@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 _Floats = NDArray[np.float64]
 
 
-def of_two(log_odds: _Floats) -> _Floats:
+def sigmoid_pair(log_odds: _Floats) -> _Floats:
     """Return the probabilities of both classes: σ(−m) and σ(m)."""
-    return of_many(np.column_stack([np.zeros_like(log_odds), log_odds]))
+    return softmax(np.column_stack([np.zeros_like(log_odds), log_odds]))
 
 
-def of_many(log_odds: _Floats) -> _Floats:
+def softmax(log_odds: _Floats) -> _Floats:
     """Return the softmax of each row. The first of the largest log odds is also the first of the largest results."""
     chances = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)

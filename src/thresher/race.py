@@ -12,9 +12,9 @@ fail on the same rows, so the rule is cautious, and needs nothing but the counts
 Σ weight² / Σ weight.
 
 **When it ends**: when one is left, when the rows end, or when the states of those left take more than 2 GB together.
-Then the leader goes on alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these are
-a fifth of the pages up to the last one, all of those; they are counted at each look and at seven points, evenly spaced,
-between two powers of two of rows.
+Then the leader continues alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these
+are a fifth of the pages up to the last one, all of those; they are counted at each look and at seven points, evenly
+spaced, between two powers of two of rows.
 
 Rows of weight 0 are not counted, as if they were not there. So everything depends on the rows alone: not on how they
 are cut into batches, not on the number of threads, not on the machine.
@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.labels import Codes, add_in_order
+from thresher.class_weights import add_in_order
+from thresher.labels import Codes
 from thresher.threads import default_threads
 
 FIRST_LOOK = 512

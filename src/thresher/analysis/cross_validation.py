@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -46,10 +47,10 @@ class CrossValidation:
     model: Any
     history: History
 
-    @property
+    @cached_property
     def evaluation(self) -> Evaluation:
         """All metrics over all folds."""
-        return pooled(self.folds)
+        return replace(pooled(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
 
     @property
     def accuracy(self) -> float:
@@ -61,7 +62,7 @@ class CrossValidation:
         """The standard error of the accuracy."""
         return self.standard_errors["accuracy"]
 
-    @property
+    @cached_property
     def standard_errors(self) -> dict[Any, float]:
         """The standard error of each metric that all folds have."""
         found: dict[Any, list[float | None]] = {name: [getattr(fold, name) for fold in self.folds] for name in _METRICS}

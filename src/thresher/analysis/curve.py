@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.analysis.resampling import demand_budget, untrained
-from thresher.evaluation import n_right, share_right
+from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.messages import counted
 from thresher.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
+from thresher.tally import n_right, share_right
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
-from thresher.training.loop import lent, refuse_for_batch, run
+from thresher.training.loop import borrowed_models, refuse_for_batch, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,39 @@ class Curve:
             mark = "  suggested: the fewest within one standard error of the best" if n == self.suggested else ""
             lines.append(f"{n:8,}  {share:8.4f}  {error:14.4f}{mark}")
         return "\n".join(lines)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw accuracy against the number of features, with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default new ones.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return draw(self.chart(), ax)
+
+    def chart(self) -> Chart:
+        """Return the picture that `plot` draws."""
+        low = float((self.accuracy - self.standard_error).min())
+        line = Line("", self.n_features, self.accuracy.tolist(), error=self.standard_error.tolist(), has_dots=True)
+        return Chart(
+            "Accuracy and the number of features", "number of features", f"accuracy on {self.measured_on}", [line],
+            is_log=self.n_features[-1] >= 4 * self.n_features[0],
+            y_limits=(max(0.0, low - 0.02), min(1.0, float((self.accuracy + self.standard_error).max()) + 0.02)),
+            mark=(self.suggested, f"suggested: {self.suggested:,}"),
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        rows = (
+            [f"{n:,}", f"{share:.4f}", f"{error:.4f}", "suggested" if n == self.suggested else ""]
+            for n, share, error in zip(self.n_features, self.accuracy, self.standard_error, strict=True)
+        )
+        heading = f"accuracy on {self.measured_on}, {counted(self.n_rows, 'row')}"
+        return fragment(heading, as_svg(self.chart()), table(["features", "accuracy", "standard error", ""], rows))
 
 
 def path(
@@ -136,7 +170,7 @@ def path(
             n_rows += batch.n_rows
         shares = [share_right(each, int(n), n_rows, held_out) for each, n in zip(trained, right, strict=True)]
         return _curve(budgets, shares, n_rows, held_out.name, history)
-    with lent(models) as borrowed:
+    with borrowed_models(models) as borrowed:
         n_passes = borrowed[0].parameters["n_passes"] if passes is None else passes
         if held_out is None and n_passes != 1:
             raise ValueError(

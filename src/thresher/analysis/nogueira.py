@@ -159,9 +159,7 @@ def nogueira(selections: Sequence[Sequence[int]], n_features: int) -> tuple[floa
     shares = np.array(list(counts.values()), dtype=np.float64) / M
     value = 1.0 - float((shares * (1.0 - shares)).sum()) * M / (M - 1) / d / spread
     agreement = np.array([sum(counts[column] for column in selection) / M for selection in selections])
-    own = (
-        agreement / d
-        - sizes * mean_size / d**2
-        + value / 2.0 * (2.0 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1.0)
-    ) / spread
-    return value, float(4.0 / M**2 * np.square(own - own.mean()).sum())
+    # Only differences from the mean count: terms that are equal in all selections would drown them where d is large.
+    sizes -= mean_size
+    own = agreement - agreement.mean() - sizes * mean_size / d + value * (sizes * mean_size / d - sizes / 2.0)
+    return value, float(4.0 / M**2 * np.square(own / (d * spread)).sum())

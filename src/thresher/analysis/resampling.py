@@ -6,6 +6,7 @@ memory until then, up to a limit; longer data are read a second time.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.evaluation import Evaluation, Tally
+from thresher.evaluation import Evaluation, evaluation_of
 from thresher.labels import Labels, shown
 from thresher.methods import Method, find
 from thresher.model import Model
@@ -25,10 +26,11 @@ from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_for
 from thresher.streams.matrix import Matrix
 from thresher.streams.shuffling import ShuffledStream
+from thresher.tally import Tally
 from thresher.threads import default_threads
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
-from thresher.training.loop import lent, refuse_for_batch, run
+from thresher.training.loop import borrowed_models, refuse_for_batch, run
 from thresher.training.samples import AllBut, Half, Sample, fold_of
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that are kept until they are scored
@@ -129,7 +131,7 @@ def _online(
     rows = _KeptRows(stream)
     # Shuffled rows are in memory, or in a temporary file, in any case.
     watch = rows.keep if n_folds and options["shuffle"] is not True else None
-    with lent(models) as borrowed:
+    with borrowed_models(models) as borrowed:
         passes = options.pop("passes")
         runs = run(borrowed, stream, passes, None, samples=samples, watch=watch, **options)
         history = runs[0].history
@@ -155,7 +157,7 @@ def _score(
             list(pool.map(Tally.add, tallies, repeat(batch), [np.flatnonzero(folds == k) for k in range(n_folds)]))
     for fold, (tally, model) in enumerate(zip(tallies, models, strict=True)):
         _demand_two(stream, f"fold {fold + 1} of {n_folds} has", tally.support, model.classes)
-    return [tally.evaluation(stream.name) for tally in tallies]
+    return [evaluation_of(tally, stream.name) for tally in tallies]
 
 
 def _demand_two(stream: Stream, who_has: str, counts: NDArray[np.int64], classes: Labels | None) -> None:
@@ -179,8 +181,11 @@ class _KeptRows:
         """Keep a batch, unless the limit is passed."""
         if self._batches is None:
             return
-        self._n_bytes += batch.indptr.nbytes + batch.indices.nbytes + batch.data.nbytes + batch.labels.nbytes
-        self._batches.append((batch, numbers))
+        kept = copy.copy(batch)
+        kept.names = None  # scores do not need them
+        arrays = (kept.indptr, kept.indices, kept.data, kept.labels, kept.importances, kept.numbers, numbers)
+        self._n_bytes += sum(array.nbytes for array in arrays if array is not None)
+        self._batches.append((kept, numbers))
         if self._n_bytes > MEMORY_LIMIT:
             self._batches = None
             if not self._stream.can_be_read_again:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation import Tally
+from thresher.curves import thresholds
 from thresher.labels import shown
 from thresher.parameters import Between, OneOf
 from thresher.prediction import as_model
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
+from thresher.tally import Tally
 
 _Floats = NDArray[np.float64]
 
@@ -53,15 +54,14 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     """
     wanted = _precision(target)
     trained = as_model(model)
-    assert trained.classes is not None
-    if trained.n_vectors > 1:
-        raise ValueError(f"a threshold needs two classes, but the model has {len(trained.classes)}.")
+    trained.check_can_have_threshold()
     stream, reading, tally = as_stream(data, naming=trained.naming), Reading(), Tally(trained)
     for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
         tally.add(batch)
     margins, is_second = tally.margins(stream.name)
     threshold, found = _best(margins, is_second, wanted)
     if wanted is not None and found < wanted:
+        assert trained.classes is not None
         raise DataError(
             f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
             f"less, or use data with more rows of class {shown(trained.classes[1])}."
@@ -85,17 +85,15 @@ def _precision(target: str) -> float | None:
     except ValueError:
         share = float("nan")
     if not (Between(0.0, 1.0).admits(share) or OneOf((1.0,)).admits(share)):
-        raise ValueError(f'threshold must be "f1", or "precision=0.9" or another share. Got {target!r} instead.')
+        raise ValueError(
+            f'target (--threshold) must be "f1" or "precision=P" with P above 0 and up to 1. Got {target!r} instead.'
+        )
     return share
 
 
 def _best(margins: _Floats, is_second: NDArray[np.bool_], precision: float | None) -> tuple[float, float]:
     """Return the best threshold, and its F1 or precision."""
-    order = np.argsort(-margins, kind="stable")
-    sorted_margins = margins[order]
-    # Rows of equal margin are on the same side, so a threshold is below the last of them.
-    ends = np.append(np.flatnonzero(np.diff(sorted_margins)), len(margins) - 1)
-    true = np.cumsum(is_second[order])[ends].astype(np.float64)
+    sorted_margins, ends, true = thresholds(margins, is_second)
     predicted = ends + 1.0
     if precision is None:
         score = 2.0 * true / (predicted + is_second.sum())

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import row_norms
 
 from thresher import methods, parameters
-from thresher.batch.memory import demand
+from thresher.batch.memory import check_memory
 from thresher.csr import checked
 from thresher.estimator import FeatureSelector
-from thresher.keeping import ids_as_written, ids_of_columns
+from thresher.kept_features import ids_as_written, ids_of_columns
 from thresher.labels import Labels, encode
 from thresher.model import Model
 from thresher.naming import Naming
@@ -97,7 +97,7 @@ class BatchSelector(FeatureSelector):
         n_outputs = 1 if len(classes) == 2 else len(classes)
         bytes_per_output = 64 * rows.shape[0] + 32 * min(rows.nnz, rows.shape[1])
         n_bytes = self._bytes_per_value * rows.nnz + n_outputs * bytes_per_output
-        demand(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
+        check_memory(type(self).__name__, n_bytes, f"the {rows.nnz:,} values of X")
         problem = _problem(rows, self.norm, codes, len(classes), budget, keep)
         nothing = Selection(problem.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
         found = _with(self._select(problem) if problem.budget > 0 else nothing, keep)
@@ -128,7 +128,7 @@ class BatchSelector(FeatureSelector):
         Better now than in the middle of the work.
         """
         needed = (_BYTES_TO_COLLECT + self._bytes_per_value) * n_values - _BYTES_TO_COLLECT // 2 * n_read
-        demand(type(self).__name__, needed, what)
+        check_memory(type(self).__name__, needed, what)
 
     def _fit_stream(self, X: Any, y: Labels, id_base: int, names: list[str] | Naming | None) -> None:
         """Learn all rows of a stream, whose column 0 has the id `id_base`."""

@@ -20,7 +20,7 @@ _MOST_STEPS = 10_000
 class FGM(BatchSelector):
     """The feature generating machine: an SVM that asks for its features group by group.
 
-    A round looks for the features that would change the SVM most, those of largest |Σ_i α_i y_i x_ij|, adds them as a
+    A round looks for the features that would change the SVM most, those of largest `|Σ_i α_i y_i x_ij|`, adds them as a
     new group, and trains the SVM on all groups so far: it minimises ½ (Σ_t ‖w_t‖)² + C/2·Σ max(0, 1 − y w·x)² over
     the groups t, and α_i = C·max(0, 1 − y_i w·x_i) of its solution says which features are missing.
 
@@ -47,7 +47,7 @@ class FGM(BatchSelector):
     ----------
     selected_ : ndarray of int64
         Columns of the selected features, largest weight first.
-    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
+    coef_ : scipy sparse matrix of shape (1, n_features) or (n_classes, n_features)
         Weights, in CSR; nonzero in at most `n_features_to_select` columns.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept.

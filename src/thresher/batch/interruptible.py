@@ -1,4 +1,4 @@
-"""Ctrl-C for calls that can't hear it."""
+"""Ctrl-C during calls that do not check for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _Answer = TypeVar("_Answer")
 
 
 def interruptible(call: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Return what the call returns, and hear Ctrl-C while it runs.
+    """Return what the call returns; Ctrl-C interrupts it.
 
-    scikit-learn's solvers give the interpreter free but look at no signal until they end. So they run in a thread of
-    their own; on Ctrl-C that thread is left to itself, and what it finds is thrown away.
+    scikit-learn's solvers release the GIL but check for no signal until they end. So they run in a thread of their own;
+    after Ctrl-C that thread runs on in the background, and its result is discarded.
     """
     answers: list[_Answer] = []
     errors: list[BaseException] = []

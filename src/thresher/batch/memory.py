@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def demand(method: str, n_bytes: float, what: str) -> None:
+def check_memory(method: str, n_bytes: float, what: str) -> None:
     """Raise ValueError if a method needs more bytes than there are."""
     available = available_bytes()
     if n_bytes > available:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -12,18 +13,20 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from thresher import _core
 from thresher.naming import N_IDS, MemberNames
-from thresher.parsed_rows import ParsedRows
+from thresher.sparse_interface import as_configured
+from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.pipeline import in_order
 from thresher.threads import default_threads
 
 Tasks: TypeAlias = "Iterator[Callable[[], _core.ParsedText]]"
 
 
-class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer whose columns are hashes of names. A subclass provides `_tasks`, which read parts of the rows."""
+class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """A transformer whose columns are hashes of names."""
 
+    @abstractmethod
     def _tasks(self, X: Any) -> Tasks:
-        raise NotImplementedError
+        """Yield what reads the rows, part by part."""
 
     def _rows(self, X: Any) -> Iterator[ParsedRows]:
         n_before = 0
@@ -35,7 +38,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             yield rows
 
     def transform(self, X: Any) -> Any:
-        """Return the rows as a CSR matrix of float32; a feature's column is the hash of its name, below 2^62."""
+        """Return the rows in CSR, float32; a feature's column is the hash of its name, below 2^62."""
         starts, ids, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
         for rows in self._rows(X):
             starts.append(rows.starts[1:] + starts[-1][-1])
@@ -49,7 +52,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             offsets,
         )  # without values scipy makes them narrow
         matrix.has_canonical_format = True
-        return matrix
+        return as_configured(matrix)
 
     def names(self, ids: ArrayLike, X: Any) -> list[str | None]:
         """Find the names of features by reading the data again.

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.features.base import Hasher, Tasks
+from thresher.messages import some
 from thresher.naming import Naming, NGrams
 from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import check_kinds, kind_of, table_columns
@@ -121,5 +122,5 @@ class ColumnHasher(Hasher):
 def _check(schema: Any, naming: Naming) -> None:
     missing = next((name for name, _ in naming.columns if name not in schema.names), None)
     if missing is not None:
-        raise ValueError(f"X has no column {missing!r}; it has {', '.join(schema.names[:8])}.")
+        raise ValueError(f"X has no column {missing!r}; it has {some(schema.names)}.")
     check_kinds("X", schema, naming)

@@ -55,7 +55,7 @@ class OnlineSelector(FeatureSelector):
         self
         """
         self._check_parameters()
-        with self._lock, self._unchanged_on_error():
+        with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
             self._model = self._new_model().fit(rows, labels, sample_weight, self._names_in())
             self.classes_ = self._model.classes
@@ -89,20 +89,21 @@ class OnlineSelector(FeatureSelector):
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._validated(X, y, reset=first)
             model = self._new_model() if first else self._model
-            before = model.parameters
             model.adopt_parameters(self.get_params(deep=False))
             try:
                 model.partial_fit(rows, labels, classes, sample_weight, self._names_in())
             except Exception:
-                model.adopt_parameters(before)
+                model.undo_adoption()
                 raise
             except BaseException:  # Ctrl-C: the rows learned until then are kept
                 if model.is_trained:
-                    self._model, self.classes_ = model, model.classes
+                    self._keep(model)
                 raise
-            self._model, self.classes_ = model, model.classes
-            self.n_features_in_ = model.n_features or 0
+            self._keep(model)
         return self
+
+    def _keep(self, model: Model) -> None:
+        self._model, self.classes_, self.n_features_in_ = model, model.classes, model.n_features or 0
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).
@@ -157,7 +158,7 @@ class WithZScores(SecondOrderSelector):
     def z_scores_(self) -> NDArray[np.float64]:
         """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
 
-        s² is the mean squared loss of the rows that had one. Of pure noise, |z| is seldom above 2. With more than two
+        s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
         classes there is a column for each.
         """
         return self._fitted_model().z_scores()

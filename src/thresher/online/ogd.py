@@ -41,7 +41,7 @@ class OGD(OnlineSelector):
     ----------
     selected_ : ndarray of int64
         Columns of the features that were touched, best first.
-    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
+    coef_ : scipy sparse matrix of shape (1, n_features) or (n_classes, n_features)
         Weights, in CSR; nonzero only where a feature was touched.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept.

@@ -50,7 +50,7 @@ class ShadowSOFS(WithZScores):
     ----------
     selected_ : ndarray of int64
         Columns of the selected features, best first.
-    coef_ : scipy sparse matrix of shape (1, n_features_in_) or (n_classes, n_features_in_)
+    coef_ : scipy sparse matrix of shape (1, n_features) or (n_classes, n_features)
         Weights, in CSR; nonzero in at most `n_features_to_select` columns.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept.

@@ -49,12 +49,12 @@ def _class_of(method: methods.Method) -> type[RiverSelector]:
         ]
     )
 
-    def __init__(*args: Any, **given: Any) -> None:  # noqa: N807
+    def __init__(*args: Any, **given: Any) -> None:  # noqa: N807 it becomes a method below
         bound = signature.bind(*args, **given)
         bound.apply_defaults()
         RiverSelector.__init__(**bound.arguments)
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__signature__ = signature  # type: ignore[attr-defined]  # functions can have one
     lines = (
         f"{name} : default={each.default!r}\n    {each.help[0].upper()}{each.help[1:]}." for name, each in table.items()
     )

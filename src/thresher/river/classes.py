@@ -1,4 +1,4 @@
-"""Labels of a stream of rows, of which nobody knows in advance which will come."""
+"""Labels of a stream whose classes are not known in advance."""
 
 from __future__ import annotations
 

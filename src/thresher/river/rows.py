@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.class_weights import check_weights
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
 Row: TypeAlias = Mapping[Any, Any]
 
@@ -84,7 +85,5 @@ def row_weights(w: Any, n_rows: int) -> NDArray[np.float64] | None:
     weights = np.asarray(w, np.float64)
     if weights.ndim > 0 and weights.shape != (n_rows,):
         raise ValueError(f"w has shape {weights.shape}, but X has {n_rows} rows.")
-    bad = ~(np.isfinite(weights) & (weights >= 0.0))
-    if bad.any():
-        raise ValueError(f"w is {weights[bad].flat[0]:g}: weights must be finite and not negative.")
+    check_weights("w", weights)
     return None if weights.ndim == 0 and weights == 1.0 else np.array(np.broadcast_to(weights, n_rows))

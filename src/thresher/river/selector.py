@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from river import base
 
 from thresher import _core, methods
-from thresher.model import Model, room_for_features
+from thresher.model import Model
 from thresher.naming import N_IDS
 from thresher.parameters import check, plain
-from thresher.probabilities import of_many, of_two
+from thresher.probabilities import sigmoid_pair, softmax
 from thresher.river.classes import Classes, as_array
 from thresher.river.parameters import parameters_of
 from thresher.river.rows import Row, features, is_plain, name_of, names_by_id, numbers, row_weights, sorted_ids
+from thresher.room import room_for_features
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
 _ALLOWED = "values must be finite, and not above 3.4e38 (1e18 with norm=None): scale the data."
 _ROWS_BETWEEN_LOOKS = 1_000
@@ -59,7 +60,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         self._last_members: tuple[bytes, set[int]] = (b"", set())
         self._rows_until_look, self._n_saturated = _ROWS_BETWEEN_LOOKS, 0
 
-    def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:  # type: ignore[override]
+    def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:  # type: ignore[override]  # river's has no weight
         """Learn a row.
 
         Parameters
@@ -140,7 +141,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
         labels = self._classes.labels
         log_odds = self._learner.counters["margin_scale"] * self._scores(X)
-        chances = of_two(log_odds) if log_odds.ndim == 1 else of_many(log_odds)
+        chances = sigmoid_pair(log_odds) if log_odds.ndim == 1 else softmax(log_odds)
         return pd.DataFrame(
             chances if len(labels) > 1 else np.ones((len(X), 1)),
             index=X.index,
@@ -266,7 +267,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
 
 def _probabilities(log_odds: list[float]) -> list[float]:
-    """Return what `of_two` or `of_many` returns for a row; numpy would take longer for it than for the prediction."""
+    """Return the probabilities of a row: for a single one numpy would take longer than the prediction."""
     if len(log_odds) == 1:
         log_odds = [0.0, log_odds[0]]
     most = max(log_odds)

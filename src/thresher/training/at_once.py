@@ -9,13 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.evaluation import accuracy
 from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
+from thresher.tally import accuracy
 from thresher.training.history import History
 
 

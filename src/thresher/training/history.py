@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from thresher.charts import Chart, Line, as_svg, draw, fragment
+from thresher.messages import counted
 from thresher.race import Look
 
 
 @dataclass
 class History:
     """What happened in training. The lists have one entry for each point in time.
+
+    There is one after 100 rows, then whenever the rows have grown by a quarter, and at the end of each pass, however
+    the rows are cut into batches.
 
     Attributes
     ----------
@@ -22,6 +28,9 @@ class History:
         second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
     validation : list of float or None
         Accuracy on the validation data, at the end of each pass; else None.
+    entered : list of int
+        How many of the selected features were not yet selected at the point before: at the first point all, but for
+        those of a model that was trained before. Empty for methods that keep all features, and for batch methods.
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
     n_validation_rows : int
@@ -39,6 +48,9 @@ class History:
         With gamma="auto", how the race for γ went in this run: each time that some could be dropped, the `rows` so far,
         the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
         `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
+    merges : list of dict
+        With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves, the `bytes` that
+        the shards sent to be merged, and the `sample_bytes` of the rows that the size was chosen on.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -46,6 +58,7 @@ class History:
     error: list[float] = field(default_factory=list)
     loss: list[float] = field(default_factory=list)
     validation: list[float | None] = field(default_factory=list)
+    entered: list[int] = field(default_factory=list)
     n_validation_rows: int = 0
     skipped: list[str] = field(default_factory=list)
     n_skipped: int = 0
@@ -55,6 +68,13 @@ class History:
     shuffled: bool = False
     grouped_by_label: bool = False
     race: list[Look] = field(default_factory=list)
+    merges: list[dict[str, float]] = field(default_factory=list)
+
+    def drop_last(self) -> int:
+        """Remove the last point; return how many features had entered there."""
+        for values in (self.rows, self.seconds, self.error, self.loss, self.validation):
+            values.pop()
+        return self.entered.pop() if self.entered else 0
 
     def state(self) -> dict[str, Any]:
         """Return the history as values for JSON."""
@@ -64,3 +84,94 @@ class History:
     def resumed(cls, state: dict[str, Any]) -> Self:
         """Return a history with the values that `state` returned."""
         return cls(**copy.deepcopy(state))
+
+    def plot(self, kind: Literal["error", "loss", "members", "race"] = "error", *, ax: Any = None) -> Any:
+        """Draw what happened as rows went by, with matplotlib.
+
+        Parameters
+        ----------
+        kind : {"error", "loss", "members", "race"}, default="error"
+            The error or the loss while learning; how many features were newly selected; or how the race of gamma="auto"
+            went.
+        ax : matplotlib Axes, optional
+            Where to draw; by default new ones.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        charts = self.charts()
+        if kind not in charts:
+            raise ValueError(f"kind={kind!r} is not in this history; it has {', '.join(charts) or 'no pictures'}.")
+        return draw(charts[kind], ax)
+
+    def charts(self) -> dict[str, Chart]:
+        """Return the pictures that it has, by the `kind` of `plot`."""
+        found: dict[str, Chart] = {}
+        if self.error and not self.grouped_by_label:
+            found |= {"error": self._error_chart(), "loss": self._loss_chart()}
+        if len(self.entered) > 1:
+            found["members"] = Chart(
+                "Changes of the selection", "rows learned", "features newly selected since the last point",
+                [Line("", self.rows[1:], self.entered[1:], has_dots=True)], y_format="count", is_log=True,
+            )  # fmt: skip
+        if self.race:
+            found["race"] = self._race_chart()
+        return found
+
+    def _error_chart(self) -> Chart:
+        wrong = [0.0, *(error * n for error, n in zip(self.error, self.rows, strict=True))]
+        between = [
+            (after - before) / max(1, n - n_before)
+            for (before, after), (n_before, n) in zip(
+                itertools.pairwise(wrong), itertools.pairwise([0, *self.rows]), strict=True
+            )
+        ]
+        lines = [
+            Line("since the last point", self.rows, between, "muted"),
+            Line("so far", self.rows, self.error),
+        ]
+        tested = [(n, 1.0 - share) for n, share in zip(self.rows, self.validation, strict=True) if share is not None]
+        if tested:
+            rows, errors = zip(*tested, strict=True)
+            lines.append(Line("validation data", rows, errors, "second", has_dots=True, has_line=False))
+        return Chart(
+            "Error while learning", "rows learned", "rows predicted wrong just before they were learned", lines,
+            is_log=True,
+        )  # fmt: skip
+
+    def _loss_chart(self) -> Chart:
+        line = Line("", self.rows, self.loss)
+        return Chart(
+            "Loss while learning", "rows learned", "mean loss of the rows so far", [line], y_format="number",
+            is_log=True,
+        )  # fmt: skip
+
+    def _race_chart(self) -> Chart:
+        """Return the mistakes of each γ at each look; those of the winner are drawn last, on top."""
+        winner = self._chosen_gamma()
+        points: dict[float, list[tuple[int, float]]] = {}
+        for look in self.race:
+            for gamma, mistakes in zip(look["gamma"], look["mistakes"], strict=True):
+                points.setdefault(gamma, []).append((look["rows"], mistakes / max(1, look["rows"])))
+        lines = []
+        for gamma in sorted(points, key=lambda each: each == winner):
+            rows, errors = zip(*points[gamma], strict=True)
+            is_winner = gamma == winner
+            name = f"γ = {gamma:g}, chosen" if is_winner else f"γ = {gamma:g}"
+            lines.append(Line(name, rows, errors, "main" if is_winner else "muted", has_dots=True))
+        return Chart(
+            'The race of gamma="auto"', "rows learned", "mistakes per row", lines, y_format="number", is_log=True
+        )
+
+    def _chosen_gamma(self) -> float | None:
+        """Return the γ that won the race; None as long as several are in it."""
+        last = self.race[-1]
+        left = [gamma for gamma in last["gamma"] if gamma not in last["dropped"]]
+        return left[0] if len(left) == 1 else None
+
+    def _repr_html_(self) -> str:
+        passes = f" in {self.n_passes} passes" if self.n_passes > 1 else ""
+        heading = f"{counted(self.rows[-1], 'row')}{passes}, {self.seconds[-1]:.2f} s" if self.rows else "no rows"
+        charts = self.charts()
+        return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import parameters
+from thresher.io.checkpoints import Saved
 from thresher.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.labels import Labels, together
 from thresher.messages import warn
 from thresher.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
+from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
 from thresher.training.at_once import LearnsAtOnce, fit_at_once
+from thresher.training.checkpoint import Checkpoint
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, Watch
 from thresher.training.samples import Sample
@@ -43,13 +48,16 @@ def train(
     multiclass: bool = False,
     progress: bool = False,
     callback: Callable[[History], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: str | int = "60s",
+    resume: bool = False,
 ) -> History:
     """Train a model on a stream; reading, parsing and learning overlap.
 
     Parameters
     ----------
     model : estimator or Model
-        An online one that was trained before goes on learning. The estimator of a batch method (MRMR, L1SVM, FGM) holds
+        An online one that was trained before continues. The estimator of a batch method (MRMR, L1SVM, FGM) holds
         all rows in memory: it is fitted once, after a check that they will fit.
     stream : Stream, path, or anything else that `open_stream` takes
         What to learn from. A path is opened with `open_stream`.
@@ -72,6 +80,13 @@ def train(
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
         Called with the history at each point; with a new history, if training starts again on shuffled rows.
+    checkpoint : path, optional
+        A file to save the run to at intervals, and when the process is asked to stop (docs/resuming.md).
+    every : str or int, default="60s"
+        How often: "60s", "5m", "1h", or a number of rows. Saving takes at most a twentieth of the time.
+    resume : bool, default=False
+        Resume from the checkpoint, with exactly the result of a run that never stopped; if there is none yet, start
+        from the beginning. The model, the data and the other parameters must be those of that run.
 
     Returns
     -------
@@ -88,7 +103,7 @@ def train(
     (2000, 200)
     """
     if isinstance(model, LearnsAtOnce):
-        refuse_for_batch(model, passes, shuffle)
+        refuse_for_batch(model, passes, shuffle, checkpoint)
         return fit_at_once(
             model,
             (opened := as_stream(stream)),
@@ -98,7 +113,7 @@ def train(
             progress=progress,
             callback=callback,
         )
-    with lent([model]) as models:
+    with borrowed_models([model]) as models:
         (done,) = run(
             models,
             stream,
@@ -109,12 +124,15 @@ def train(
             multiclass=multiclass,
             progress=progress,
             callback=callback,
+            checkpoint=checkpoint,
+            every=every,
+            resume=resume,
         )
         return done.history
 
 
 @contextmanager
-def lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
+def borrowed_models(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
     """Borrow the models of estimators, which take them back, trained, when the block ends."""
     borrowed = [model if isinstance(model, Model) else _lend(model) for model in models]
     try:
@@ -122,6 +140,7 @@ def lent(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
     finally:
         for lender, model in zip(models, borrowed, strict=True):
             if not isinstance(lender, Model) and model.classes is not None:
+                model.undo_adoption()  # if nothing was learned
                 lender._take_back(model)
 
 
@@ -133,9 +152,11 @@ def _lend(estimator: Streamable) -> Model:
     return estimator._lend_model()
 
 
-def refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str) -> None:
+def refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str, checkpoint: Any = None) -> None:
     """Refuse what means nothing to a method that sees all rows at once."""
     name = type(estimator).__name__
+    if checkpoint is not None:
+        raise ValueError(f"checkpoint={checkpoint!r} can't be used with {name}, which sees all rows at once.")
     if passes not in (None, 1):
         raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
     if shuffle is True:
@@ -156,11 +177,14 @@ def run(
     n_threads: int | None = None,
     samples: Sequence[Sample | None] | None = None,
     watch: Watch | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: str | int = "60s",
+    resume: bool = False,
 ) -> list[Run]:
     """Train models in one reading; the first one's parameters stand for all, since they agree on them.
 
     `samples` say which rows each model learns; None stands for all rows. `watch` is called with the batches of the
-    first pass, but not if that starts again on shuffled rows.
+    first pass, but not if that starts again on shuffled rows. Only a run of one model can have checkpoints.
     """
     if not models:
         return []
@@ -178,16 +202,32 @@ def run(
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
     if model.classes is None:
         stream.check_base()
-    if multiclass and classes is None and model.classes is None:
+    if resume and checkpoint is None:
+        raise ValueError("resume needs checkpoint=, the file to resume from (--resume needs --checkpoint FILE).")
+    saver, saved = None, None
+    if checkpoint is not None:
+        named = None if classes is None else np.asarray(classes).tolist()
+        settings = {"passes": n_passes, "shuffle": shuffle, "multiclass": multiclass, "classes": named}
+        saver = Checkpoint(checkpoint, every, model, stream, settings)
+        saved = saver.read() if resume else None
+    if saved is not None and saved.about["classes"] is not None:
+        classes = np.array(saved.about["classes"])
+    elif multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
-    if shuffle is True:
-        stream = _shuffled_for(model, stream, progress)
     is_new = model.classes is None
-    can_restart = shuffle == "auto" and is_new and stream.can_be_read_again
+    # Where a run that is resumed had started again on shuffled rows, so does this one.
+    is_shuffled = shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
+    can_restart = shuffle == "auto" and is_new and stream.can_be_read_again and not is_shuffled
+    in_order = stream
+    if is_shuffled and not (saved is not None and saved.about["finished"]):
+        stream = _shuffled_for(model, stream, progress)
+    if saver is not None:
+        saver.note(classes=None if classes is None else np.asarray(classes).tolist(), finished=False, grouping=None)
     of_each = [None] * len(models) if samples is None else samples
     runs = [Run(each, stream, callback, started, sample=of) for each, of in zip(models, of_each, strict=True)]
     reading = SharedReading(runs, n_threads, watch)
-    grouping = _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=can_restart)
+    passes_ = _Passes(n_passes, classes, held_out, progress, saver)
+    grouping = passes_.learn(reading, stop_if_grouped=can_restart, saved=saved)
     if grouping is not None and can_restart and not reading.interrupted:
         warn(
             f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
@@ -195,10 +235,10 @@ def run(
             UserWarning,
         )
         n_bytes = reading.runs[0].history.n_bytes
-        stream = _shuffled_for(model, stream, progress)
+        stream = _shuffled_for(model, in_order, progress)
         runs = [Run(each, stream, callback, started, n_bytes, of) for each, of in zip(models, of_each, strict=True)]
         reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
-        _learn(reading, n_passes, classes, held_out, progress, stop_if_grouped=False)
+        passes_.learn(reading, stop_if_grouped=False)
     elif grouping is not None:
         warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
     for each in reading.runs:
@@ -207,45 +247,81 @@ def run(
     return reading.runs
 
 
-def _learn(
-    reading: SharedReading,
-    n_passes: int,
-    classes: ArrayLike | None,
-    held_out: Stream | None,
-    progress: bool,
-    *,
-    stop_if_grouped: bool,
-) -> Grouping | None:
-    """Learn all passes; return how the rows were grouped by label, if they were.
+@dataclass
+class _Passes:
+    """How a stream is learned, pass after pass."""
 
-    With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows that
-    are grouped at first can be a small part of a stream that is not.
-    """
-    grouping = None
-    with progress_bar("training", reading.runs[0].stream, n_passes, progress) as bar, reading:
-        for turn in range(n_passes):
-            reading.begin_pass(classes)
-            try:
-                reading.one_pass(bar)
-            except KeyboardInterrupt:
-                reading.interrupt()
-            except BaseException:
-                reading.abandon()
-                raise
-            if turn == 0:
-                grouping = reading.grouping()
-                if grouping is not None and stop_if_grouped and not reading.interrupted:
+    n_passes: int
+    classes: ArrayLike | None
+    held_out: Stream | None
+    progress: bool
+    saver: Checkpoint | None
+
+    def learn(
+        self, reading: SharedReading, *, stop_if_grouped: bool, saved: Saved | None = None
+    ) -> Grouping | str | None:
+        """Learn all passes, or the rest of them; return how the rows were grouped by label, if they were.
+
+        With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows
+        that are grouped at first can be a small part of a stream that is not.
+        """
+        grouping: Grouping | str | None = None
+        first, start = 0, None
+        if saved is not None:
+            grouping = saved.about["grouping"]
+            start = self._resume(reading, saved)
+            if saved.about["finished"]:
+                return grouping
+            first = reading.runs[0].history.n_passes - 1
+        with (
+            progress_bar("training", reading.runs[0].stream, self.n_passes, self.progress) as bar,
+            reading,
+            nullcontext() if self.saver is None else self.saver.requests,
+        ):
+            for turn in range(first, self.n_passes):
+                if saved is None or turn > first:
+                    reading.begin_pass(self.classes)
+                    start = None
+                try:
+                    reading.one_pass(bar, start, None if self.saver is None else self.saver.after_batch)
+                except KeyboardInterrupt:
+                    reading.interrupt()
+                except BaseException:
                     reading.abandon()
-                    return grouping
-            reading.end_pass()
-            if grouping is not None:
-                reading.note_grouped()
-            if held_out is not None and not reading.interrupted:
-                reading.validate(held_out)
-            reading.call_back()
-            if reading.interrupted:
-                break
-    return grouping
+                    raise
+                if turn == 0:
+                    grouping = reading.grouping()
+                    if grouping is not None and stop_if_grouped and not reading.interrupted:
+                        reading.abandon()
+                        return grouping
+                reading.end_pass()
+                if grouping is not None:
+                    reading.note_grouped()
+                if self.held_out is not None and not reading.interrupted:
+                    reading.validate(self.held_out)
+                reading.call_back()
+                if reading.interrupted:
+                    break
+                if self.saver is not None:
+                    self.saver.note(grouping=None if grouping is None else str(grouping))
+        if self.saver is not None and not reading.interrupted:
+            self.saver.note(finished=True)
+            self.saver.save(reading, reading.state())
+            if self.saver.requests.received is not None:  # after the last batch
+                self.saver.requests.pass_on()
+        return grouping
+
+    def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
+        """Put the run where the checkpoint was written; return where to continue reading."""
+        assert self.saver is not None
+        self.saver.note(grouping=saved.about["grouping"])
+        run = reading.runs[0]
+        with saved.used():
+            run.model.resume(saved.state, saved.known)
+            position = reading.resume(saved.about["reading"])
+            if position is not None and not saved.about["finished"]:
+                run.stream.batches(position)  # which checks it
+            return position
 
 
 def _shuffled_for(model: Model, stream: Stream, progress: bool) -> Stream:

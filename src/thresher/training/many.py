@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from thresher.model import Model
 from thresher.streams import Data
 from thresher.training.history import History
-from thresher.training.loop import Streamable, lent, run
+from thresher.training.loop import Streamable, borrowed_models, run
 
 
 def train_many(
@@ -59,7 +59,7 @@ def train_many(
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
-    with lent(models) as borrowed:
+    with borrowed_models(models) as borrowed:
         _check_together(borrowed, passes, shuffle)
         runs = run(
             borrowed,

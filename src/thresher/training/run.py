@@ -12,21 +12,25 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.evaluation import n_right, share_right
+from thresher.class_weights import ClassWeightError
 from thresher.label_order import Grouping
-from thresher.labels import ClassWeightError, UnknownLabelError
+from thresher.labels import UnknownLabelError
 from thresher.messages import counted
-from thresher.model import Model, NotEnoughMemoryError
+from thresher.model import Model
 from thresher.progress import Bar
+from thresher.room import NotEnoughMemoryError
 from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, batches_to_predict, check_names
 from thresher.streams.position import Position
+from thresher.streams.reading import add_skipped
 from thresher.streams.shuffling import ShuffledStream
+from thresher.tally import n_right, share_right
 from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.samples import Sample
 
+_FIRST_NOTE = 100  # rows
 _Answer = TypeVar("_Answer")
 Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
 
@@ -51,7 +55,8 @@ class Run:
         self.started = started
         self.is_continued = model.classes is not None
         self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
-        self._next_note = 1_000
+        self._next_note = _FIRST_NOTE
+        self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
         self._next_look = 1
         self._seems_grouped = False
         self._session: Session | None = None
@@ -74,10 +79,10 @@ class Run:
 
         `rows` are their numbers in the stream.
         """
-        self.history.n_skipped += len(batch.skipped)
-        self.history.skipped += batch.skipped[: 100 - len(self.history.skipped)]
+        if self.history.n_passes == 1:  # later passes skip the same lines
+            add_skipped(self.history, len(batch.skipped), batch.skipped)
         try:
-            self.session.learn(batch, None if self.sample is None else self._importances(batch, rows))
+            self.session.learn(batch, None if self.sample is None else self._importances(batch, rows), observer=self)
         except UnknownLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
         except (NotEnoughMemoryError, ClassWeightError) as error:
@@ -94,8 +99,12 @@ class Run:
         """Count the rows of a batch that the model predicts right."""
         return n_right(self.model, batch)
 
-    def note_at_intervals(self) -> None:
-        """Add a point to the history after 1,000 rows, and then whenever the rows have grown by a quarter."""
+    def n_rows_until_due(self) -> int:
+        """How many rows are to be learned before the next point of the history."""
+        return max(1, self._next_note - self.so_far()[0])
+
+    def note_if_due(self) -> None:
+        """Add a point to the history after 100 rows, and then whenever the rows have grown by a quarter."""
         rows, _, _ = self.so_far()
         if rows >= self._next_note:
             self._next_note = rows + rows // 4
@@ -103,16 +112,29 @@ class Run:
             self.call_back()
 
     def note(self) -> None:
-        """Add a point to the history."""
+        """Add a point to the history; one at the same row, if the pass ended there, is replaced."""
         rows, mistakes, loss = self.so_far()
-        history = self.history
+        history, entered = self.history, self._n_entered()
+        if history.rows and history.rows[-1] == rows:
+            entered += history.drop_last()
         history.rows.append(rows)
         history.seconds.append(time.perf_counter() - self.started)
         history.error.append(mistakes / max(1, rows))
         history.loss.append(loss / max(1, rows))
         history.validation.append(None)
+        if self.model.has_budget:
+            history.entered.append(entered)
         if not self.is_continued:
             history.race = copy.deepcopy(self.model.race)
+
+    def _n_entered(self) -> int:
+        """Count the members that were none at the last point."""
+        before, self._members = self._members, self._selected()
+        return len(np.setdiff1d(self._members, before, assume_unique=True))
+
+    def _selected(self) -> NDArray[np.int64]:
+        """Return the ids of the members: columns are provisional until the first pass ends."""
+        return self.model.selected_ids() if self.model.has_budget else np.zeros(0, np.int64)
 
     def call_back(self) -> None:
         """Call the user's function with the history."""
@@ -158,6 +180,7 @@ class Run:
             "before": {name: self._before[name] for name in ("n_samples", "n_mistakes", "loss")},
             "is_continued": self.is_continued,
             "next_note": self._next_note,
+            "members": self._members.tolist(),
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -167,6 +190,7 @@ class Run:
         self.started = time.perf_counter() - state["seconds"]
         self._before, self.is_continued = state["before"], state["is_continued"]
         self._next_note = state["next_note"]
+        self._members = np.array(state["members"], np.int64)
 
 
 class SharedReading:
@@ -179,6 +203,7 @@ class SharedReading:
         self._pool: ThreadPoolExecutor | None = None
         self._position: Position | None = None
         self._n_rows = 0  # of the pass, so far
+        self.n_learned = 0  # since the run began or was resumed
 
     def __enter__(self) -> None:
         # A single run stays on the caller's thread, where Ctrl-C is noticed between two blocks of a batch.
@@ -191,12 +216,14 @@ class SharedReading:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open the sessions of a pass."""
-        self._n_rows = 0
+        self._n_rows, self._position = 0, None
         for run in self.runs:
             run.begin_pass(classes)
 
-    def one_pass(self, bar: Bar, start: Position | None = None) -> None:
-        """Learn the stream once, from its start or from a position on."""
+    def one_pass(
+        self, bar: Bar, start: Position | None = None, after_batch: Callable[[SharedReading], None] | None = None
+    ) -> None:
+        """Learn the stream once, from its start or from a position on; `after_batch` is called after each batch."""
         first = self.runs[0]
         for run in self.runs[1:]:
             check_names(run.model, run.stream)
@@ -207,9 +234,10 @@ class SharedReading:
                 self._watch(batch, rows)
             self._position = batch.end
             self._n_rows += batch.n_rows
+            self.n_learned += batch.n_rows
             bar.advance(batch.n_bytes, batch.n_rows, first.error_so_far())
-            for run in self.runs:
-                run.note_at_intervals()
+            if after_batch is not None:
+                after_batch(self)
 
     def grouping(self) -> Grouping | None:
         """Return how the rows of the current pass are grouped by label, if they are and were not shuffled."""

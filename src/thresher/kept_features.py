@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.naming import Naming
+from thresher.messages import some
+from thresher.naming import Naming, id_of
 
 # Of all columns, or by column; or how names are hashed. None: they have no names.
-Names: TypeAlias = list[str] | dict[int, str] | Naming | None
+ColumnNames: TypeAlias = list[str] | dict[int, str] | Naming | None
 
 
-def ids_of_columns(keep: list[Any], id_base: int, names: Names, n_features: int | None) -> NDArray[np.int64]:
+def ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features: int | None) -> NDArray[np.int64]:
     """Return the ids of columns to keep that are given by number or by name, ascending."""
     if keep and isinstance(keep[0], str):
         if isinstance(names, Naming):
@@ -23,14 +24,14 @@ def ids_of_columns(keep: list[Any], id_base: int, names: Names, n_features: int 
         places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}
         unknown = next((name for name in keep if name not in places), None)
         if unknown is not None:
-            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({_some(list(places))}).")
+            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({some(list(places))}).")
         keep = [places[name] for name in keep]
     elif keep and n_features is not None and max(keep) >= n_features:
         raise ValueError(f"keep lists column {max(keep)}, but there are {n_features}, counted from 0.")
     return np.array(sorted(keep), np.int64) + id_base
 
 
-def ids_as_written(words: list[str], names: Names, id_base: int | None) -> NDArray[np.int64]:
+def ids_as_written(words: list[str], names: ColumnNames, id_base: int | None) -> NDArray[np.int64]:
     """Return the ids of features that are named as in the data: by the names of columns, else by ids; ascending."""
     if names is not None:
         return ids_of_columns(words, id_base or 0, names, None)
@@ -42,13 +43,10 @@ def ids_as_written(words: list[str], names: Names, id_base: int | None) -> NDArr
 
 def _id(word: str) -> int:
     """Return a feature id as a file writes it."""
-    if not (word.isascii() and word.isdigit() and int(word) < 2**63 - 1):
+    id_ = id_of(word)
+    if id_ is None:
         raise ValueError(
             f"keep names {word!r}, which is not a feature id: the columns of the data have no names, so ids must be "
             "whole numbers from 0 to 2^63 - 2."
         )
-    return int(word)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    return id_

@@ -1,0 +1,31 @@
+"""The selection of a batch method, which predicts as a learner does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+
+
+class Selection:
+    """The selection of a batch method: ids, best first, with weights and intercept; the core predicts with it."""
+
+    def __init__(
+        self,
+        norm: str,
+        ids: NDArray[np.int64],
+        weights: NDArray[np.float32],
+        intercept: NDArray[np.float32],
+        n_rows: int,
+    ) -> None:
+        self._made_of = (norm, ids, weights, intercept, n_rows)
+        self._scorer = _core.LinearScorer(len(intercept), norm, np.ascontiguousarray(ids), weights, intercept)
+        self.score, self.members = self._scorer.score, self._scorer.members
+        self.intercept = intercept
+        self.counters: dict[str, Any] = {"n_samples": n_rows}
+
+    def __reduce__(self) -> Any:
+        return Selection, self._made_of

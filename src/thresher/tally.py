@@ -1,0 +1,185 @@
+"""Counts of right and wrong predictions over the batches of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.labels import Labels, as_words, shown
+from thresher.messages import counted, some, warn
+from thresher.model import Model
+from thresher.streams import Batch, DataError, Stream
+from thresher.streams.alignment import batches_to_predict
+
+_Floats = NDArray[np.float64]
+
+# Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
+# or the wrong column.
+_MOST_UNKNOWN = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was counted over all batches."""
+
+    labels: list[Any]  # the model's classes, and after them labels that it does not know, sorted
+    counts: NDArray[np.int64]  # rows by actual and predicted label
+    log_loss: float | None
+    margins: tuple[_Floats, NDArray[np.bool_]] | None  # and which rows are of the second class, where both of two occur
+    threshold: float
+
+
+class Tally:
+    """Counts over the batches of a stream; of two classes it also keeps the margins, 9 bytes per row."""
+
+    def __init__(self, model: Model) -> None:
+        assert model.classes is not None
+        self._model = model
+        self._labels: list[Any] = model.classes.tolist()
+        # A label has its place under its value and under what a file writes, since text can hold numbers.
+        self._places = {label: place for place, label in enumerate(self._labels)}
+        for place, label in enumerate(self._labels):
+            self._places.setdefault(shown(label), place)
+        self._n_classes = len(self._labels)
+        self._counts = np.zeros((self._n_classes, self._n_classes), np.int64)
+        self._log_likelihood = 0.0
+        self._margins: list[_Floats] = []
+        self._is_second: list[NDArray[np.bool_]] = []
+
+    def add(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> None:
+        """Count a batch, or some of its rows."""
+        model = self._model
+        margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
+        predicted = model.codes_of(margins)
+        actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
+        size = len(self._labels)
+        self._counts += np.bincount(actual * size + predicted, minlength=size * size).reshape(size, size)
+        if probabilities is not None and size == self._n_classes:
+            # As scikit-learn does, no probability counts as exactly 0.
+            likelihoods = np.maximum(probabilities[np.arange(len(actual)), actual], np.finfo(np.float64).eps)
+            self._log_likelihood += float(np.log(likelihoods).sum())
+        if margins.ndim == 1 and size == self._n_classes:
+            self._margins.append(margins)
+            self._is_second.append(actual == 1)
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """How many rows of each class were counted."""
+        return np.asarray(self._counts.sum(axis=1))
+
+    def measured(self, name: str) -> Measured:
+        """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
+        n_rows = int(self._counts.sum())
+        if n_rows == 0:
+            raise DataError(f"{name}: there are no rows.")
+        knows_all = len(self._labels) == self._n_classes
+        labels, counts = self._sorted()
+        if not knows_all:
+            unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
+            warn(
+                f"{name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_some_labels(unknown)}) not among "
+                f"the model's classes ({_some_labels(labels[: self._n_classes])}), so no prediction of them can be "
+                "right.",
+                UserWarning,
+            )
+        elif not np.trace(counts):
+            _warn_none_right(self._model, name)
+        log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
+        has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
+        return Measured(labels, counts, log_loss, self.margins(name) if has_both else None, self._model.threshold)
+
+    def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
+        """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
+        labels = [label for label, n in zip(self._labels, self._counts.sum(axis=1), strict=True) if n]
+        if len(self._labels) > self._n_classes or len(labels) < 2:
+            known = _some_labels(self._labels[: self._n_classes])
+            found = _some_labels(labels) or "none"
+            raise DataError(f"{name}: rows of the classes {known} are needed, and no others. It has {found}.")
+        return np.concatenate(self._margins), np.concatenate(self._is_second)
+
+    def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
+        """Return the place of each label in `_labels`, which gets those it does not have yet."""
+        batch.refuse_unlabelled("there is nothing to compare with")
+        found, places = np.unique(labels, return_inverse=True)
+        codes = [self._place(label, batch) for label in found.tolist()]
+        size = len(self._labels)
+        self._counts = np.pad(self._counts, (0, size - len(self._counts)))
+        return np.array(codes, dtype=np.intp)[places]
+
+    def _place(self, label: Any, batch: Batch) -> int:
+        place = self._places.get(label, self._places.get(shown(label)))
+        if place is None:
+            place = len(self._labels)
+            if place >= self._n_classes + _MOST_UNKNOWN:
+                known = _some_labels(self._labels[: self._n_classes])
+                raise DataError(
+                    f"{batch.file}: it has more than {_MOST_UNKNOWN} labels that are not among the model's classes "
+                    f"({known}), such as {shown(label)}: check the file and its label column."
+                )
+            self._labels.append(label)
+            self._places[label] = self._places[shown(label)] = place
+        return place
+
+    def _sorted(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """Return labels and counts in an order that does not depend on the batches: classes, numbers, words."""
+        are_words = isinstance(self._labels[0], str)
+        unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]
+        labels = self._labels[: self._n_classes] + unknown
+        order = sorted(range(len(unknown)), key=lambda at: (isinstance(unknown[at], str), unknown[at]))
+        places = np.array([*range(self._n_classes), *(self._n_classes + at for at in order)])
+        return [labels[place] for place in places], self._counts[np.ix_(places, places)]
+
+
+def accuracy(model: Model, stream: Stream) -> float:
+    """Return the share of rows whose label is predicted."""
+    n_rows = right = 0
+    for batch in batches_to_predict(model, stream):
+        right += n_right(model, batch)
+        n_rows += batch.n_rows
+    return share_right(model, right, n_rows, stream)
+
+
+def n_right(model: Model, batch: Batch) -> int:
+    """Return how many rows of a batch have the label that the model predicts."""
+    predicted, actual = _alike(model.labels_of(model.score_batch(batch)[0]), batch.labels)
+    return int(np.count_nonzero(predicted == actual))
+
+
+def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
+    """Return the share of a stream's rows that were right; warns if none was."""
+    if n_rows == 0:
+        raise DataError(f"{stream.name}: there are no rows.")
+    if right == 0:
+        _warn_none_right(model, stream.name)
+    return right / n_rows
+
+
+def _as_of_kind(label: Any, as_word: bool) -> Any:
+    """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
+    if as_word or not isinstance(label, str):
+        return shown(label) if as_word else label
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return number if shown(number) == label else label
+
+
+def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:
+    """Return labels of one type: where one array holds text, both do."""
+    if (one.dtype.kind == "U") == (other.dtype.kind == "U"):
+        return one, other
+    return as_words(one), as_words(other)
+
+
+def _warn_none_right(model: Model, name: str) -> None:
+    assert model.classes is not None
+    known = _some_labels(model.classes.tolist())
+    warn(f"{name}: no row was predicted right; the model's classes are {known}.", UserWarning)
+
+
+def _some_labels(labels: list[Any]) -> str:
+    return some([shown(label) for label in labels])

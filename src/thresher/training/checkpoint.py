@@ -1,0 +1,142 @@
+"""Saving a run at intervals, so that one that was stopped or killed resumes at the same row."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from thresher.io.atomic import refuse_inputs
+from thresher.io.checkpoints import Saved, read_checkpoint, write_checkpoint
+from thresher.messages import counted
+from thresher.model import Model
+from thresher.streams import DataError, Stream
+from thresher.streams.position import Identity
+from thresher.training.run import SharedReading
+from thresher.training.stop_signals import StopRequests
+
+# Writing takes at most this share of the time, however often it is asked for.
+_MOST_TIME = 0.05
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Checkpoint:
+    """Where and how often a run is saved.
+
+    Parameters
+    ----------
+    path : path
+        The file, which is replaced each time.
+    every : str or int
+        "60s", "5m" or "1h", or a number of rows.
+    model : Model
+        The model before the run.
+    stream : Stream
+        The data, in their order.
+    settings : dict
+        What else a run that is resumed must have in common with the one that was saved, as values for JSON.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], every: str | int, model: Model, stream: Stream, settings: dict[str, Any]
+    ) -> None:
+        if not stream.has_positions:
+            raise DataError(f"{stream.name} has no positions, so checkpoint= can't be used: write it to a file first.")
+        refuse_inputs(path, stream.files)
+        self._path = path
+        self._seconds, self._rows = interval(every)
+        self._settings = _plain({**_started_from(model), **settings})
+        self._files = stream.files
+        self._inputs = [asdict(Identity.of_file(file)) for file in self._files]
+        self._last_time, self._last_row, self._cost = time.perf_counter(), 0, 0.0
+        self._about: dict[str, Any] = {}
+        self.requests = StopRequests()
+
+    def read(self) -> Saved | None:
+        """Return what was saved, or None if there is nothing yet; refuse that of another run."""
+        saved = read_checkpoint(self._path)
+        if saved is None:
+            return None
+        for name, value in self._settings.items():
+            other = saved.about["settings"].get(name)
+            if other != value:
+                raise ValueError(
+                    f"{self._path}: this is a checkpoint of a run with {name}={other!r}, not {value!r}: use "
+                    "the same, or another checkpoint."
+                )
+        before = saved.about["inputs"]
+        if len(before) != len(self._inputs):
+            raise ValueError(
+                f"{self._path}: this is a checkpoint of a run on {counted(len(before), 'file')}, not "
+                f"{len(self._inputs)}: use the same files, or another checkpoint."
+            )
+        for file, then, now in zip(self._files, before, self._inputs, strict=True):
+            if then != now:
+                raise ValueError(
+                    f"{file}: the file has changed since {self._path} was written: train from the beginning, without "
+                    "resume (--resume)."
+                )
+        return saved
+
+    def note(self, **about: Any) -> None:
+        """Set what will be saved beside the reading."""
+        self._about |= about
+
+    def after_batch(self, reading: SharedReading) -> None:
+        """Save if it is time, or if the process was asked to stop; then that request is carried out."""
+        stops = self.requests.received is not None
+        if stops or self._is_due(reading.n_learned):
+            self.save(reading, reading.state())
+        if stops:
+            self.requests.pass_on()
+
+    def save(self, reading: SharedReading, state: dict[str, Any]) -> None:
+        """Write the file."""
+        started = time.perf_counter()
+        about = {"settings": self._settings, "inputs": self._inputs, "reading": state, **self._about}
+        write_checkpoint(self._path, reading.runs[0].model, about)
+        self._last_time, self._last_row = time.perf_counter(), reading.n_learned
+        self._cost = self._last_time - started
+
+    def _is_due(self, n_rows: int) -> bool:
+        elapsed = time.perf_counter() - self._last_time
+        if elapsed * _MOST_TIME < self._cost:
+            return False
+        return elapsed >= self._seconds if self._rows is None else n_rows - self._last_row >= self._rows
+
+
+def interval(every: str | int) -> tuple[float, int | None]:
+    """Return the seconds, or the rows, of "60s" or 10_000."""
+    found = re.fullmatch(r"([0-9]+)([smh]?)", str(every)) if not isinstance(every, bool) else None
+    if found is None or int(found[1]) == 0:
+        raise ValueError(f"every must be a time, as 60s, 5m or 1h, or a number of rows. Got {every!r} instead.")
+    return (0.0, int(found[1])) if not found[2] else (float(int(found[1]) * _UNITS[found[2]]), None)
+
+
+def _started_from(model: Model) -> dict[str, Any]:
+    """Return what distinguishes models before they learn, by the names of their parameters."""
+    given = dict(model.parameters)
+    if isinstance(given.get("class_weight"), dict):
+        given["class_weight"] = sorted([str(label), float(weight)] for label, weight in given["class_weight"].items())
+    if "keep" in given:
+        given["keep"] = model.in_progress()["keep_as_written"] or given["keep"]
+    before = 0 if model.classes is None else model.counters["n_samples"]
+    return {"method": model.method, **given, "rows_learned_before": before}
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as JSON would give them back."""
+    plain = {}
+    for name, value in settings.items():
+        try:
+            plain[name] = json.loads(
+                json.dumps(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
+            )
+        except TypeError:
+            raise ValueError(f"{name}={value!r} can't be saved in a checkpoint: use plain numbers or text.") from None
+    return plain
