@@ -1,0 +1,190 @@
+"""Where tasks run: an engine maps a function over tasks and merges their results in a fixed tree.
+
+The tree depends on the number of results alone, so the merged result is the same bytes on every engine, whatever the
+number of workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from thresher.threads import default_threads
+
+T = TypeVar("T")
+Function: TypeAlias = Callable[..., Any]
+Tasks: TypeAlias = Sequence[tuple[Any, ...]]
+After: TypeAlias = Callable[[], None]
+
+# How many results a merge task takes.
+FAN_IN = 8
+_MOST_DEATHS = 3  # of a worker in one merge
+
+
+def nothing() -> None:
+    """Do nothing, after a task."""
+
+
+class Engine(Protocol):
+    """Runs tasks somewhere. A handle stands for a result that may not be there yet."""
+
+    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+        """Start function(*common, *task) for each task; return their handles, in order.
+
+        Each object of `common` is handed over once; one that was there in the last call is not handed over again.
+        `after_each` is called after each task, now or while `merge` waits.
+        """
+
+    def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
+        """Wait for the results and return function(results, *arguments), applied group by group up a tree."""
+
+
+def groups(handles: list[T]) -> list[list[T]]:
+    """Return the groups that are merged first."""
+    return [handles[k : k + FAN_IN] for k in range(0, len(handles), FAN_IN)]
+
+
+class InProcess:
+    """Everything in this process, one task after the other: what other engines are compared with."""
+
+    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+        """Run all tasks."""
+        results = []
+        for task in tasks:
+            results.append(function(*common, *task))
+            after_each()
+        return results
+
+    def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
+        """Merge the results."""
+        while len(handles) > 1:
+            handles = [function(group, *arguments) for group in groups(handles)]
+        return function(handles, *arguments)
+
+
+class HandedOver:
+    """Objects that workers have, and where: only what is new is handed over."""
+
+    def __init__(self, hand_over: Callable[[Any], Any], take_back: Callable[[Any], None]) -> None:
+        self._hand_over, self._take_back = hand_over, take_back
+        self._known: list[tuple[Any, Any]] = []
+
+    def places(self, objects: tuple[Any, ...]) -> list[Any]:
+        """Return where these objects are; all others are taken back."""
+        before, self._known = self._known, []
+        for each in objects:
+            place = next((place for known, place in before if known is each), None)
+            self._known.append((each, self._hand_over(each) if place is None else place))
+        for known, place in before:
+            if not any(known is each for each in objects):
+                self._take_back(place)
+        return [place for _, place in self._known]
+
+
+class Processes:
+    """Processes on this machine. What is common to all tasks lies in files, which each process reads once.
+
+    If a process is killed, new ones take over what was not finished.
+    """
+
+    def __init__(self, n_workers: int, folder: Path) -> None:
+        self._n_workers, self._folder, self._n_files = n_workers, folder, 0
+        self._handed_over = HandedOver(self._write, os.unlink)
+        self._pool = self._new_pool()
+
+    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+        """Start all tasks; a handle is a future, and what it was started with."""
+        paths = self._handed_over.places(common)
+        return [self._submit((function, paths, task), after_each) for task in tasks]
+
+    def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
+        """Merge the results here, each group as soon as it is complete."""
+        results: list[Any] = []
+        deaths = 0
+        while len(results) * FAN_IN < len(handles):
+            begin = len(results) * FAN_IN
+            try:
+                group = [future.result() for future, *_ in handles[begin : begin + FAN_IN]]
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths > _MOST_DEATHS:
+                    raise ChildProcessError(
+                        f"Worker processes ended {deaths} times. In a script, call train under if __name__ == "
+                        "'__main__':. If memory ran out, use fewer workers."
+                    ) from None
+                self._pool.shutdown()  # every future is done after that
+                self._pool = self._new_pool()
+                handles = [self._submit(*begun) if _is_lost(future) else (future, *begun) for future, *begun in handles]
+            else:
+                results.append(function(group, *arguments))
+        return InProcess().merge(function, results, *arguments)
+
+    def stop(self) -> None:
+        """End all processes."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _submit(self, call: Any, after_each: After) -> Any:
+        future: Future[Any]
+        try:
+            future = self._pool.submit(_run, *call)
+        except BrokenProcessPool as error:  # a worker died while there was nothing to do; `merge` starts new ones
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: None if done.cancelled() or done.exception() else after_each())
+        return future, call, after_each
+
+    def _write(self, value: Any) -> str:
+        self._n_files += 1
+        path = self._folder / f"{self._n_files}.pickle"
+        path.write_bytes(pickle.dumps(value, protocol=5))
+        return str(path)
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        # A new process must not inherit the threads of this one.
+        return ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), _begin)
+
+
+@contextmanager
+def local(n_workers: int | None) -> Iterator[Engine]:
+    """Start an engine of processes on this machine; one worker is this process itself."""
+    n = default_threads() if n_workers is None else n_workers
+    if n == 1:
+        yield InProcess()
+        return
+    with tempfile.TemporaryDirectory(prefix="thresher-") as folder:
+        engine = Processes(n, Path(folder))
+        try:
+            yield engine
+        finally:
+            engine.stop()
+
+
+def _is_lost(future: Future[Any]) -> bool:
+    """Return whether the worker of a task died."""
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+def _begin() -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"  # the processes share the cores
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which stops the workers
+
+
+_read: dict[str, Any] = {}  # what this process has read of what is common to tasks
+
+
+def _run(function: Function, paths: list[str], task: tuple[Any, ...]) -> Any:
+    for path in _read.keys() - set(paths):
+        del _read[path]
+    for path in paths:
+        if path not in _read:
+            _read[path] = pickle.loads(Path(path).read_bytes())
+    return function(*(_read[path] for path in paths), *task)

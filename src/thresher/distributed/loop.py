@@ -1,0 +1,279 @@
+"""`distributed.train`: the driver. It hands out parts of shards, merges what comes back, and moves the model."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher import parameters
+from thresher.distributed.engines import Engine, local, nothing
+from thresher.distributed.merge_size import best_size
+from thresher.distributed.ray_engine import on_ray
+from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
+from thresher.evaluation import evaluate
+from thresher.labels import shown
+from thresher.messages import some
+from thresher.model import Model
+from thresher.progress import Steps, steps_bar
+from thresher.session import Session
+from thresher.streams import DataError, Stream, as_stream
+from thresher.streams.alignment import warn_if_unsure
+from thresher.streams.reading import add_skipped
+from thresher.training.at_once import LearnsAtOnce
+from thresher.training.history import History
+from thresher.training.loop import Streamable, borrowed_models
+
+# A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
+_FEW = 20
+
+
+def train(
+    model: Model | Streamable,
+    source: Any,
+    *,
+    n_shards: int,
+    syncs: int = 16,
+    passes: int | None = None,
+    engine: Literal["ray", "local"] = "ray",
+    address: str | None = None,
+    workers: int | None = None,
+    validate: Any = None,
+    classes: ArrayLike | None = None,
+    multiclass: bool = False,
+    progress: bool = False,
+    callback: Callable[[History], None] | None = None,
+) -> History:
+    """Train an online method on shards that learn side by side, and are merged several times in a pass.
+
+    The result depends on `n_shards` and `syncs`, but not on the engine, on the number of workers, or on workers that
+    die. docs/scale.md says what it costs in accuracy and in bytes.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        An online one; one that was trained before continues. If anything fails, it stays as it was.
+    source : Stream, path, anything else that `open_stream` takes, or a Ray Dataset
+        The training data. The rows should be in random order: sorted rows would leave a shard with one class.
+    n_shards : int
+        In how many parts it is cut, by bytes. A compressed file is not cut.
+    syncs : int, default=16
+        How often the shards are merged in a pass.
+    passes : int, optional
+        How often to read the data; by default the model's `n_passes`.
+    engine : {"ray", "local"}, default="ray"
+        Where the shards learn: on a Ray cluster, or in processes on this machine.
+    address : str, optional
+        Of the Ray cluster, as "10.0.0.1:6379" or "auto". Without it, Ray is started on this machine and stopped at
+        the end, unless this process is connected to a cluster already.
+    workers : int, optional
+        With engine="local", the number of processes; by default one per core. 1 is this process. New processes import
+        the script that is running, so it must call `train` under `if __name__ == "__main__":`.
+    validate : Stream or path, optional
+        Data to measure accuracy on at each sync.
+    classes : array, optional
+        The classes. Without them, two are looked for at the start of each shard.
+    multiclass : bool, default=False
+        Look for the classes first, however many there are. That reads the data once more.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+    callback : callable, optional
+        Called with the history after each sync.
+
+    Returns
+    -------
+    History
+        With a point for each sync. After Ctrl-C it ends at the last one, and `interrupted` is true.
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, datasets, distributed
+    >>> model = ShadowSOFS(100)
+    >>> rows = datasets.make_x2(4_000, n_features=2_000, n_informative=50)
+    >>> history = distributed.train(model, rows, n_shards=4, syncs=4, engine="local", workers=1)
+    >>> history.rows
+    [1000, 2000, 3000, 4000]
+    """
+    parameters.check("n_shards", n_shards, parameters.Whole(1))
+    parameters.check("syncs", syncs, parameters.Whole(1))
+    parameters.check("workers", workers, parameters.Whole(1), parameters.OneOf((None,)))
+    parameters.check("engine", engine, parameters.OneOf(("ray", "local")))
+    if isinstance(model, LearnsAtOnce):
+        raise ValueError(f"{type(model).__name__} sees all rows at once, so it can't be trained on shards.")
+    if engine == "local" and address is not None:
+        raise ValueError(f"address={address!r} is for engine='ray' only.")
+    with borrowed_models([model]) as (own,):
+        own.check_can_learn("shards")
+        if own.parameters.get("gamma") == "auto":
+            raise ValueError(
+                "gamma='auto' can't be used with shards: choose γ by training on one, such as stream.shard(0, 64)."
+            )
+        stream = as_stream(source, naming=own.naming)
+        stream.shard(0, n_shards)  # raises for what can't be cut
+        if engine == "local" and stream.needs_ray:
+            raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
+        n_passes = own.parameters["n_passes"] if passes is None else passes
+        parameters.check("passes", n_passes, parameters.Whole(1))
+        held_out = None if validate is None else as_stream(validate, naming=stream.naming)
+        running: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
+        with running as found, steps_bar("training", n_passes * syncs * n_shards, progress) as bar:
+            run = _Run(copy.deepcopy(own), Shards(stream, n_shards, syncs), found, held_out, callback, bar)
+            run.agree(classes, multiclass)
+            try:
+                for _ in range(n_passes):
+                    run.one_pass()
+            except KeyboardInterrupt:
+                if not run.history.rows:
+                    raise
+                run.history.interrupted = True
+            run.finish()
+        own.become(run.model)
+        return run.history
+
+
+class _Run:
+    """A model on its way through the syncs."""
+
+    def __init__(
+        self,
+        model: Model,
+        shards: Shards,
+        engine: Engine,
+        held_out: Stream | None,
+        callback: Callable[[History], None] | None,
+        bar: Steps,
+    ) -> None:
+        self.model = model
+        self.history = History()
+        self._shards, self._engine, self._held_out = shards, engine, held_out
+        self._callback, self._bar = callback, bar
+        self._started = time.perf_counter()
+        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
+        self._members = model.selected_ids() if model.is_trained and model.has_budget else np.zeros(0, np.int64)
+        self._size = 1.0  # of the last merge
+        self._n_done = 0  # parts of shards
+        self._stream = shards.stream  # as it was given
+        self._is_base_open = self._keeps_as_written = self._zero_seen = False
+
+    def agree(self, classes: ArrayLike | None, multiclass: bool) -> None:
+        """Settle on the classes before anything is learned."""
+        model, stream = self.model, self._shards.stream
+        if model.classes is not None:
+            model.agreed_classes(classes)
+        handles = self._engine.map(look, (self._shards,), [(k, multiclass) for k in range(self._shards.n)], nothing)
+        seen = self._engine.merge(seen_together, handles)
+        if isinstance(seen, Failure):
+            raise DataError(seen.message)
+        self._check_shards(seen)
+        if model.classes is None:
+            self._settle(seen.labels, classes, multiclass)
+        model.learned_more()
+        if model.id_base == 0 and stream.id_base is None:
+            # Each part would warn that id 0 does not occur in it; `finish` asks about all of them.
+            self._shards = replace(self._shards, stream=stream.with_base(0))
+
+    def _settle(self, labels: NDArray[Any], classes: ArrayLike | None, multiclass: bool) -> None:
+        """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
+        model, stream = self.model, self._shards.stream
+        found = model.agreed_classes(classes) if classes is not None else labels
+        if len(found) < 2:
+            one = f"all rows have the label {shown(found[0])}: two classes are needed" if len(found) else ""
+            raise DataError(f"{stream.name}: {one or 'there are no rows'}.")
+        if len(found) > 2 and classes is None and not multiclass:
+            classes_found = some([shown(label) for label in found.tolist()])
+            raise DataError(
+                f"{stream.name}: there are more than two classes ({classes_found}): name them "
+                "with classes= (--classes a,b,c), or use multiclass=True (--multiclass)."
+            )
+        self._is_base_open = stream.id_base is None
+        self._keeps_as_written = model.keeps_ids_as_written
+        names = stream.feature_names or stream.naming
+        Session(model, found, stream.id_base, names, stream.n_features).finish(stream.id_base or 0)
+        self._zero_seen = bool((model.kept_ids == 0).any())
+        if stream.feature_names is not None:
+            model.feature_names = stream.feature_names
+
+    def one_pass(self) -> None:
+        """Learn all parts of all shards once."""
+        is_first = self.history.n_passes == 0
+        self.history.n_passes += 1
+        n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.name_clashes[0]
+        for sync in range(self._shards.syncs):
+            start = Start(self.model, is_first)
+            tasks = [(k, sync) for k in range(self._shards.n)]
+            handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
+            learned = self._engine.merge(merged, handles, self.model.core_class)
+            if isinstance(learned, Failure):
+                raise DataError(learned.message)
+            self._take(learned)
+        self.model.warn_if_saturated(n_saturated)
+        self.model.warn_of_clashes(n_clashes)
+
+    def finish(self) -> None:
+        """Fix what is known only at the end: whether ids count from 0 or 1."""
+        if self._is_base_open and not self._zero_seen:
+            self.model.count_from(1, self._keeps_as_written)
+        elif not self._is_base_open:
+            warn_if_unsure(self.model, self._stream, self.history.rows[-1], self._zero_seen)
+
+    def _show_progress(self) -> None:
+        """Count a shard that has learned its part."""
+        self._n_done += 1
+        error = f", error {self.history.error[-1]:.2%}" if self.history.error else ""
+        self._bar.done(self._n_done, f"sync {len(self.history.rows) + 1}{error}")
+
+    def _take(self, learned: Learned) -> None:
+        """Merge what the shards have learned, and note it."""
+        model, history = self.model, self.history
+        if learned.changes is not None:
+            if len(learned.sample.codes):
+                self._size = best_size(model, learned.changes, learned.sample, self._shards.n)
+            model.merge(learned.changes, self._size, learned.counted)
+            model.merge_names(learned.names, learned.clashes)
+            model.widen(learned.largest_id)
+            self._zero_seen |= learned.zero_seen
+        history.n_bytes += learned.n_read
+        if history.n_passes == 1:  # later passes skip the same lines
+            add_skipped(history, learned.n_skipped, learned.skipped)
+        now = model.counters
+        rows = now["n_samples"] - self._before["n_samples"]
+        history.rows.append(rows)
+        history.seconds.append(time.perf_counter() - self._started)
+        history.error.append(max(0, now["n_mistakes"] - self._before["n_mistakes"]) / max(1, rows))
+        history.loss.append((now["loss"] - self._before["loss"]) / max(1, rows))
+        history.merges.append({"size": self._size, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes})
+        if model.has_budget:
+            before, self._members = self._members, model.selected_ids()
+            history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
+        history.validation.append(None)
+        if self._held_out is not None:
+            is_open = self._is_base_open and self._held_out.id_base is None
+            result = evaluate(model, self._held_out.with_base(0) if is_open else self._held_out)
+            history.validation[-1], history.n_validation_rows = result.accuracy, result.n_rows
+        if self._callback is not None:
+            self._callback(history)
+
+    def _check_shards(self, seen: Seen) -> None:
+        """Refuse shards without rows, and those with one class that should have more."""
+        name, n = self._shards.stream.name, self._shards.n
+        n_rows = {k: int(counts.sum()) for k, (_, counts, _) in seen.by_shard.items()}
+        for k, (labels, _, is_all) in seen.by_shard.items():
+            if n_rows[k] == 0 and any(n_rows.values()):
+                raise DataError(
+                    f"{name}: shard {k + 1} of {n} has no rows: use fewer shards (n_shards, --shards). A compressed "
+                    "file is not cut."
+                )
+            if not is_all or len(labels) != 1:
+                continue
+            others = sum(int(counts[found != labels[0]].sum()) for found, counts, _ in seen.by_shard.values())
+            if others * n_rows[k] >= _FEW * sum(n_rows.values()):
+                raise DataError(
+                    f"{name}: all {n_rows[k]:,} rows of shard {k + 1} of {n} have the label {shown(labels[0])}, so "
+                    "the rows are sorted: shuffle them first."
+                )

@@ -1,0 +1,120 @@
+"""Ray as an engine: tasks and the object store, nothing else of it."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from thresher.distributed.engines import After, Function, HandedOver, Tasks, groups, nothing
+
+# Seconds in which a cluster must answer.
+_PATIENCE = 10.0
+
+
+class OnRay:
+    """Tasks of one core each. Ray runs a task again if its worker dies; results stay in the object store."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._handed_over = HandedOver(ray.put, lambda _: None)  # Ray forgets what nobody refers to
+        self._after_each: After = nothing
+        self._run = ray.remote(num_cpus=1, max_retries=3)(_run)
+        self._join = ray.remote(num_cpus=1, max_retries=3)(_join)
+
+    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+        """Start all tasks; what is common to them is put into the object store once."""
+        shared = self._handed_over.places(common)
+        self._after_each = after_each
+        return [self._run.remote(function, task, *shared) for task in tasks]
+
+    def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
+        """Merge the results by tasks, up a tree, and fetch the last."""
+        pending = handles
+        while len(handles) > 1:
+            handles = [self._join.remote(function, arguments, *group) for group in groups(handles)]
+        last = self._join.remote(function, arguments, *handles)
+        while pending:
+            done, pending = self._ray.wait(pending, num_returns=min(len(pending), 1 + len(pending) // 100))
+            for _ in done:
+                self._after_each()
+        try:
+            return self._ray.get(last)
+        except self._ray.exceptions.RayError as error:
+            raise ChildProcessError(f"Ray could not finish a task: {_first_line(error)}") from None
+
+
+def _run(function: Function, task: tuple[Any, ...], *common: Any) -> Any:
+    return function(*common, *task)
+
+
+def _join(function: Function, arguments: tuple[Any, ...], *results: Any) -> Any:
+    return function(list(results), *arguments)
+
+
+@contextmanager
+def on_ray(address: str | None) -> Iterator[OnRay]:
+    """Connect to a cluster, or start Ray on this machine and stop it at the end; one that is connected stays so."""
+    ray = _ray()
+    if ray.is_initialized():
+        yield OnRay(ray)
+        return
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if address is None:
+        options["include_dashboard"] = False
+    else:
+        _check_address(address)
+    try:
+        ray.init(address="local" if address is None else address, **options)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise ConnectionError(f"address={address!r} (--ray): {_first_line(error)}") from None
+    try:
+        yield OnRay(ray)
+    finally:
+        ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError:
+        raise ValueError(
+            "engine='ray' (--ray) needs Ray: install it with pip install 'thresher[ray]', or use engine='local' "
+            "(--local)."
+        ) from None
+
+
+def _check_address(address: str) -> None:
+    """Raise ConnectionError at once if nothing answers: Ray itself would try for a minute."""
+    if address == "auto":
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"address={address!r} (--ray): give a host and a port, as 10.0.0.1:6379, or 'auto'.")
+    try:
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
+            is_ray = _is_grpc(connection)
+    except OSError as error:
+        raise ConnectionError(
+            f"address={address!r} (--ray): no answer from there ({error.strerror or error}): start the cluster with "
+            "ray start --head, or leave the address out to start Ray on this machine."
+        ) from None
+    if not is_ray:
+        raise ConnectionError(f"address={address!r} (--ray): the server there is not Ray.")
+
+
+def _is_grpc(connection: socket.socket) -> bool:
+    """Return whether a server speaks HTTP/2, as Ray's does: it must begin with a SETTINGS frame, whose type is 4."""
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    try:
+        answer = connection.recv(9)
+    except TimeoutError:
+        return False
+    return len(answer) > 3 and answer[3] == 4
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,253 @@
+"""What a worker does: pure functions of a model, a shard and a place in it, so that a task can be run again.
+
+They run in other processes, so they take and return values that can be pickled. What is wrong with the data is returned
+as a Failure, in one line: an exception would arrive with the worker's traceback.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.class_weights import ClassWeightError, ClassWeights
+from thresher.labels import StreamClasses, UnknownLabelError, as_words, together
+from thresher.model import Model
+from thresher.room import NotEnoughMemoryError
+from thresher.session import Session
+from thresher.streams import Batch, DataError, Stream
+from thresher.streams.alignment import batches_for
+from thresher.streams.reading import add_skipped
+
+# Rows that the size of a merge is chosen on, from all shards together.
+SAMPLE_ROWS = 1_000
+
+
+@dataclass(frozen=True)
+class Start:
+    """What all shards start from after a sync."""
+
+    model: Model
+    is_first_pass: bool
+
+
+@dataclass(frozen=True)
+class Shards:
+    """A stream, cut into shards, and each of them into the parts between syncs.
+
+    Readers have one thread, since there is a task per core.
+    """
+
+    stream: Stream
+    n: int
+    syncs: int
+
+    def whole(self, k: int) -> Stream:
+        """Return a shard."""
+        return self.stream.shard(k, self.n).with_threads(0)
+
+    def part(self, k: int, sync: int) -> Stream:
+        """Return what a shard learns before a sync."""
+        return self.whole(k).shard(sync, self.syncs)
+
+    def next_part(self, k: int, sync: int) -> Stream:
+        """Return what a shard learns after a sync; after the last one that is the first again, if there is a pass."""
+        return self.part(k, (sync + 1) % self.syncs)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a task can't be done, in one line."""
+
+    message: str
+
+
+@dataclass
+class SampleRows:
+    """Rows, scaled as the model scales them, with their classes: CSR."""
+
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    values: NDArray[np.float32]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def none(cls) -> SampleRows:
+        """Return a sample without rows."""
+        return cls(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32))
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes it has."""
+        return sum(array.nbytes for array in (self.starts, self.ids, self.values, self.codes))
+
+    def __add__(self, other: SampleRows) -> SampleRows:
+        starts = np.concatenate([self.starts, other.starts[1:] + self.starts[-1]])
+        return SampleRows(
+            starts, np.concatenate([self.ids, other.ids]), np.concatenate([self.values, other.values]),
+            np.concatenate([self.codes, other.codes]),
+        )  # fmt: skip
+
+
+@dataclass
+class Learned:
+    """What one shard, or several, have learned between two syncs."""
+
+    counted: ClassWeights  # rows, for class weights
+    changes: Any = None  # of the learner, as the core's `changes_since` returns them; None: there were no rows
+    names: dict[int, str] = field(default_factory=dict)
+    clashes: tuple[int, str, str] = (0, "", "")
+    sample: SampleRows = field(default_factory=lambda: SampleRows.none())
+    n_rows: int = 0
+    n_read: int = 0  # bytes of the data
+    n_moved: int = 0  # bytes of the changes that were sent to be merged
+    largest_id: int = -1
+    zero_seen: bool = False  # whether id 0 occurs
+    skipped: list[str] = field(default_factory=list)
+    n_skipped: int = 0
+
+
+Outcome: TypeAlias = "Learned | Failure"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What must be known before anything is learned: the labels."""
+
+    labels: NDArray[Any]
+    # By shard: how many rows of which labels were seen, and whether these are all of its rows.
+    by_shard: dict[int, tuple[NDArray[Any], NDArray[np.int64], bool]]
+
+
+def look(shards: Shards, k: int, whole: bool) -> Seen | Failure:
+    """Read a shard; unless it is `whole`, up to the batch in which a second label turns up."""
+    labels, counts = np.zeros(0), np.zeros(0, np.int64)
+    is_at_end = True
+    try:
+        for batch in shards.whole(k).batches():
+            found, more = np.unique(batch.labels, return_counts=True)
+            # One batch can have numbers and the next words, among which are numbers again.
+            labels, places = np.unique(together([labels, found]), return_inverse=True)
+            counts = np.bincount(places, np.concatenate([counts, more]), len(labels)).astype(np.int64)
+            if not whole and len(labels) > 1:
+                is_at_end = False
+                break
+    except (ValueError, OSError) as error:
+        return Failure(str(error))
+    return Seen(labels, {k: (labels, counts, is_at_end)})
+
+
+def seen_together(all_seen: list[Seen | Failure]) -> Seen | Failure:
+    """Add up what was seen in several shards."""
+    found: list[Seen] = []
+    for seen in all_seen:
+        if isinstance(seen, Failure):
+            return seen
+        found.append(seen)
+    labels = np.unique(together([seen.labels for seen in found if len(seen.labels)]))
+    by_shard = {
+        k: (as_words(its) if labels.dtype.kind == "U" else its, counts, is_all)
+        for seen in found
+        for k, (its, counts, is_all) in seen.by_shard.items()
+    }
+    return Seen(labels, by_shard)
+
+
+def learn(shards: Shards, start: Start, k: int, sync: int) -> Outcome:
+    """Learn a part of a shard, from a model that all shards start from; return what has changed."""
+    try:
+        return _learned(shards, start, k, sync)
+    except (ValueError, OSError, MemoryError) as error:
+        return Failure(str(error))
+
+
+def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
+    model, stream = copy.deepcopy(start.model), shards.part(k, sync)
+    assert model.classes is not None
+    names = stream.feature_names or stream.naming
+    session = Session(model, model.classes, stream.id_base, names, stream.n_features, start.is_first_pass)
+    done = Learned(ClassWeights(None))
+    for batch in batches_for(model, stream):
+        try:
+            session.learn(batch)
+        except UnknownLabelError as error:
+            raise DataError(f"{batch.place(error.row)}: {error}") from None
+        except (NotEnoughMemoryError, ClassWeightError) as error:
+            raise DataError(f"{batch.file or stream.name}: {error}") from None
+        done.n_rows += batch.n_rows
+        done.zero_seen |= batch.zero_seen
+        done.n_read += batch.n_bytes
+        add_skipped(done, len(batch.skipped), batch.skipped)
+    done.largest_id = session.largest_id
+    done.counted = model.class_weights.since(start.model.class_weights)
+    done.sample = _first_rows(model, shards.next_part(k, sync), -(-SAMPLE_ROWS // shards.n), done.n_rows)
+    if done.n_rows:
+        done.names, done.clashes = dict(model.names_by_id or {}), model.name_clashes
+        done.changes = model.changes_since(start.model)
+        done.n_moved = _n_bytes(done)
+    return done
+
+
+def _n_bytes(done: Learned) -> int:
+    """Return the size of what goes to be merged."""
+    arrays = [array for array in done.changes.values() if isinstance(array, np.ndarray)]
+    return sum(array.nbytes for array in arrays) + sum(8 + len(name) for name in done.names.values())
+
+
+def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRows:
+    """Return the first rows of a part that is learned next.
+
+    Only as much of it is read as should have them, judging by the rows of the part before.
+    """
+    share = max(1, n_before // (4 * n)) if n_before else 1
+    batch: Batch
+    for batch in batches_for(model, stream.shard(0, share)):
+        if batch.n_rows:
+            first = batch.part(0, min(n, batch.n_rows)) if batch.numbers is None else batch
+            return _scaled(model, first)
+    return SampleRows.none()
+
+
+def _scaled(model: Model, batch: Batch) -> SampleRows:
+    try:
+        codes = StreamClasses(model.classes).encode(batch.labels)
+    except UnknownLabelError:  # the next sync will say where
+        return SampleRows.none()
+    values, lengths = batch.data.astype(np.float64), np.diff(batch.indptr)
+    if model.norm == "l2":
+        row_of = np.repeat(np.arange(batch.n_rows), lengths)
+        norms = np.sqrt(np.bincount(row_of, values * values, batch.n_rows))
+        values = values / np.where(norms > 0, norms, 1.0)[row_of]
+    return SampleRows(
+        batch.indptr.astype(np.int64) - int(batch.indptr[0]), batch.indices.astype(np.int64),
+        values.astype(np.float32), codes,
+    )  # fmt: skip
+
+
+def merged(parts: list[Outcome], method: Any) -> Outcome:
+    """Add up what groups of shards have learned, in their order; a failure of one is a failure of all."""
+    whole: Learned | None = None
+    for part in parts:
+        if isinstance(part, Failure):
+            return part
+        whole = part if whole is None else _added(whole, part, method)
+    assert whole is not None
+    return whole
+
+
+def _added(a: Learned, b: Learned, method: Any) -> Learned:
+    both = [each.changes for each in (a, b) if each.changes is not None]
+    changes = None if not both else both[0] if len(both) == 1 else method.added(both[0], both[1])
+    names = {**b.names, **a.names}
+    clashes = next((each for each in (a.clashes, b.clashes) if each[0]), a.clashes)
+    both_done = Learned(
+        a.counted + b.counted, changes, names,
+        (a.clashes[0] + b.clashes[0], *clashes[1:]), a.sample + b.sample, a.n_rows + b.n_rows, a.n_read + b.n_read,
+        a.n_moved + b.n_moved, max(a.largest_id, b.largest_id), a.zero_seen or b.zero_seen,
+    )  # fmt: skip
+    for each in (a, b):
+        add_skipped(both_done, each.n_skipped, each.skipped)
+    return both_done
