@@ -1,0 +1,120 @@
+"""What a chart shows: lines over two axes, whoever draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Format: TypeAlias = Literal["count", "number", "share"]
+Style: TypeAlias = Literal["main", "second", "muted"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart.
+
+    Attributes
+    ----------
+    name : str
+        What the legend calls it; without a name it is not in the legend.
+    x, y : sequence of float
+        Its points.
+    style : "main", "second" or "muted"
+        How much it stands out.
+    error : sequence of float, optional
+        The half width of a band around it.
+    has_dots, is_dashed, has_line : bool
+        Whether each point is marked, the line is dashed, and there is a line at all.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    style: Style = "main"
+    error: Sequence[float] | None = None
+    has_dots: bool = False
+    is_dashed: bool = False
+    has_line: bool = True
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines, and what the axes are.
+
+    Attributes
+    ----------
+    title, x_label, y_label : str
+        Words for people; labels name the unit.
+    lines : list of Line
+        Later ones are drawn on top.
+    x_format, y_format : "count", "number" or "share"
+        How numbers are written: 12,000, 0.25 or 25 %.
+    is_log : bool
+        Whether the x axis is logarithmic.
+    x_limits, y_limits : tuple of float, optional
+        Where the axes begin and end; by default where the points do, and the y axis at 0.
+    mark : tuple of float and str, optional
+        A value of x to point out, and why.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: list[Line]
+    x_format: Format = "count"
+    y_format: Format = "share"
+    is_log: bool = False
+    x_limits: tuple[float, float] | None = None
+    y_limits: tuple[float, float] | None = None
+    mark: tuple[float, str] | None = None
+
+    def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return where the axes begin and end."""
+        x = [value for line in self.lines for value in line.x]
+        y = [value for line in self.lines for value in _with_error(line)]
+        across = self.x_limits or (min(x), max(x))
+        if across[0] == across[1]:
+            across = (across[0] * 0.9, across[1] * 1.1) if across[0] > 0 else (0.0, 1.0)
+        up = self.y_limits or (0.0, max(y) * 1.05 or 1.0)
+        return across, up
+
+
+def _with_error(line: Line) -> list[float]:
+    if line.error is None:
+        return list(line.y)
+    return [y + sign * e for y, e in zip(line.y, line.error, strict=True) for sign in (-1, 1)]
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers between two limits: multiples of 1, 2 or 5 times a power of ten."""
+    step = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(step))
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= step * 0.85)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [n * step for n in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers for a logarithmic axis: powers of ten, with 2 and 5 times them if there is room."""
+    if high / low < 4:
+        return [tick for tick in ticks(low, high, most) if tick > 0]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [s * 10.0**p for p in powers for s in steps if low * 0.999 <= s * 10.0**p <= high * 1.001]
+        if len(found) <= most + 1:
+            return found
+    return found[:: math.ceil(len(found) / most)]
+
+
+def written(value: float, format: Format, step: float | None = None) -> str:
+    """Return a number as people read it; `step` is the distance of ticks, which says how many digits count."""
+    if format == "share":
+        digits = 1 if step is None else max(0, math.ceil(-math.log10(step * 100) - 1e-9))
+        return f"{value * 100:.{digits}f} %"
+    if format == "count" and (value == round(value) or abs(value) >= 100):
+        return f"{value:,.0f}"
+    if step is None:
+        return f"{value:,.4g}"
+    return f"{value:,.{max(0, math.ceil(-math.log10(step) - 1e-9))}f}"

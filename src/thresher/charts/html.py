@@ -1,0 +1,42 @@
+"""Pieces of HTML for notebooks. Names and labels are data, never markup: whatever they contain, it is shown as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+# Control characters as pictures of themselves: HTML has no way to write them.
+_PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
+# Characters that turn the direction of what follows would let a name pass for another one.
+_TURNS = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+_VISIBLE: dict[int, int | str] = {**_PICTURES, **_TURNS, **_SURROGATES}
+
+
+def visible(text: str) -> str:
+    """Return text in which control characters can be seen, and that can be written as UTF-8."""
+    return text.translate(_VISIBLE)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; all columns but the first hold numbers."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        sides = ["left", *["right"] * (len(cells) - 1)]
+        each = (
+            f'<{tag} style="text-align:{side}">{escape(visible(cell))}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        return f"<tr>{''.join(each)}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f"<table><thead>{line('th', header)}</thead><tbody>{body}</tbody></table>"
+
+
+def fragment(heading: str, *parts: str) -> str:
+    """Return a heading, which is text, and parts, which are HTML, side by side if there is room."""
+    each = "".join(f'<div style="flex:0 1 26em">{part}</div>' for part in parts)
+    return (
+        f'<div><p style="margin:0 0 .5em"><b>{escape(visible(heading))}</b></p>'
+        f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{each}</div></div>'
+    )

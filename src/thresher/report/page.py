@@ -1,0 +1,325 @@
+"""`write_report`: what a run has to show, put into the template.
+
+The page is one file: charts are SVG, drawn here, and its style sheet and script are inside. Its security policy allows
+this one script, by its digest, and no connection at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from thresher import methods
+from thresher.analysis import CrossValidation, Curve
+from thresher.charts import as_svg, visible
+from thresher.charts.chart import Chart
+from thresher.description import selected, settings
+from thresher.evaluation import Evaluation
+from thresher.io.atomic import written_whole
+from thresher.labels import shown
+from thresher.messages import counted
+from thresher.model import Model
+from thresher.prediction import as_model
+from thresher.training.history import History
+
+MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
+MOST_LABELS = 50  # in the confusion table
+_MANY_LABELS = 6  # of which it has no room for shares
+_HERE = Path(__file__).parent
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    history: History | None = None,
+    evaluation: Evaluation | CrossValidation | Sequence[Evaluation | CrossValidation] | None = None,
+    curve: Curve | None = None,
+    *,
+    title: str | None = None,
+    command: str | None = None,
+) -> None:
+    """Write a web page on a training run: one file that needs no network. It appears whole or not at all.
+
+    It needs jinja2, of the extra `report`.
+
+    Parameters
+    ----------
+    path : path
+        The file to write, such as "run.html".
+    model : estimator or Model
+        The trained model, whose settings and selected features are shown.
+    history : History, optional
+        What `train` returned: error and changes of members as rows went by, and the race of gamma="auto".
+    evaluation : Evaluation or CrossValidation, optional
+        What `evaluate` or `cross_validate` returned, or several of them.
+    curve : Curve, optional
+        What `path` returned: accuracy against the number of features.
+    title : str, optional
+        The page's heading; by default the name of the estimator.
+    command : str, optional
+        The command that repeats the run; `thresher train --report` gives its own. Without it, the page shows how the
+        estimator is made in Python.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import ShadowSOFS, datasets, evaluate, train, write_report
+    >>> model = ShadowSOFS(50)
+    >>> history = train(model, datasets.make_x1(2_000))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.html"
+    >>> write_report(path, model, history, evaluate(model, datasets.make_x1(500, start=2_000)))
+    >>> path.read_text()[:15]
+    '<!doctype html>'
+    """
+    template = environment().get_template("template.html")
+    trained = as_model(model)
+    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("table.js", "style.css"))
+    several = [] if evaluation is None else evaluation if isinstance(evaluation, Sequence) else [evaluation]
+    page = template.render(
+        title=visible(title or methods.find(trained.method).estimator),
+        method=methods.find(trained.method).estimator,
+        version=version("thresher"),
+        written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
+        figures=_figures(trained, history, several),
+        learning=_learning(history),
+        race=_race(history),
+        curve=None if curve is None else _curve(curve),
+        evaluations=[_evaluation(each) for each in several],
+        features=_features(trained),
+        settings=_settings(trained),
+        command=visible(command) if command is not None else None,
+        constructor=visible(_constructor(trained)),
+        script=script,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=style,
+    )
+    with written_whole(path) as file:
+        file.write(page.encode())
+
+
+def environment() -> Any:
+    """Return jinja2's environment of the template; without jinja2, an error says how to install it."""
+    try:
+        jinja2 = importlib.import_module("jinja2")
+    except ImportError:
+        raise ImportError(
+            "a report needs jinja2: install it with pip install 'thresher[report]'.", name="jinja2"
+        ) from None
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["signed"] = _signed
+    return made
+
+
+def _signed(number: float, digits: int) -> str:
+    return f"{number:+.{digits}f}".replace("-", "−")
+
+
+def _drawn(chart: Chart, note: str = "") -> dict[str, Any]:
+    """Return a chart for the template; its SVG is markup, in which every text is escaped."""
+    markup = importlib.import_module("markupsafe").Markup
+    return {"title": visible(chart.title), "svg": markup(as_svg(chart)), "note": note}
+
+
+def _figures(
+    model: Model, history: History | None, evaluations: Sequence[Evaluation | CrossValidation]
+) -> list[tuple[str, str]]:
+    """Return the few numbers that come first, with what they are."""
+    found = []
+    for each in evaluations[:1]:
+        is_cv = isinstance(each, CrossValidation)
+        found.append((f"{each.accuracy:.2%}", "accuracy, cross-validated" if is_cv else "accuracy on test data"))
+    n_selected = len(model.members()[0])
+    of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
+    found.append((f"{n_selected:,}", f"features selected{of}"))
+    if history is not None and history.rows:
+        in_passes = f" in {history.n_passes} passes" if history.n_passes > 1 else ""
+        found.append((f"{history.rows[-1]:,}", f"rows learned{in_passes}"))
+        if history.error and not history.grouped_by_label:
+            found.append((f"{history.error[-1]:.2%}", "error while learning"))
+        found.append((_seconds(history.seconds[-1]), "training time"))
+    else:
+        found.append((f"{model.counters['n_samples']:,}", "rows learned"))
+    return found
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
+
+
+def _learning(history: History | None) -> dict[str, Any] | None:
+    if history is None:
+        return None
+    charts = history.charts() if len(history.rows) > 1 else {}
+    notes = {"error": "A row counts as wrong if the model predicted it wrong just before it learned it."}
+    words = []
+    if history.grouped_by_label:
+        words.append(
+            "The rows came grouped by label, so the error and the loss while learning say nothing about new rows."
+        )
+    elif history.n_passes > 1:
+        words.append("From the second pass on, the model had seen the rows before.")
+    if history.shuffled:
+        words.append("The rows were learned in random order.")
+    if history.interrupted:
+        words.append("The training was stopped early.")
+    if history.n_skipped:
+        words.append(f"Skipped because they could not be read: {counted(history.n_skipped, 'line')}.")
+    if history.error and len(history.rows) < 2:
+        words.append(f"There are too few rows for a curve: {history.rows[-1]:,}.")
+    drawn = [_drawn(charts[kind], notes.get(kind, "")) for kind in ("error", "members", "loss") if kind in charts]
+    return {"charts": drawn, "words": " ".join(words)} if drawn or words else None
+
+
+def _race(history: History | None) -> dict[str, Any] | None:
+    """Return the race of gamma="auto": a chart, and a row of mistakes for each γ, with None once it was dropped."""
+    if history is None or not history.race:
+        return None
+    looks = history.race
+    left = [gamma for gamma in looks[-1]["gamma"] if gamma not in looks[-1]["dropped"]]
+    rows = []
+    for gamma in looks[0]["gamma"]:
+        cells: list[dict[str, Any] | None] = []
+        for look in looks:
+            if gamma in look["gamma"]:
+                mistakes = look["mistakes"][look["gamma"].index(gamma)]
+                cells.append({"mistakes": f"{mistakes:,.10g}", "is_dropped": gamma in look["dropped"]})
+            else:
+                cells.append(None)
+        rows.append({"gamma": f"{gamma:g}", "is_chosen": gamma in left, "cells": cells})
+    return {
+        "chart": _drawn(_quiet(history.charts()["race"])),
+        "looks": [f"{look['rows']:,}" for look in looks],
+        "rows": rows,
+        "chosen": f"{left[0]:g}",
+    }
+
+
+def _quiet(chart: Chart) -> Chart:
+    """Return a chart of the race whose legend has two entries: the table has the rest."""
+    others = [replace(line, name="" if k else "dropped on the way") for k, line in enumerate(chart.lines[:-1])]
+    return replace(chart, lines=[*others, chart.lines[-1]])
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    rows = zip(curve.n_features, curve.accuracy.tolist(), curve.standard_error.tolist(), strict=True)
+    return {
+        "chart": _drawn(curve.chart(), "The band is one standard error wide on each side."),
+        "rows": [(f"{n:,}", f"{share:.2%}", f"{error:.2%}", n == curve.suggested) for n, share, error in rows],
+        "words": f"Measured on {visible(curve.measured_on)}, {counted(curve.n_rows, 'row')}. Suggested is the smallest "
+        "number of features within one standard error of the best.",
+    }
+
+
+def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
+    if isinstance(given, CrossValidation):
+        heading = f"{len(given.folds)}-fold cross-validation"
+        found, errors = given.evaluation, given.standard_errors
+    else:
+        heading, found, errors = "Test data", given, {}
+    metrics = []
+    for name, words in (
+        ("accuracy", "accuracy"), ("log_loss", "log loss"), ("roc_auc", "ROC AUC"),
+        ("average_precision", "average precision"),
+    ):  # fmt: skip
+        value = getattr(found, name)
+        if value is not None:
+            error = f" ± {errors[name]:.4f}" if name in errors else ""
+            metrics.append((f"{value:.4f}{error}", words))
+    names = [visible(shown(label)) for label in found.labels]
+    totals = found.confusion.sum(axis=1).tolist()
+    return {
+        "heading": heading,
+        "n_rows": counted(found.n_rows, "row"),
+        "metrics": metrics,
+        "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
+        "charts": [_drawn(chart) for chart in found.charts().values()],
+        "labels": names,
+        "has_many": len(names) > _MANY_LABELS,
+        "confusion": [
+            (name, [(f"{n:,}", n / max(1, total), k == j) for j, n in enumerate(row)])
+            for k, (name, row, total) in enumerate(zip(names, found.confusion.tolist(), totals, strict=True))
+        ] if len(names) <= MOST_LABELS else None,
+        "per_class": [
+            (visible(shown(label)), f"{s.precision:.4f}", f"{s.recall:.4f}", f"{s.f1:.4f}", f"{s.support:,}")
+            for label, s in found.per_class.items()
+        ],
+    }  # fmt: skip
+
+
+def _features(model: Model) -> dict[str, Any]:
+    """Return the rows of the table; the share is the length of a bar beside the weight."""
+    found = selected(model, MOST_FEATURES)
+    assert model.classes is not None
+    classes = [visible(shown(label)) for label in model.classes.tolist()]
+    strongest = found.strongest().tolist()
+    weights = [float(found.weights[rank, c]) for rank, c in enumerate(strongest)]
+    largest = max(map(abs, weights), default=0.0) or 1.0
+    rows = []
+    for rank, (name, c, weight) in enumerate(zip(found.names, strongest, weights, strict=True)):
+        rows.append(
+            {
+                "rank": rank + 1,
+                "name": visible(name),
+                "weight": weight,
+                "share": abs(weight) / largest,
+                "of": classes[c] if model.n_vectors > 1 else classes[1] if weight > 0 else classes[0],
+                "z": None if found.z is None else float(found.z[rank, c]),
+                "frequency": None if found.frequency is None else found.frequency[rank],
+            }
+        )
+    return {
+        "rows": rows,
+        "n": found.n,
+        "has_z": found.z is not None,
+        "has_frequency": found.frequency is not None,
+        "has_many": model.n_vectors > 1,
+        "classes": classes,
+    }
+
+
+def _settings(model: Model) -> list[tuple[str, str]]:
+    return [
+        (name.replace("_", " "), visible(_in_words(value)))
+        for name, value in settings(model).items()
+        if value is not None and name not in ("method", "mistakes_while_learning")
+    ]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        words = ", ".join(_in_words(each) for each in value[:20])
+        return f"{words}, … ({len(value):,})" if len(value) > 20 else words
+    if isinstance(value, dict):
+        return ", ".join(f"{_in_words(key)}: {_in_words(each)}" for key, each in value.items())
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _constructor(model: Model) -> str:
+    """Return the Python expression that makes such an estimator: the parameters that differ from their defaults."""
+    method = methods.find(model.method)
+    changed = [
+        f"{name}={value!r}"
+        for name, value in model.parameters.items()
+        if value != method.parameters[name].default and name != "progress"
+    ]
+    return f"{method.estimator}({', '.join(changed)})"
