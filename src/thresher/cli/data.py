@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 LIST_EXAMPLES = ("thresher data list",)
-GET_EXAMPLES = ("thresher train $(thresher data get w8a) -k 50",)
+GET_EXAMPLES = ("thresher train $(thresher data get news20) -k 500",)
 
 
 def list_() -> None:

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from thresher.methods import find
+
 EXAMPLES = ("thresher demo --rows 20000",)
 BUDGETS = (50, 100, 150, 200, 300, 400)
 
-METHODS = {"sofs": "SOFS", "shadow_sofs": "ShadowSOFS"}
+METHODS = [find(name) for name in ("sofs", "shadow_sofs")]
 
 NEXT = """\
 The data have 200 informative columns: from B = 200 on there is room for all.
@@ -24,7 +26,7 @@ Try next, in Python:
     model.selected_, model.score(X, y)
 
 On your own data X is any CSR matrix, array or data frame, and y its labels.
-For files there is thresher train. README.md goes on from here."""
+For files there is thresher train. README.md continues from here."""
 
 
 def demo(
@@ -52,8 +54,8 @@ def demo(
     table = Table(title=f"SOFS and ShadowSOFS on X1: {rows:,} rows, 20,000 columns, 600 nonzeros per row")
     table.add_column("B", justify="right")
     for what in ("accuracy", "found", "seconds"):
-        for name in METHODS.values():
-            table.add_column(f"{what}\n{name}", justify="right")
+        for method in METHODS:
+            table.add_column(f"{what}\n{method.estimator}", justify="right")
 
     with bar:
         task = bar.add_task("making X1", total=1 + len(BUDGETS) * len(METHODS))
@@ -62,9 +64,9 @@ def demo(
         bar.advance(task)
         for budget in BUDGETS:
             accuracy, found, seconds = [], [], []
-            for method, name in METHODS.items():
-                bar.update(task, description=f"training {name}, B = {budget}")
-                model = Model(method, n_features_to_select=budget)
+            for method in METHODS:
+                bar.update(task, description=f"training {method.estimator}, B = {budget}")
+                model = Model(method.name, n_features_to_select=budget)
                 started = time.perf_counter()
                 model.fit(X, y)
                 seconds.append(f"{time.perf_counter() - started:.3f}")

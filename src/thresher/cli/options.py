@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
 import typer
 
+from thresher.cli.sizes import METAVAR, n_bytes
 from thresher.methods import METHODS
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
 
+ON_THIS_MACHINE = "local"  # what --ray means without an address
 _READING = "How to read the data"
 _NAMES = "Features with names"
 
@@ -136,7 +138,17 @@ _OnBadLine = Annotated[
     str,
     typer.Option(
         "--on-bad-line",
-        help="error stops at a line that can't be read; skip goes on, and reports how many were skipped.",
+        help="error stops at a line that can't be read; skip continues, and reports how many were skipped.",
+        rich_help_panel=_READING,
+    ),
+]
+_LongestLine = Annotated[
+    str | None,
+    typer.Option(
+        "--longest-line",
+        metavar=METAVAR,
+        help="How long a line of text, or a row of a CSV, can be, in bytes.",
+        show_default="256M",
         rich_help_panel=_READING,
     ),
 ]
@@ -158,7 +170,7 @@ Options: TypeAlias = dict[str, tuple[Any, Any]]
 READING: Options = {
     "label": (_Label, None), "weight": (_Weight, None), "ignore": (_Ignore, None), "delimiter": (_Delimiter, None),
     "format": (_Format, "auto"), "zero_based": (_ZeroBased, None), "on_bad_line": (_OnBadLine, "error"),
-    "threads": (_Threads, None),
+    "longest_line": (_LongestLine, None), "threads": (_Threads, None),
 }  # fmt: skip
 NAMING: Options = {
     "text": (_Text, None), "categorical": (_Categorical, None), "numeric": (_Numeric, None), "ngrams": (_Ngrams, None),
@@ -203,7 +215,7 @@ def with_options(*groups: Options, without: Sequence[str] = ()) -> Callable[[Com
         ]
         kept = [parameter for parameter in own.parameters.values() if parameter.name != "reading"]
         signature = own.replace(parameters=[*kept, *added])
-        with_reading.__signature__ = signature  # type: ignore[attr-defined]
+        with_reading.__signature__ = signature  # type: ignore[attr-defined]  # functions can have one
         with_reading.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
         return cast(Command, with_reading)
 
@@ -248,6 +260,7 @@ def open_data(
     format: str,
     on_bad_line: str,
     delimiter: str | None = None,
+    longest_line: str | None = None,
     ignore: list[str] | None = None,
     text: list[str] | None = None,
     categorical: list[str] | None = None,
@@ -259,7 +272,7 @@ def open_data(
 ) -> Stream:
     """Open data as the options say; a value that is not allowed is reported under its option's name."""
     from thresher.naming import ANALYZERS, HASHES, checked_ngrams
-    from thresher.streams import open_stream
+    from thresher.streams import limits, open_stream
     from thresher.streams.opening import ON_BAD_LINE
     from thresher.streams.sources import FORMATS
 
@@ -287,6 +300,9 @@ def open_data(
         delimiter = {"tab": "\t", r"\t": "\t"}.get(delimiter, delimiter)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
             raise ValueError(f"--delimiter must be a single character, or tab. Got {delimiter!r} instead.")
+    if longest_line is not None:
+        least, most = limits.LEAST_LONGEST_LINE, limits.MOST_LONGEST_LINE
+        options["longest_line"] = n_bytes("--longest-line", longest_line, least, most)
     return open_stream(
         source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=ignore or (), text=text or (),
         categorical=categorical or (), numeric=numeric or (), ngrams=ngrams or 1, analyzer=analyzer, hash=hash,
@@ -298,3 +314,13 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Raise ValueError if an option's value is none of its choices."""
     if value not in choices:
         raise ValueError(f"{option} must be one of {', '.join(choices)}. Got {value!r} instead.")
+
+
+def with_address(arguments: list[str]) -> list[str]:
+    """Complete --ray that has no address: to the parser every option has a value or none ever has."""
+    complete = []
+    for at, argument in enumerate(arguments):
+        complete.append(argument)
+        if argument == "--ray" and (at + 1 == len(arguments) or arguments[at + 1].startswith("-")):
+            complete.append(ON_THIS_MACHINE)
+    return complete

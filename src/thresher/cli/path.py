@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.console import report_skipped
-from thresher.cli.learning import (
+from thresher.cli.method_options import (
     Classes,
     ClassWeight,
     Eta,

@@ -19,7 +19,7 @@ def synth(
         int | None, typer.Option(min=1, help="How many rows.", show_default="110,000; x2: 1,000,000")
     ] = None,
     start: Annotated[int, typer.Option(min=0, help="The number of the first row; for more rows of the same kind.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 0,
     permute: Annotated[bool, typer.Option("--permute", help="Put the informative columns at random ids.")] = False,
     dense_noise: Annotated[int, typer.Option(min=0, help="Columns of noise that are present in every row.")] = 0,
 ) -> None:

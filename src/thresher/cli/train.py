@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.console import listed, report_skipped, say
-from thresher.cli.learning import (
+from thresher.cli.console import report_skipped
+from thresher.cli.method_options import (
     Classes,
     ClassWeight,
     Eta,
@@ -36,20 +32,20 @@ from thresher.cli.learning import (
     given_values,
     new_model,
 )
-from thresher.cli.options import NAMING, READING, Data, Json, flag, open_data, with_options
-from thresher.messages import counted
+from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
+from thresher.cli.train_report import finish
+from thresher.methods import find
 from thresher.parameters import check
 
 if TYPE_CHECKING:
-    from thresher.evaluation import Evaluation
     from thresher.model import Model
-    from thresher.streams import Stream
-    from thresher.training import History
 
 EXAMPLES = (
     "thresher train train.svm -k 200 --test test.svm -o model.thresher",
     "thresher train train.svm -k 200 --method sofs --passes 2 --shuffle",
     "thresher train mail.jsonl.xz -k 200 --label label --text text --ngrams 1-3",
+    "thresher train train.svm -k 200 --test test.svm --report run.html",
+    "thresher train train.svm -k 200 --checkpoint run.ckpt --every 60s --resume -o model.thresher",
 )
 
 
@@ -82,12 +78,12 @@ def train(
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(help="Cross-validate with so many folds, 2 to 100, in the same reading.", show_default=False),
+        typer.Option(help="Cross-validate with this many folds (2 to 100), in the same reading.", show_default=False),
     ] = None,
     stability: Annotated[
         int | None,
         typer.Option(
-            help="Measure how the selection changes over so many random halves of the rows, 2 to 1000, in the same "
+            help="Measure how the selection changes over this many random halves of the rows (2 to 1000), in the same "
             "reading.",
             show_default=False,
         ),
@@ -106,6 +102,48 @@ def train(
         str | None,
         typer.Option(
             "--from", metavar="MODEL", help="Continue with this model, written with --full.", show_default=False
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="Save the run to this file at intervals, so that it can be resumed.", show_default=False),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="60s|ROWS",
+            help="With --checkpoint: how often to save: a time, as 60s, 5m or 1h, or a number of rows.",
+            show_default="60s",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Resume from the checkpoint; if there is none yet, start from the beginning."),
+    ] = False,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            help="Cut the data into this many parts, which learn side by side and are merged; with --ray or --local.",
+            show_default=False,
+        ),
+    ] = None,
+    syncs: Annotated[
+        int | None, typer.Option(help="With --shards: how often they are merged in a pass.", show_default="16")
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[ADDRESS]",
+            help="Train the shards on the Ray cluster at ADDRESS; without one, on a Ray of its own on this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    local: Annotated[bool, typer.Option("--local", help="Train the shards in processes on this machine.")] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a web page on the run to this file: how it learned, how good it is, and what it selected.",
+            show_default=False,
         ),
     ] = None,
     passes: Passes = None,
@@ -137,21 +175,46 @@ def train(
         if named is not None and len(named) > 2:
             raise ValueError(f"--threshold needs two classes. Got --classes {classes} instead.")
     _check_samples(cv, stability)
+    if resume and checkpoint is None:
+        raise ValueError("--resume needs --checkpoint FILE, the file to resume from.")
+    if every is not None and checkpoint is None:
+        raise ValueError("--every needs --checkpoint FILE, the file to save the run to.")
+    if checkpoint is not None:
+        from thresher.training.checkpoint import interval
+
+        if cv or stability:
+            raise ValueError(f"--checkpoint can't be used with {'--cv' if cv else '--stability'}.")
+        try:
+            interval(every or "60s")
+        except ValueError as error:
+            raise ValueError(f"--{error}") from None
+        _check_place("--checkpoint", checkpoint)
+    others = {"--cv": cv, "--stability": stability, "--checkpoint": checkpoint, "--shuffle": shuffle}
+    _check_shards(shards, syncs, ray, local, [option for option, value in others.items() if value])
     if from_ and (cv or stability or keep):
         refused = "--keep" if keep else "--cv" if cv else "--stability"
         why = "the model keeps its own features" if keep else "it needs new models"
         raise ValueError(f"{refused} can't be used with --from: {why}.")
-    learner = _continued(from_, method, given) if from_ else new_model(method, given, keep, full=full, shuffle=shuffle)
+    learner = (
+        _continued(from_, method, given)
+        if from_
+        else new_model(method, given, keep, full=full, shuffle=shuffle, checkpoint=checkpoint is not None)
+    )
     if output is not None:
-        _check_place(output)
+        _check_place("-o", output)
+    elif full:
+        raise ValueError("--full needs -o FILE, the file to write the model to.")
+    if report is not None:
+        _check_report(report, {"-o": output, "--checkpoint": checkpoint})
     naming = learner.naming if from_ else None
     stream = open_data(data, **reading, naming=naming)
     held_out = open_data(test, **reading, naming=stream.naming) if test else None
-    if output is not None:
-        from thresher.io.atomic import refuse_inputs
+    for written in (output, report):
+        if written is not None:
+            from thresher.io.atomic import refuse_inputs
 
-        # A model that learning continues from may be replaced by what it becomes.
-        refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
+            # A model that learning continues from may be replaced by what it becomes.
+            refuse_inputs(written, [*stream.files, *(held_out.files if held_out else [])])
     full = full or from_ is not None  # a model that could continue learning can do so again
 
     options: dict[str, Any] = {
@@ -169,12 +232,33 @@ def train(
         if not history.interrupted:
             found |= {"cv": of_folds(resampled)} if cv else {}
             found |= {"stability": of_halves(resampled)} if stability else {}
+    elif shards is not None:
+        from thresher.distributed import train as run_on_shards
+
+        del options["shuffle"]
+        history = run_on_shards(
+            learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs, engine="local" if local else "ray",
+            address=None if ray == ON_THIS_MACHINE else ray, **options,
+        )  # fmt: skip
     else:
         from thresher.training import train as run
 
-        history = run(learner, stream, **options)
+        history = run(learner, stream, **options, checkpoint=checkpoint, every=every or "60s", resume=resume)
     report_skipped(history.skipped, history.n_skipped)
-    _finish(learner, history, found, stream, held_out, threshold, output, full, json)
+    finish(learner, history, found, stream, held_out, threshold, output, full, report, json)
+
+
+def _check_shards(shards: int | None, syncs: int | None, ray: str | None, local: bool, others: list[str]) -> None:
+    where = [option for option, value in (("--ray", ray), ("--local", local)) if value]
+    if shards is None:
+        needing = where + (["--syncs"] if syncs is not None else [])
+        if needing:
+            raise ValueError(f"{needing[0]} needs --shards N: in how many parts the data are cut.")
+        return
+    if len(where) != 1:
+        raise ValueError("--shards needs either --ray or --local: where they learn.")
+    if others:
+        raise ValueError(f"{others[0]} can't be used with --shards.")
 
 
 def _check_samples(cv: int | None, stability: int | None) -> None:
@@ -186,57 +270,6 @@ def _check_samples(cv: int | None, stability: int | None) -> None:
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:
             check(option, value, allowed)
-
-
-def _finish(
-    learner: Any, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
-    threshold: str | None, output: str | None, full: bool, as_json: bool,
-) -> None:  # fmt: skip
-    """Save, test and report. A run that Ctrl-C ended leaves an older model alone."""
-    from thresher.evaluation import evaluate
-    from thresher.io.model_files import save_model
-    from thresher.prediction import as_model
-
-    model = as_model(learner)
-    if output is not None and history.interrupted:
-        output += ".interrupted"
-    # What was learned is safe before anything else can go wrong.
-    if output is not None:
-        save_model(model, output, compact=not full)
-    tested = None
-    if held_out is not None and not history.interrupted:
-        with _still_written(output):
-            if threshold is not None:
-                from thresher.analysis import set_threshold
-
-                set_threshold(model, held_out, threshold, progress=not as_json)
-                if output is not None:
-                    save_model(model, output, compact=not full)
-            tested = evaluate(model, held_out, progress=not as_json)
-        report_skipped(tested.skipped, tested.n_skipped)
-    report = _report(model, history, tested, output) | {name: each.to_dict() for name, each in found.items()}
-    if as_json:
-        print(json_.dumps(report))
-    else:
-        print(_in_words(report, stream.name, held_out.name if held_out else None))
-        for each in found.values():
-            print(f"\n{each}")
-    if output is None:
-        say("the model was not saved: use -o FILE to save it.")
-    if history.interrupted:
-        where = f" and was written to {output}" if output else ""
-        say(f"stopped by Ctrl-C: the model has learned {counted(report['rows'], 'row')}{where}.")
-        sys.exit(130)
-
-
-@contextmanager
-def _still_written(output: str | None) -> Iterator[None]:
-    """Add to an error that the model, which was trained before it, is there."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        where = "" if output is None else f" The model was trained and written to {output}."
-        raise ValueError(f"{error}{where}") from None
 
 
 def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
@@ -251,14 +284,18 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     model = load_model(path)
     if model.is_batch:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
+    known = find(model.method).parameters
+    for name, value in of_this_run.items():
+        check(flag(name), value, *known[name].allowed)
     model.parameters |= {"n_passes": 1, **of_this_run}
     return model
 
 
-def _check_place(output: str) -> None:
-    """Find out before the training whether a model can be written there."""
+def _check_place(option: str, output: str) -> None:
+    """Find out before the training whether a file can be written there."""
     if output == "-":
-        raise ValueError("-o -: a model can't be written to standard output; name a file.")
+        what = {"-o": "model", "--report": "report"}.get(option, "checkpoint")
+        raise ValueError(f"{option} -: a {what} can't be written to standard output; name a file.")
     if Path(output).is_dir():
         raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
     if not Path(output).parent.is_dir():
@@ -267,66 +304,15 @@ def _check_place(output: str) -> None:
         raise PermissionError(f"{output}: permission denied.")
 
 
-def _report(model: Model, history: History, tested: Evaluation | None, output: str | None) -> dict[str, Any]:
-    from thresher.labels import shown
+def _check_report(report: str, others: dict[str, str | None]) -> None:
+    """Find out before the training whether a report can be written."""
+    from thresher.report import environment
 
-    columns, weights = model.members()
-    seconds = history.seconds[-1]
-    assert model.classes is not None
-    return {
-        "rows": history.rows[-1],
-        "passes": history.n_passes,
-        "seconds": seconds,
-        "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        # A batch method makes no mistakes on its way; on rows grouped by label they say nothing.
-        "error_while_learning": history.error[-1] if history.error and not history.grouped_by_label else None,
-        "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
-        "shuffled": history.shuffled,
-        "grouped_by_label": history.grouped_by_label,
-        "accuracy_on_test": None if tested is None else tested.accuracy,
-        "threshold": model.threshold,
-        "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
-        "n_features": model.n_features,
-        "named": model.naming is not None,  # features are hashes of names
-        "name_clashes": model.name_clashes[0],
-        "n_selected": len(columns),
-        "selected": [model.name_of(column) for column in columns.tolist()],
-        # One per feature; with more than two classes, one for each class.
-        "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
-        "classes": [shown(label) for label in model.classes.tolist()],
-        "lines_skipped": history.n_skipped,
-        "interrupted": history.interrupted,
-        "model": output,
-    }
-
-
-def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
-    in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
-    in_order = " in random order" if report["shuffled"] else ""
-    first = report["selected"][:10]
-    if report["named"]:  # names can have spaces and commas in them
-        best = ", ".join(repr(name) if "," in name or name != name.strip() else name for name in first)
-    else:
-        best = " ".join(first)
-    best += " …" if report["n_selected"] > 10 else ""
-    columns = "named features" if report["named"] else counted(report["n_features"], "column")
-    lines = [
-        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
-        f"classes {listed(report['classes'])}",
-        f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
-    ]
-    if report["chosen_gamma"] is not None:
-        lines.append(f"chose gamma {report['chosen_gamma']:g}")
-    if report["grouped_by_label"]:
-        lines.append("error while learning: not shown, since the rows are grouped by label")
-    if report["error_while_learning"] is not None:
-        lines.append(f"error while learning {report['error_while_learning']:.2%}")
-    if report["accuracy_on_test"] is not None:
-        lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
-    if report["threshold"] != 0.0:
-        lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
-    speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""
-    lines.append(f"{report['seconds']:.2f} s{speed}")
-    if report["model"]:
-        lines.append(f"wrote {report['model']}, {Path(report['model']).stat().st_size:,} bytes")
-    return "\n".join(lines)
+    _check_place("--report", report)
+    for option, other in others.items():
+        if other is not None and Path(other).absolute() == Path(report).absolute():
+            raise ValueError(f"{option} and --report name the same file, {report}: name two.")
+    try:
+        environment()
+    except ImportError as error:
+        raise ValueError(f"--report: {error}") from None

@@ -8,7 +8,10 @@ import typer
 
 from thresher.cli.options import NO_LABELS, READING, Data, ModelFile, open_data, with_options
 
-EXAMPLES = ("thresher transform model.thresher test.svm -o small.svm",)
+EXAMPLES = (
+    "thresher transform model.thresher test.svm -o small.svm --map columns.csv",
+    "thresher transform model.thresher test.svm -o small.parquet",
+)
 
 
 @with_options(READING, NO_LABELS)
@@ -18,28 +21,37 @@ def transform(
     output: Annotated[
         str,
         typer.Option(
-            "-o", "--output", help="A .svm (text; .gz … may follow) or .thc (binary cache) file; - is text on stdout."
+            "-o",
+            "--output",
+            help="A .svm (text; .gz … may follow), .csv, .parquet or .thc (binary cache) file; - is text on stdout.",
         ),
     ],
     keep_ids: Annotated[
         bool, typer.Option("--keep-ids", help="Keep the ids as they are; else they become 1 … B, in column order.")
     ] = False,
+    column_map: Annotated[
+        str | None,
+        typer.Option("--map", metavar="CSV", help="Also write which feature each column is, with its weight."),
+    ] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Write the data with only the selected features left.
 
-    Rows without labels get the label 0.
+    In a .svm or .thc file rows without labels get the label 0. A .csv or .parquet table has the columns label, weight
+    if rows have weights, and one for each selected feature, with its name or else its id.
     """
     from thresher.cli.console import report_skipped, report_written
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model
     from thresher.messages import counted
-    from thresher.prediction import write_selected
+    from thresher.selecting import write_selected
 
-    refuse_inputs(output, [model])
+    for file in (output, column_map):
+        if file is not None:
+            refuse_inputs(file, [model])
     trained = load_model(model)
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
-    done = write_selected(trained, stream, output, keep_ids=keep_ids, progress=True)
+    done = write_selected(trained, stream, output, keep_ids=keep_ids, column_map=column_map, progress=True)
     report_skipped(done.skipped, done.n_skipped)
     report_written(done.n_rows, output, f" with at most {counted(len(trained.members()[0]), 'feature')} each")

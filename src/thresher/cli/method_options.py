@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.options import check_choice, flag, method_option
+from thresher.cli.sizes import METAVAR, n_bytes
 from thresher.methods import BUDGET, LEAST_BYTES, METHODS, MOST_BYTES, Method, find_for_cli
 from thresher.parameters import check
 
@@ -39,7 +40,7 @@ ClassWeight = Annotated[
 ]
 Memory = Annotated[str | None, method_option("memory", panel=METHOD, metavar="auto|dense|hash|sketch")]
 MemoryBytes = Annotated[
-    str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar="N|NK|NM|NG", show_default="64M")
+    str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar=METAVAR, show_default="64M")
 ]
 Passes = Annotated[int | None, method_option("n_passes", panel=PASSES)]
 Shuffle = Annotated[
@@ -121,25 +122,13 @@ def _class_weight(text: str | None) -> dict[str, float] | str | None:
 
 def given_values(**given: Any) -> dict[str, Any]:
     """Return the values of a method's parameters by name, as the command line has them; None: not given."""
+    memory = given["memory_bytes"]
     return {
         **given,
         "gamma": _number_or_word(given["gamma"]),
         "class_weight": _class_weight(given["class_weight"]),
-        "memory_bytes": _n_bytes(given["memory_bytes"]),
+        "memory_bytes": None if memory is None else n_bytes("--memory-bytes", memory, LEAST_BYTES, MOST_BYTES),
     }
-
-
-def _n_bytes(text: str | None) -> int | None:
-    if text is None:
-        return None
-    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
-    if not (number.isascii() and number.isdigit() and len(number) < 20):
-        raise ValueError(f"--memory-bytes must be a number of bytes, as 64M. Got {text!r} instead.")
-    n_bytes = int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
-    if not LEAST_BYTES <= n_bytes <= MOST_BYTES:
-        least, most = f"{LEAST_BYTES >> 10}K", f"{MOST_BYTES >> 30}G"
-        raise ValueError(f"--memory-bytes must be from {least} to {most}. Got {text!r} instead.")
-    return n_bytes
 
 
 def _number_or_word(text: str | None) -> float | str | None:

@@ -1,0 +1,154 @@
+"""The end of `thresher train`: the model is saved and tested, and the run is reported."""
+
+from __future__ import annotations
+
+import json as json_
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thresher.cli.console import listed, report_skipped, say
+from thresher.file_errors import sentence
+from thresher.messages import counted
+
+if TYPE_CHECKING:
+    from thresher.evaluation import Evaluation
+    from thresher.model import Model
+    from thresher.streams import Stream
+    from thresher.training import History
+
+
+def finish(
+    learner: Any, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
+    threshold: str | None, output: str | None, full: bool, page: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
+    from thresher.evaluation import evaluate
+    from thresher.io.model_files import save_model
+    from thresher.prediction import as_model
+
+    model = as_model(learner)
+    if output is not None and history.interrupted:
+        output += ".interrupted"
+    # What was learned is safe before anything else can go wrong.
+    if output is not None:
+        save_model(model, output, compact=not full)
+    tested = None
+    if held_out is not None and not history.interrupted:
+        with _still_written(output):
+            if threshold is not None:
+                from thresher.analysis import set_threshold
+
+                set_threshold(model, held_out, threshold, progress=not as_json)
+                if output is not None:
+                    save_model(model, output, compact=not full)
+            tested = evaluate(model, held_out, progress=not as_json)
+        report_skipped(tested.skipped, tested.n_skipped)
+    if history.interrupted:
+        page = None
+    if page is not None:
+        from thresher.report import write_report
+
+        evaluations = [each for each in (tested, found.get("cv")) if each is not None]
+        with _still_written(output):
+            write_report(page, model, history, evaluations, title=Path(stream.name).name, command=_command())
+    report = _report(model, history, tested, output, page) | {name: each.to_dict() for name, each in found.items()}
+    if as_json:
+        print(json_.dumps(report))
+    else:
+        print(_in_words(report, stream.name, held_out.name if held_out else None))
+        for each in found.values():
+            print(f"\n{each}")
+    if output is None:
+        say("the model was not saved: use -o FILE to save it.")
+    if history.interrupted:
+        where = f" and was written to {output}" if output else ""
+        say(f"stopped by Ctrl-C: the model has learned {counted(report['rows'], 'row')}{where}.")
+        sys.exit(130)
+
+
+def _command() -> str:
+    """Return the command as it was typed, for a shell."""
+    return shlex.join(["thresher", *sys.argv[1:]])
+
+
+@contextmanager
+def _still_written(output: str | None) -> Iterator[None]:
+    """Add to an error that the model, which was trained before it, is there."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        where = "" if output is None else f" The model was trained and written to {output}."
+        raise ValueError(f"{sentence(error)}{where}") from None
+
+
+def _report(
+    model: Model, history: History, tested: Evaluation | None, output: str | None, page: str | None
+) -> dict[str, Any]:
+    from thresher.labels import shown
+
+    columns, weights = model.members()
+    seconds = history.seconds[-1]
+    assert model.classes is not None
+    return {
+        "rows": history.rows[-1],
+        "passes": history.n_passes,
+        "seconds": seconds,
+        "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
+        # A batch method makes no mistakes on its way; on rows grouped by label they say nothing.
+        "error_while_learning": history.error[-1] if history.error and not history.grouped_by_label else None,
+        "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
+        "shuffled": history.shuffled,
+        "grouped_by_label": history.grouped_by_label,
+        "accuracy_on_test": None if tested is None else tested.accuracy,
+        "threshold": model.threshold,
+        "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
+        "n_features": model.n_features,
+        "named": model.naming is not None,  # features are hashes of names
+        "name_clashes": model.name_clashes[0],
+        "n_selected": len(columns),
+        "selected": [model.name_of(column) for column in columns.tolist()],
+        # One per feature; with more than two classes, one for each class.
+        "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
+        "classes": [shown(label) for label in model.classes.tolist()],
+        "lines_skipped": history.n_skipped,
+        "interrupted": history.interrupted,
+        "model": output,
+        "report": page,
+    }
+
+
+def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
+    in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
+    in_order = " in random order" if report["shuffled"] else ""
+    first = report["selected"][:10]
+    if report["named"]:  # names can have spaces and commas in them
+        best = ", ".join(repr(name) if "," in name or name != name.strip() else name for name in first)
+    else:
+        best = " ".join(first)
+    best += " …" if report["n_selected"] > 10 else ""
+    columns = "named features" if report["named"] else counted(report["n_features"], "column")
+    lines = [
+        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
+        f"classes {listed(report['classes'])}",
+        f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
+    ]
+    if report["chosen_gamma"] is not None:
+        lines.append(f"chose gamma {report['chosen_gamma']:g}")
+    if report["grouped_by_label"]:
+        lines.append("error while learning: not shown, since the rows are grouped by label")
+    if report["error_while_learning"] is not None:
+        lines.append(f"error while learning {report['error_while_learning']:.2%}")
+    if report["accuracy_on_test"] is not None:
+        lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
+    if report["threshold"] != 0.0:
+        lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
+    speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""
+    lines.append(f"{report['seconds']:.2f} s{speed}")
+    for path in (report["model"], report["report"]):
+        if path:
+            lines.append(f"wrote {path}, {Path(path).stat().st_size:,} bytes")
+    return "\n".join(lines)
