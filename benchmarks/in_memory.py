@@ -21,7 +21,6 @@ SGD = "scikit-learn SGD hinge l1, one `partial_fit`"
 SGD_IN_ORDER = "the same with `shuffle=False`: rows in their order, as ours"
 SHUFFLED = "thresher SOFS with `shuffle=True`"
 DEFAULTS = "thresher ShadowSOFS with its defaults: shuffled, scaled, an intercept"
-CLASSES = np.array([-1, 1])
 RIVER_ROWS = 2_000  # it learns row by row, from dicts, and takes hundreds of times as long
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +15,10 @@ import typer
 from experiments import config, gamma_auto, store, truncation, x2
 from experiments import memory as memories
 from experiments import names as naming
+from experiments import scale as scaling
 from experiments import stability as stabilities
 from experiments.config import HOME, Config
+from experiments.data import MissingDataError
 from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
 from experiments.results import Record
@@ -156,6 +159,19 @@ def names(smallest: Smallest = False) -> None:
     typer.echo(f"{folder / 'NAMES.md'}")
 
 
+@app.command()
+def scale(
+    smallest: Smallest = False,
+    time: Annotated[bool, typer.Option("--time", help="Measure the time only, and keep the rest.")] = False,
+) -> None:
+    """Measure what training on shards costs and gives, and write docs/scale.md."""
+    folder = SMALLEST if smallest else HOME
+    page = folder / "scale.md" if smallest else scaling.PAGE
+    with steps_bar("scale", len(scaling.tasks(smallest)) + 1, True) as bar:
+        scaling.run(folder, page, bar, smallest, time)
+    typer.echo(f"{page}")
+
+
 def run_set(
     wanted: Config,
     results: Path,
@@ -210,4 +226,8 @@ def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE, names: Colle
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m experiments")
+    try:
+        app(prog_name="python -m experiments")
+    except MissingDataError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)

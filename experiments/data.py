@@ -63,6 +63,21 @@ def load(config: Config) -> Rows | None:
     return None if path is None else _read(path)
 
 
+class MissingDataError(Exception):
+    """Data that an experiment can't do without are not present."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name}: data not present; set THRESHER_DATA to the folder that has them.")
+
+
+def needed(config: Config) -> Rows:
+    """Return all rows; raise MissingDataError where they are not present."""
+    rows = load(config)
+    if rows is None:
+        raise MissingDataError(config.name)
+    return rows
+
+
 def split(rows: Rows, config: Config, permutation: int) -> tuple[Rows, Rows]:
     """Return the training rows and the test rows of a permutation."""
     random = np.random.default_rng(1000 + permutation)

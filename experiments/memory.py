@@ -22,11 +22,11 @@ from experiments.processes import apart, megabytes, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher import datasets, train
-from thresher.evaluation import accuracy
 from thresher.methods import METHODS
 from thresher.model import Model
 from thresher.progress import Steps
 from thresher.streams.conversion import convert
+from thresher.tally import accuracy
 
 NAMES = {"SOFS": "sofs", "ShadowSOFS": "shadow_sofs"}
 BYTES_PER_COLUMN = 8  # of dense memory
@@ -76,7 +76,7 @@ def run(folder: Path, bar: Steps, smallest: bool, only_accuracy: bool) -> None:
 
 def against_bytes(of: Config, budget: int, shares: tuple[int, ...], n_permutations: int) -> Iterator[Found]:
     """Yield the accuracy of dense memory, of a sketch, and of feature hashing into as many bytes."""
-    rows = loaded(of)
+    rows = data.needed(of)
     for permutation in range(n_permutations):
         training, test = data.split(rows, of, permutation)
         for name in NAMES:
@@ -104,14 +104,6 @@ def new_model(name: str, budget: int, memory: str, size: Size) -> Model:
     return Model(NAMES[name], n_features_to_select=budget, memory=memory, memory_bytes=n_bytes)
 
 
-def loaded(of: Config) -> Rows:
-    """Return the rows of a set."""
-    rows = data.load(of)
-    if rows is None:
-        raise FileNotFoundError(f"{of.name}: data not present; set THRESHER_DATA to the folder that has them.")
-    return rows
-
-
 def score(model: Any, training: Rows, test: Rows) -> float:
     """Return the accuracy on test rows, in percent."""
     return float(100 * model.fit(training.X, training.y).score(test.X, test.y))
@@ -135,7 +127,7 @@ def costs(size: Size, news: Config) -> Iterator[Found]:
         for memory in ("dense", "sketch"):
             yield _apart("x2", size, name=name, memory=memory, n_rows=size.x2_rows)
     with tempfile.TemporaryDirectory() as folder:
-        paths = plain_and_hashed(loaded(news), folder)
+        paths = plain_and_hashed(data.needed(news), folder)
         for name in NAMES:
             for what, path in paths.items():
                 yield _apart("text", size, name=name, what=what, path=path)

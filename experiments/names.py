@@ -64,13 +64,13 @@ def read_mails(size: Size) -> list[dict[str, str]]:
         return generated_mails(size.n_mails)
     path = data.find(MAIL)
     if path is None:
-        raise FileNotFoundError(f"{MAIL}: data not present; set THRESHER_DATA to the folder that has it.")
+        raise data.MissingDataError(MAIL)
     with lzma.open(path, "rt") as file:
         return [json.loads(line) for line in file]
 
 
 def generated_mails(n: int) -> list[dict[str, str]]:
-    """Return mails of random words, of which one tells spam."""
+    """Return mails of random words, one of which marks spam."""
     random = np.random.default_rng(0)
     mails = []
     for k in range(n):

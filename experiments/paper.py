@@ -30,15 +30,6 @@ TABLE_4: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {  # accuracy %
     },
 }
 
-TABLE_5 = {  # rows to learn, rows to test, columns
-    "relathe": (1_000, 427, 4_322),
-    "pcmac": (1_000, 946, 7_510),
-    "basehock": (1_500, 493, 4_862),
-    "ccat": (13_149, 10_000, 47_236),
-    "aut": (40_000, 22_581, 20_072),
-    "real-sim": (50_000, 22_309, 20_958),
-}
-
 BUDGETS = (100, 200, 300, 400, 500)
 TABLE_6 = {  # accuracy %, for each B
     "relathe": {"mRMR": (74.19, 77.87, 78.92, 79.13, 79.60), "SOFS": (71.38, 78.81, 81.34, 82.39, 82.91)},

@@ -27,7 +27,7 @@ def peak_megabytes() -> float:
 
 
 def megabytes() -> float | None:
-    """Return the memory that this process has now, where the system tells."""
+    """Return the memory that this process has now, where the system reports it."""
     return _status("VmRSS")
 
 

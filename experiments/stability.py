@@ -40,9 +40,7 @@ def run(folder: Path, bar: Steps, smallest: bool) -> None:
     """Measure everything and write the table and the page; all data must be there."""
     found: list[dict[str, Any]] = []
     for done, (of, name, n) in enumerate(tasks(smallest), start=1):
-        rows = data.load(of)
-        if rows is None:
-            raise FileNotFoundError(f"{of.name}: data not present; set THRESHER_DATA to the folder that has them.")
+        rows = data.needed(of)
         method = METHODS[name]
         order = {"shuffle": True} if method.is_online else {}
         st = stability(method.estimator(BUDGET), (rows.X, rows.y), n=n, **order)

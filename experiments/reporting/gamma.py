@@ -169,9 +169,9 @@ class PastRace:
         return 100 * lost / n_before, n_trained / n_before
 
     def _ranked(self, gammas: Sequence[float], place: int) -> list[float]:
-        def at(gamma: float) -> tuple[float, float, float]:
+        def at(gamma: float) -> tuple[float, float, float, float]:
             look = self.looks[gamma][place]
-            return look.mistakes, look.loss, abs(math.log2(gamma / self.default))
+            return look.mistakes, look.loss, abs(math.log2(gamma / self.default)), -gamma
 
         return sorted(gammas, key=at)
 
