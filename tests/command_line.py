@@ -2,50 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import signal
 import subprocess
 import sys
-import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
-from thresher.cli import main
+from faults.commands import Done
+from faults.commands import in_this_process as thresher
+
+__all__ = ["THRESHER", "Done", "in_a_process", "thresher"]
 
 THRESHER = str(Path(sys.executable).with_name("thresher"))
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def thresher(*arguments: object) -> Done:
-    """Run a command in this process, which saves the second that a new one takes to start."""
-    command = ["thresher", *map(str, arguments)]
-    out, err = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in range(2))
-    at_sigterm = signal.getsignal(signal.SIGTERM)
-    code: object = 0
-    with (
-        mock.patch.object(sys, "argv", command),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        warnings.catch_warnings(),
-    ):
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        finally:
-            signal.signal(signal.SIGTERM, at_sigterm)
-    assert isinstance(code, int)
-    return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def in_a_process(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -260,7 +260,7 @@ class PetOracle(FirstOrderOracle):
 class FofsOracle(FirstOrderOracle):
     """In float64 as Algorithm 1 says; in float32 with the product's lazy scalar, w = scale · what is stored.
 
-    Else the two would break ties in different ways. The norm is summed anew at every step.
+    Else the two would break ties in different ways. The norm is summed again at every step.
     """
 
     def __init__(self, eta=0.2, lam=0.01, **rest):

@@ -23,6 +23,7 @@ def best_gamma(X, y, budget: int) -> float:
     return max(GAMMAS, key=accuracy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_train", "n_splits", "paper"),
     [
@@ -42,6 +43,7 @@ def test_no_more_than_a_point_below_the_paper(name, n_train, n_splits, paper):
         assert accuracy >= published - 1.0, (name, budget, gamma)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("permute", [False, True])
 def test_x1(permute):
     X, y, informative = datasets.make_x1(100_000, permute=permute, return_informative=True)

@@ -262,6 +262,7 @@ class TestBadInput:
         assert pickle.dumps(model) == before
 
 
+@pytest.mark.slow
 @batch
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 def test_the_estimate_of_memory_is_true(estimator):
@@ -304,6 +305,7 @@ print("ends", flush=True)
 """
 
 
+@pytest.mark.slow
 @batch
 def test_ctrl_c_is_heard_and_progress_shown(estimator):
     """The bar is on stderr, a terminal here; stdout holds none of it."""

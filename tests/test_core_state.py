@@ -104,6 +104,7 @@ def test_want_of_memory_is_a_memory_error():
         selector.reserve(2**62)
 
 
+@pytest.mark.memory
 def test_a_state_is_copied_once():
     """Saving takes the room of the state; restoring takes that of the learner alone."""
     code = """

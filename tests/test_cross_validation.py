@@ -172,6 +172,26 @@ def path(tmp_path_factory):
     return path
 
 
+def test_skipped_lines(path):
+    path.with_name("bad.svm").write_text("1 x\n" + path.read_text())
+    found = cross_validate(SOFS(5), open_stream(path.with_name("bad.svm"), on_bad_line="skip"), folds=2)
+    assert found.to_dict()["lines_skipped"] == 1
+    assert "bad.svm, line 1" in found.evaluation.skipped[0]
+
+
+def test_names_do_not_count_in_the_memory_limit(tmp_path):
+    """Of rows that are kept until they are scored, only what scores need."""
+    (tmp_path / "a.vw").write_text("".join(f"{k % 2} {1 + k % 3} |f {'w' * 500}{k % 5}\n" for k in range(60)))
+    (batch,) = open_stream(tmp_path / "a.vw").batches()
+    rows = resampling._KeptRows(open_stream(tmp_path / "a.vw"))
+    rows.keep(batch, np.arange(60))
+    ((kept, _),) = rows.batches(None, rows._stream)
+    assert kept.names is None
+    assert batch.names is not None
+    # Starts; the id, value, label, weight, line and number of each row.
+    assert rows._n_bytes == 61 * 8 + 60 * (8 + 4 + 8 + 8 + 4 + 8)
+
+
 def test_a_fold_without_rows():
     X, y = random_problem(12, 5, 0.9, seed=0)
     with pytest.raises(DataError, match=r"fold \d+ of 40 has no rows: use fewer folds"):

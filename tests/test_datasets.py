@@ -131,3 +131,11 @@ class TestX2:
 def test_bad_parameters(make, bad, message):
     with pytest.raises(ValueError, match=message):
         make(**{"n_samples": 10, **bad})
+
+
+@pytest.mark.parametrize("content", ["1 1:1\n-1 2:1\n", "1 301:1\n" * 49_749])
+def test_a_file_that_is_not_the_data_set(tmp_path, monkeypatch, content):
+    (tmp_path / "w8a").write_text(content)
+    monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match=r"w8a: w8a has 49,749 rows and 300 columns, but the file has (2|49,749) and"):
+        datasets.load("w8a")

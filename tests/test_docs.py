@@ -12,21 +12,32 @@ import warnings
 from pathlib import Path
 
 import pytest
+import yaml
+
+from docs.links import broken_links
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("THRESHER_DATA", ROOT.parent / "shared" / "data"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{number}")
-    for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {page: re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) for page in PAGES}
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_runs(block, tmp_path, monkeypatch):
-    """Run a block; the comment of a line that is an expression, where it starts with a value, is what it must give."""
-    program = ["def near(a, b):", "    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.005)"]
+@pytest.mark.parametrize("page", [page for page, blocks in BLOCKS.items() if blocks], ids=lambda page: page.name)
+def test_python_runs(page, tmp_path, monkeypatch):
+    """Run the blocks of a page, which go on from one another.
+
+    The comment of a line that is an expression, where it starts with a value, is what it must give.
+    """
+    monkeypatch.chdir(tmp_path)
+    known = {"__name__": "block", "near": _is_near}
+    for number, block in enumerate(BLOCKS[page]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            exec(compile(_with_claims(block), f"<block {number} of {page.name}>", "exec"), known)
+
+
+def _with_claims(block):
+    program = []
     for line in block.splitlines():
         claim = re.match(r"(\s*)(\S.*?)\s+# (True|False|[\d.]+|\([\d, ]+\)|\[.*?\]|array\(.*\))(?=$|:| )", line)
         if claim and _is_expression(claim[2]):
@@ -34,10 +45,11 @@ def test_python_runs(block, tmp_path, monkeypatch):
             given = f"repr({claim[2]})" if claim[3].startswith("array") else f"({claim[2]})"
             line = f"{claim[1]}assert near({given}, {expected}), {given}"
         program.append(line)
-    monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        exec(compile("\n".join(program), "<block>", "exec"), {"__name__": "block"})
+    return "\n".join(program)
+
+
+def _is_near(a, b):
+    return a == b or str(a) == b or (isinstance(a, float) and abs(a - b) < 0.005)
 
 
 def _is_expression(code):
@@ -48,20 +60,33 @@ def _is_expression(code):
     return True
 
 
-COMMANDS = [
-    pytest.param(block, id=f"{page.name}-{number}")
-    for page in PAGES
-    for number, block in enumerate(re.findall(r"```sh\n(thresher .*?)```", page.read_text(), re.DOTALL))
-]
+# `cat >` writes the data of a page.
+COMMANDS = {page: re.findall(r"```sh\n((?:thresher|cat >) .*?)```", page.read_text(), re.DOTALL) for page in PAGES}
+# Pages that name train.svm go on with the README's files.
+GOING_ON = [page for page in PAGES if any("train.svm" in block for block in COMMANDS[page])]
+
+
+def _run(blocks, folder):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in blocks:
+        script = "set -euo pipefail\n" + block
+        subprocess.run(["bash", "-c", script], check=True, timeout=120, cwd=folder, env={**os.environ, "PATH": path})
 
 
 def test_commands_run(tmp_path):
-    """Every command of the documents works as it is typed, in their order."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for block in COMMANDS:
-        script = "set -euo pipefail\n" + block.values[0]
-        subprocess.run(["bash", "-c", script], check=True, timeout=120, cwd=tmp_path, env={**os.environ, "PATH": path})
+    """The commands of the README, and of pages that go on from it, work as they are typed, in their order."""
+    _run((block for page in GOING_ON for block in COMMANDS[page]), tmp_path)
     assert len((tmp_path / "labels.txt").read_text().split()) == 5_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page, blocks in COMMANDS.items() if blocks and page not in GOING_ON], ids=lambda page: page.name
+)
+def test_commands_of_a_page_run(page, tmp_path):
+    _run(COMMANDS[page], tmp_path)
+    for output in re.findall(r" -o ([^-\s]\S*)", "".join(COMMANDS[page])):
+        assert (tmp_path / output).stat().st_size > 0, output
 
 
 @pytest.mark.parametrize(
@@ -102,3 +127,38 @@ def test_make_targets_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
         assert set(re.findall(r"^make ([a-z-]+)", page.read_text(), re.MULTILINE)) <= targets
+
+
+def test_every_page_is_in_the_menu_and_on_the_first_page():
+    """The menu is in docs/conf.py, which only sphinx can import."""
+    menu = (ROOT / "docs/conf.py").read_text()
+    first = (ROOT / "docs/index.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        if page.stem != "index":
+            assert re.search(rf"[\"<]{page.stem}[\">]", menu), page.name
+            assert f"]({page.name}" in first, page.name
+
+
+def test_broken_links_of_the_site_are_found(tmp_path):
+    (tmp_path / "a.html").write_text('<h1 id="top">a</h1><a href="b.html#there">b</a><a href="https://x.org/#y">x</a>')
+    (tmp_path / "b.html").write_text('<h1 id="there">b</h1><a href="a.html">a</a><img src="figure%201.svg">')
+    (tmp_path / "figure 1.svg").write_text("<svg/>")
+    assert broken_links(tmp_path) == []
+    (tmp_path / "c.html").write_text('<a href="a.html#gone">a</a>\n<a href="gone.html">d</a><a href="#gone">here</a>')
+    assert [line.split(": ", 1)[1] for line in broken_links(tmp_path)] == [
+        "a.html#gone: the page has no such anchor.",
+        "gone.html: there is no such file.",
+        "#gone: the page has no such anchor.",
+    ]
+
+
+def test_the_citation_has_what_the_format_requires():
+    """The keys that the Citation File Format 1.2.0 requires, of the file, its authors and its references."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["message"]
+    for work in [citation, *citation["references"]]:
+        assert work["title"]
+        assert all("name" in author or "family-names" in author for author in work["authors"])
+    assert {work["type"] for work in citation["references"]} == {"article"}
+    assert citation["license"] == "BSD-3-Clause"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import http.server
+import shutil
+import ssl
+import subprocess
 import threading
 import time
 
@@ -24,6 +27,7 @@ class Server(http.server.ThreadingHTTPServer):
     """Serves CONTENT; `mood` says how."""
 
     mood = "well"
+    location = ""
     ranges: list[str | None]
     tries = 0
 
@@ -40,6 +44,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
         if server.mood == "missing":
             return self.send_error(404)
+        if server.mood.startswith("elsewhere"):
+            server.mood = "well" if server.mood == "elsewhere once" else server.mood
+            self.send_response(302)
+            self.send_header("Location", server.location)
+            self.end_headers()
+            return None
         if server.mood == "no ranges":
             start, wanted = 0, None
         if start >= len(CONTENT):
@@ -48,7 +58,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if server.mood == "another file":
             body = b"<html>" + body[6:]
         self.send_response(206 if wanted else 200)
-        self.send_header("Content-Length", str(len(body)))
+        lengths = {"no length": None, "huge length": 3 << 30}
+        if (length := lengths.get(server.mood, len(body))) is not None:
+            self.send_header("Content-Length", str(length))
         if wanted:
             shown = start + 7 if server.mood == "wrong range" else start
             self.send_header("Content-Range", f"bytes {shown}-{len(CONTENT) - 1}/{len(CONTENT)}")
@@ -118,9 +130,89 @@ def test_another_file_is_refused_and_removed(server, tmp_path):
 def test_what_the_server_says_is_told(server, tmp_path):
     server.mood = "missing"
     with pytest.raises(OSError, match="the server answers 404"):
-        download(server.url, tmp_path / "data.svm")
+        download(server.url, tmp_path / "data.svm", sha256=DIGEST)
     with pytest.raises(OSError, match="the download failed"):
-        download("http://127.0.0.1:1/data.svm", tmp_path / "data.svm")
+        download("http://127.0.0.1:1/data.svm", tmp_path / "data.svm", sha256=DIGEST)
+
+
+@pytest.mark.parametrize("mood", ["well", "no length"])
+@pytest.mark.parametrize("n_resumed", [0, 1_000])
+def test_a_download_that_is_too_large_is_given_up(server, tmp_path, monkeypatch, mood, n_resumed):
+    monkeypatch.setattr(download_module, "_ROOM", 1_000)
+    monkeypatch.setattr(download_module, "_BLOCK", 4_096)
+    server.mood = mood
+    if n_resumed:
+        (tmp_path / "data.svm.part").write_bytes(CONTENT[:n_resumed])
+    with pytest.raises(OSError, match=r"data.svm: the download was refused: it is larger than 101,000 bytes\."):
+        download(server.url, tmp_path / "data.svm", sha256=DIGEST, n_bytes=100_000)
+    assert list(tmp_path.iterdir()) == []
+    assert server.tries == 1
+    server.mood = "well"
+    download(server.url, tmp_path / "data.svm", sha256=DIGEST, n_bytes=len(CONTENT) - 1_000)  # within the room
+
+
+def test_without_a_known_size_there_is_a_limit_too(server, tmp_path):
+    server.mood = "huge length"
+    with pytest.raises(OSError, match="the download was refused: it is larger than 2 GB"):
+        download(server.url, tmp_path / "data.svm", sha256=DIGEST)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for this machine, which must be trusted by its name."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    here = tmp_path_factory.mktemp("certificate")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 "
+        "-keyout key.pem -out cert.pem"
+    )
+    subprocess.run(command.split(), cwd=here, check=True, capture_output=True)
+    return here
+
+
+@pytest.fixture
+def safe_server(certificate, monkeypatch):
+    """The server behind https."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+    monkeypatch.setattr(download_module, "TIMEOUT", 5)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.ranges = []
+        running.socket = context.wrap_socket(running.socket, server_side=True)
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        running.url = f"https://127.0.0.1:{running.server_port}/data.svm"
+        yield running
+        running.shutdown()
+
+
+class TestRedirects:
+    def test_what_is_safe_stays_so(self, server, safe_server, tmp_path):
+        safe_server.mood, safe_server.location = "elsewhere", server.url
+        with pytest.raises(
+            OSError, match=r"https://.*the download was refused: it is redirected from https to http://"
+        ):
+            download(safe_server.url, tmp_path / "data.svm", sha256=DIGEST)
+        assert (safe_server.tries, server.tries) == (1, 0)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("location", ["ftp://127.0.0.1/data.svm", "file:///etc/passwd", "data:text/plain,x"])
+    def test_no_other_scheme(self, server, safe_server, tmp_path, location):
+        for each in (server, safe_server):
+            each.mood, each.location = "elsewhere", location
+            with pytest.raises(OSError, match=r"refused: it is redirected from|is not allowed"):
+                download(each.url, tmp_path / "data.svm", sha256=DIGEST)
+            assert each.tries == 1
+
+    def test_others_are_followed(self, server, safe_server, tmp_path):
+        for each, location in ((safe_server, "/other.svm"), (server, "/other.svm"), (server, safe_server.url)):
+            safe_server.mood = server.mood = "well"
+            each.mood, each.location = "elsewhere once", location
+            download(each.url, tmp_path / "data.svm", sha256=DIGEST)
+            assert (tmp_path / "data.svm").read_bytes() == CONTENT
 
 
 class TestRegistry:
@@ -132,7 +224,9 @@ class TestRegistry:
 
     @pytest.fixture
     def known(self, monkeypatch, server):
-        entry = registry.Known("tiny", ("data.svm",), 30_000, 5, 60_000, 2, "for tests", server.url)
+        entry = registry.Known(
+            "tiny", ("data.svm",), 30_000, 5, 60_000, 2, "for tests", server.url, len(CONTENT), DIGEST
+        )
         monkeypatch.setitem(registry.KNOWN, "tiny", entry)
         return entry
 
@@ -144,11 +238,26 @@ class TestRegistry:
         assert server.tries == 1
         assert registry.find("tiny") == elsewhere / "cache" / "thresher" / "data.svm"
 
-    def test_a_wrong_shape_is_refused(self, monkeypatch, elsewhere, known):
-        monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, n_rows=7))
-        with pytest.raises(ValueError, match=r"the downloaded file is not the data set: it has rows, columns"):
+    @pytest.mark.parametrize("change", [{"sha256": DIGEST[::-1]}, {"n_bytes": len(CONTENT) - 1}])
+    def test_another_file_is_refused(self, monkeypatch, elsewhere, known, change):
+        monkeypatch.setattr(download_module, "_ROOM", 0)
+        monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, **change))
+        with pytest.raises((ValueError, OSError), match=r"the downloaded file is not the data set|it is larger than"):
             datasets.load("tiny")
         assert registry.find("tiny") is None
+
+    def test_what_can_be_downloaded_is_known_byte_by_byte(self):
+        for known in registry.KNOWN.values():
+            if known.url is not None:
+                assert known.url.startswith("https://")
+                assert len(bytes.fromhex(known.sha256)) == 32
+                assert known.n_bytes > 0
+        assert registry.KNOWN["news20"].url is not None
+
+    def test_the_file_that_is_here_is_the_one_that_is_known(self):
+        known, path = registry.KNOWN["news20"], real_data.path_of("news20.binary.bz2")
+        assert path.stat().st_size == known.n_bytes
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256
 
     def test_names(self, elsewhere):
         assert registry._known("news20.binary") is registry.KNOWN["news20"]
@@ -158,6 +267,8 @@ class TestRegistry:
             datasets.load("nothing")
         with pytest.raises(FileNotFoundError, match=r"ccat: the file ccat.svm.xz was not found .* set THRESHER_DATA"):
             datasets.load("ccat")
+        with pytest.raises(FileNotFoundError, match=r"w8a: .* get it from https://www.csie.ntu.edu.tw/.*#w8a, put it"):
+            datasets.load("w8a")
 
     def test_looks_in_the_named_folder_and_the_cache_and_nowhere_else(self, monkeypatch, elsewhere):
         """A folder ../shared/data next to the user's working directory is not used."""

@@ -445,6 +445,7 @@ def test_rows_sorted_by_label_are_told(estimator):
     made(estimator, 7).fit(X[order], y[order])  # warnings are errors here
 
 
+@pytest.mark.slow
 @online
 def test_memory_is_taken_for_what_is_touched(estimator):
     """A few rows over a billion columns; reading, copying and predicting take no memory for the rest."""

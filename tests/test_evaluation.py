@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 from strategies import random_problem
 
-from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, evaluate, open_stream
+from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, datasets, evaluate, open_stream
+from thresher.evaluation import pooled
 from thresher.labels import shown
 from thresher.prediction import as_model
 from thresher.streams import Batch, DataError, Stream
@@ -181,6 +182,19 @@ def test_skipped_lines_are_counted(tmp_path):
     assert found.to_dict()["lines_skipped"] == 2
 
 
+def test_parts_with_the_same_unknown_label_are_pooled():
+    X, y = random_problem(100, 10, 0.5, seed=3)
+    model = SOFS(5).fit(X, y)
+    parts = []
+    for strange in ([7.0, 8.0], [9.0], [9.0]):
+        with pytest.warns(UserWarning, match="not among"):
+            parts.append(evaluate(model, stream_of(X[:20], [*strange, *y[: 20 - len(strange)]])))
+    found = pooled(parts)
+    assert found.labels == [-1, 1, 7, 8, 9]
+    assert found.confusion.sum(axis=1).tolist()[2:] == [1, 1, 2]
+    assert found.n_rows == 60
+
+
 def test_it_reads_as_a_table():
     X, y = random_problem(200, 10, 0.5, seed=3)
     found = evaluate(SOFS(5).fit(X, y), stream_of(X, y))
@@ -218,3 +232,45 @@ def test_real_data_of_twenty_classes():
     found = evaluate(model, stream_of(X[3_000:5_000], y[3_000:5_000]))
     check_against_sklearn(found, model, X[3_000:5_000], y[3_000:5_000].tolist())
     assert found.confusion.shape == (20, 20)
+
+
+class TestCurves:
+    def evaluated(self, n_rows, decimals=9):
+        random = np.random.default_rng(0)
+        y = random.integers(0, 2, n_rows)
+        X = (y + random.normal(0, 1.2, n_rows)).round(decimals).reshape(-1, 1)
+        model = AROW(norm=None, fit_intercept=True).fit(X[:200], y[:200])
+        return evaluate(model, stream_of(X, y)), y, model.decision_function(X)
+
+    @pytest.mark.parametrize("decimals", [9, 1])
+    def test_are_those_of_scikit_learn(self, decimals):
+        e, y, margins = self.evaluated(400, decimals)
+        false, true, _ = metrics.roc_curve(y, margins, drop_intermediate=False)
+        np.testing.assert_allclose(e.roc_curve, np.column_stack([false, true]))
+        precision, recall, _ = metrics.precision_recall_curve(y, margins)
+        # It ends, and ours does not begin, with a threshold above all margins.
+        np.testing.assert_allclose(e.precision_recall_curve, np.column_stack([recall, precision])[-2::-1])
+
+    def test_of_many_rows_some_points_are_kept(self):
+        e, y, margins = self.evaluated(20_000)
+        false, true, _ = metrics.roc_curve(y, margins, drop_intermediate=False)
+        exact = set(zip(false, true, strict=True))
+        assert 300 < len(e.roc_curve) <= 500
+        assert all(tuple(point) in exact for point in e.roc_curve)
+        assert (e.roc_curve[0].tolist(), e.roc_curve[-1].tolist()) == ([0, 0], [1, 1])
+        assert metrics.auc(*e.roc_curve.T) == pytest.approx(e.roc_auc, abs=1e-4)
+        recall, precision = e.precision_recall_curve.T
+        assert np.sum(np.diff(recall, prepend=0) * precision) == pytest.approx(e.average_precision, abs=0.005)
+        # The largest gaps could not be seen in a picture of 400 points.
+        assert np.diff(e.roc_curve, axis=0).max() < 1 / 100
+
+    def test_need_two_classes_that_occur(self, tmp_path):
+        X, y = datasets.make_x1(200, n_features=50, n_informative=5, n_noise=5)
+        model = AROW().fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = evaluate(model, stream_of(X[y == 1], y[y == 1]))
+            strange = evaluate(model, stream_of(X, np.where(np.arange(200) < 3, 5, y)))
+        many = evaluate(AROW().fit(X, np.arange(200) % 3), stream_of(X, np.arange(200) % 3))
+        for each in (one, strange, many):
+            assert (each.roc_curve, each.precision_recall_curve) == (None, None)

@@ -131,6 +131,7 @@ class TestProtocol:
         experiment.run(Steps())
         assert json.loads(experiment.choices()[0]["parameters"])["gamma"] == 8.0
 
+    @pytest.mark.slow
     def test_parameters_are_chosen_without_the_test_rows(self, rows, tmp_path):
         """Other test rows, the same choice."""
         order = np.random.default_rng(1000).permutation(len(rows.y))
@@ -147,6 +148,7 @@ class TestProtocol:
         assert found[0] == found[1]
         assert all(choice["status"] == "done" for choice in found[0])
 
+    @pytest.mark.slow
     def test_twice_the_same(self, tmp_path):
         for turn in ("one", "two"):
             run_set(TINY, tmp_path / turn, n_at_once=2, cache=tmp_path / turn / "cache")
@@ -173,6 +175,7 @@ class TestProtocol:
         by_hand = SOFS(10, gamma=gamma, shuffle=False).fit(train.X, train.y).score(test.X, test.y)
         assert experiment.fits()[0]["accuracy"] == pytest.approx(by_hand, abs=1e-8)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("after", [1, 4, 9])
     def test_a_stopped_run_goes_on(self, tmp_path, after):
         class Impatient(Steps):
@@ -289,6 +292,7 @@ class TestProtocol:
 
 
 class TestForks:
+    @pytest.mark.slow
     def test_results_and_stops(self):
         def busy():
             while True:
@@ -318,11 +322,13 @@ class TestX2:
         kept.put(("tried", "SOFS"), {"tried": tried})
         assert x2.chosen(kept, "SOFS") == {"gamma": 2}
 
+    @pytest.mark.slow
     def test_a_tiny_run(self, tmp_path):
         """What is measured is what a user would get by hand, and what is finished is not run again."""
         kept = Store.named("x2", asdict(TINY_X2), tmp_path)
-        x2.run(TINY_X2, kept, Steps())
-        tried, measured = x2.tables(kept)
+        methods = ("SOFS", "OGD", "ShadowSOFS defaults")
+        x2.run(TINY_X2, kept, Steps(), methods)
+        tried, measured = x2.tables(kept, methods)
         for row in measured:
             grid = {one["parameters"]: one["n_mistakes"] for one in tried if one["method"] == row["method"]}
             assert len(grid) == (1 if row["method"] == "ShadowSOFS defaults" else 11)
@@ -334,8 +340,8 @@ class TestX2:
         right = [model.predict(X) == y for X, y in TINY_X2.stream(TINY_X2.n_train, TINY_X2.n_test)]
         assert sofs["accuracy"] == pytest.approx(np.mean(np.concatenate(right)))
         assert sofs["sparsity"] == 100 * (1 - TINY_X2.budget / TINY_X2.n_features)
-        x2.run(TINY_X2, Store.named("x2", asdict(TINY_X2), tmp_path), Steps())
-        assert x2.tables(Store.named("x2", asdict(TINY_X2), tmp_path)) == (tried, measured)
+        x2.run(TINY_X2, Store.named("x2", asdict(TINY_X2), tmp_path), Steps(), methods)
+        assert x2.tables(Store.named("x2", asdict(TINY_X2), tmp_path), methods) == (tried, measured)
 
     def test_zeros_are_counted(self):
         found = x2.measure("OGD", {"eta": 8.0}, TINY_X2)
@@ -354,6 +360,7 @@ class TestTruncation:
 
 
 class TestCommandLine:
+    @pytest.mark.slow
     def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(self, tmp_path, monkeypatch):
         """Without data, on generated rows."""
         monkeypatch.setenv("THRESHER_DATA", str(tmp_path))

@@ -122,6 +122,7 @@ def assert_falls_every_round(model: FGM) -> None:
     assert falls[-1] >= 0
 
 
+@pytest.mark.slow
 def test_x1():
     X, y, informative = datasets.make_x1(20_000, return_informative=True)
     X_test, y_test = datasets.make_x1(10_000, start=100_000)
@@ -135,6 +136,7 @@ def test_x1():
         assert_falls_every_round(fitted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_train"), [("relathe", 1_000), ("basehock", 1_500)])
 def test_no_more_than_two_points_below_l1svm(name, n_train):
     scores = []

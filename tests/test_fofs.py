@@ -42,6 +42,7 @@ def test_the_lazy_scalar_equals_plain_decay():
 CORNERS = [(0.2, 0.01), *itertools.product((2.0**-5, 2.0**5), (2.0**-5 / 100, 2.0**5 / 100))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("eta", "lam"), [(eta, lam) for eta, lam in CORNERS if eta * lam < 1])
 @pytest.mark.parametrize("norm", ["l2", None])
 def test_a_million_updates_stay_finite(eta, lam, norm):

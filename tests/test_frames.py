@@ -49,6 +49,15 @@ def test_columns_of_numbers(of):
     assert set(model.selected_names_) == {"a", "b"}
 
 
+@pytest.mark.parametrize(("zero_based", "columns"), [(None, [0, 1, 2]), (False, [0, 1, 2]), (True, [1, 2, 3])])
+def test_where_ids_count_from(zero_based, columns):
+    table = pa.table({"label": [1, 0, 1], "ids": [[1], [2], [3]], "values": [[1.0], [1.0], [1.0]]})
+    X, _, _ = open_stream(table, zero_based=zero_based).to_csr()
+    assert X.indices.tolist() == columns
+    with pytest.raises(ValueError, match=r"the DataFrame: zero_based can't be False \(--one-based\) where"):
+        open_stream(NUMBERS, zero_based=False)
+
+
 def test_a_large_table_comes_in_parts():
     table = pl.DataFrame({"label": np.arange(200_000) % 2, "x": np.arange(200_000) % 7 * 1.0})
     batches = list(open_stream(table).batches())

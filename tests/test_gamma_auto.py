@@ -179,11 +179,12 @@ class TestNaiveRace:
 
     @second_order
     def test_five_four_and_three_stay_unless_they_are_clearly_behind(self, estimator):
-        X, y = random_problem(2_100, 60, 0.1, seed=1)
-        naive = NaiveRace(estimator, X, y, first_look=512)
-        model = auto(estimator).fit(X, y)
+        X, y = random_problem(530, 60, 0.1, seed=1)
+        naive = NaiveRace(estimator, X, y, first_look=128)
+        with short_race(128):
+            model = auto(estimator).fit(X, y)
         assert model._model.race == naive.looks
-        assert [look["rows"] for look in naive.looks] == [512, 1_024, 2_048, 2_100]
+        assert [look["rows"] for look in naive.looks] == [128, 256, 512, 530]
         n_left = [len(look["gamma"]) for look in naive.looks]
         assert n_left[0] == len(grid(default_of(estimator)))
         assert 1 < n_left[1] <= 5
@@ -200,6 +201,7 @@ class TestNaiveRace:
         assert model.gamma_ == 2.0**7
         assert_same_bits(model, AROW(gamma=2.0**7, norm=None, shuffle=False).fit(X, y))
 
+    @pytest.mark.slow
     @second_order
     @given(
         data=st.data(),
@@ -474,7 +476,7 @@ class TestEnds:
 
     def test_after_ctrl_c_either_all_or_none_have_learned(self, monkeypatch):
         """Also if it comes while the work is handed to the threads."""
-        X, y = random_problem(200, 50, 0.1, seed=3)
+        X, y = random_problem(90, 50, 0.1, seed=3)
         monkeypatch.setattr("thresher.race.default_threads", lambda: 3)
         real, calls = ThreadPoolExecutor.submit, itertools.count()
 
@@ -489,9 +491,9 @@ class TestEnds:
             at = interrupted_at
             calls = itertools.count()
             model = auto(SOFS)._new_model()
-            history = train(model, stream_of(X, y, cuts=[100]), shuffle=False)
+            history = train(model, stream_of(X, y, cuts=[45]), shuffle=False)
             # The work of the first batch is handed over three times, then that of the second.
-            n_rows = 100 if interrupted_at < 3 else 200
+            n_rows = 45 if interrupted_at < 3 else 90
             assert (history.interrupted, model.counters["n_samples"]) == (interrupted_at < 6, n_rows)
             assert history.race[-1]["gamma"] == grid(1.0)  # all of them until the end
             at = None  # the race by which it is judged is not interrupted

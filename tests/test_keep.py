@@ -47,6 +47,7 @@ class TestOracle:
         model, oracle = with_oracle(estimator, budget, keep=data.draw(kept(X.shape[1], budget)))
         assert_equals_oracle(model.fit(X, y), oracle.fit(X, y))
 
+    @pytest.mark.slow
     def test_long_stream_with_a_useless_column(self, estimator, simd):
         X, y = random_problem(2_000, 300, 0.1, seed=3)
         model, oracle = with_oracle(estimator, 20, keep=[299, 5])
@@ -203,6 +204,7 @@ class TestFiles:
         [
             (["-k", "2", "--keep", "1,2,3"], "keep lists 3 features, more than the budget of 2"),
             (["-k", "2", "--keep", "x"], "keep names 'x', which is not a feature id"),
+            (["-k", "2", "--keep", "9" * 5_000], "9', which is not a feature id"),
             (["-k", "2", "--keep", "1,1"], "--keep must list features, each once"),
             (["--method", "arow", "--keep", "1"], "--keep can't be used with --method arow: it keeps all features"),
         ],

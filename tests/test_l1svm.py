@@ -79,6 +79,7 @@ def test_fits_that_do_not_converge_do_not_count(problem):
         assert len(L1SVM(40, max_iter=1).fit(X, y).selected_) == 0
 
 
+@pytest.mark.slow
 def test_an_unconverged_fit_would_inflate_the_count():
     """relathe at C = 1000: 614 features after 1,000 iterations, 499 converged. Why only converged fits count."""
     X, y = split("relathe", 1_000, 0)[:2]
@@ -88,6 +89,7 @@ def test_an_unconverged_fit_would_inflate_the_count():
     assert n_selected(linear_svc(1_000, max_iter=20_000).fit(rows, y)) < 550
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_train", "budgets"), [("relathe", 1_000, (50, 100, 200, 300)), ("ccat", 13_149, (50, 100, 200, 500))]
 )
@@ -100,6 +102,7 @@ def test_the_budget_is_used(name, n_train, budgets):
         assert 0.8 * budget <= len(model.selected_) <= budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [50, 200])
 def test_the_budget_is_used_on_x1(budget):
     X, y = datasets.make_x1(5_000)

@@ -150,6 +150,7 @@ class TestFound:
 
 
 class TestNotFound:
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_rows", [30, 60, 300, 3_000])
     @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.99, 0.01), (0.05,) * 20], ids=len)
     def test_random_order(self, n_rows, shares):
@@ -164,6 +165,7 @@ class TestNotFound:
                 n_wrong += grouping(random.choice(len(shares), n_rows, p=shares)) is not None
         assert n_wrong <= 8
 
+    @pytest.mark.slow
     def test_random_order_as_it_is(self):
         random = np.random.default_rng(0)
         assert not any(grouping(random.integers(0, 2, 200)) for _ in range(5_000))

@@ -72,6 +72,7 @@ class TestHash:
         np.testing.assert_array_equal(wide._model.members()[1], narrow._model.members()[1])
         np.testing.assert_array_equal(wide.decision_function(spread_out(X, step)), narrow.decision_function(X))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", SETS)
     def test_real_data(self, estimator, name):
         X, y = load_set(name)
@@ -103,6 +104,7 @@ class TestHash:
 
 
 class TestAuto:
+    @pytest.mark.slow
     def test_spread_ids_take_little_memory(self):
         """In dense memory each feature would take a page of 4 KiB."""
         code = """

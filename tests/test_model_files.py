@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -17,7 +18,8 @@ from safetensors import safe_open
 from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, load, save
-from thresher.io.model_files import _serialized, load_model, save_model
+from thresher.io.container import serialized
+from thresher.io.model_files import load_model, save_model
 from thresher.model import Model
 from thresher.naming import Naming
 
@@ -54,19 +56,19 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     assert about["counters"] == model.counters
 
 
-def test_every_flipped_bit_and_every_cut_is_refused(model, tmp_path):
+def test_a_flipped_bit_of_each_byte_and_cuts_are_refused(model, tmp_path):
+    """`make faults` flips every bit and cuts at every byte."""
     save_model(model, tmp_path / "m.thresher", compact=True)
     raw = (tmp_path / "m.thresher").read_bytes()
     bad = tmp_path / "bad.thresher"
     for at in range(len(raw)):
-        for bit in range(8):
-            broken = bytearray(raw)
-            broken[at] ^= 1 << bit
-            bad.write_bytes(broken)
-            with pytest.raises(ValueError, match=r"bad\.thresher: ") as error:
-                load_model(bad)
-            assert "\n" not in str(error.value)
-    for length in range(len(raw)):
+        broken = bytearray(raw)
+        broken[at] ^= 1 << at % 8
+        bad.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"bad\.thresher: ") as error:
+            load_model(bad)
+        assert "\n" not in str(error.value)
+    for length in range(0, len(raw), 7):
         bad.write_bytes(raw[:length])
         with pytest.raises(ValueError, match=r"bad\.thresher: "):
             load_model(bad)
@@ -81,7 +83,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     with safe_open(tmp_path / "m.thresher", "np") as file:
         real = {name: file.get_tensor(name) for name in ("ids", "cells", "intercept", "table", "names")}
         about = json.loads(file.metadata()["thresher"])
-    (tmp_path / "m.thresher").write_bytes(b"".join(_serialized({**real, **(tensors or {})}, {**about, **metadata})))
+    (tmp_path / "m.thresher").write_bytes(b"".join(serialized({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"
 
 
@@ -110,6 +112,10 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"naming": {}}, "the naming of features is not valid"),
         ({"naming": {**Naming().to_dict(), "ngrams": "x"}}, "the naming of features is not valid"),
         ({"naming": {**Naming().to_dict(), "text": 3}}, "the naming of features is not valid"),
+        ({"row_counts": [1.0, -1.0]}, "row_counts are out of range"),
+        ({"row_counts": [10**400, 1.0]}, "row_counts are out of range"),
+        ({"row_counts": [1.0, 1.0, 0.5]}, "row_counts are out of range"),
+        ({"row_counts": [1.0, 1.0, 2**63]}, "row_counts are out of range"),
         ({"name_clashes": [-1, "", ""]}, "name clashes are not a count and two names"),
         ({"name_clashes": [1, 2, 3]}, "name clashes are not a count and two names"),
     ],
@@ -192,6 +198,26 @@ def test_class_weights_with_numpy_labels(tmp_path):
     assert load(tmp_path / "m.thresher").class_weight == {-1: 1.0, 1: 2.0}
 
 
+@pytest.mark.filterwarnings("ignore:The precision of every feature")
+@pytest.mark.parametrize("weight", [1e9, 1e150, 1e200])
+def test_however_large_weights_were_the_model_loads(tmp_path, weight):
+    X, y = random_problem(50, 20, 0.3, seed=1)
+    model = SOFS(3).fit(X, y, sample_weight=np.full(50, weight))
+    save(model, tmp_path / "m.thresher")
+    assert load(tmp_path / "m.thresher").selected_.tolist() == model.selected_.tolist()
+    with pytest.raises(ValueError, match=r"the sum of losses is no longer finite.*scale sample_weight down"):
+        save(SOFS(3).fit(X, y, sample_weight=np.full(50, 1e308)), tmp_path / "m.thresher")
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_numbers_that_are_not_finite_are_refused_wherever_they_are(model, tmp_path, number):
+    path = forged(model, tmp_path, note="in its place")
+    content = path.read_bytes()[:-32].replace(rb"\"in its place\"", number.ljust(16).encode())
+    path.write_bytes(content + hashlib.sha256(content).digest())
+    with pytest.raises(ValueError, match="not a thresher model, or it is damaged"):
+        load_model(path)
+
+
 def test_places(model, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nowhere")
@@ -238,6 +264,7 @@ def test_running_out_of_memory_is_not_called_a_bad_model(model, tmp_path, monkey
         load_model(tmp_path / "m.thresher")
 
 
+@pytest.mark.memory
 def test_saving_and_loading_take_the_state_and_one_copy(tmp_path):
     """Peak memory, in a separate process: in addition to the state, at most one copy of it at a time."""
     program = """

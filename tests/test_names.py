@@ -24,10 +24,10 @@ from real_data import path_of
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, load, open_stream, save, train
 from thresher.model import Model
 from thresher.naming import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
-from thresher.parsed_rows import ParsedRows
-from thresher.prediction import write_selected
+from thresher.selecting import write_selected
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
+from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.shuffling import shuffled
 
 # Characters that every version of the Unicode database knows.
@@ -89,6 +89,7 @@ class TestTokens:
         assert oracle.rows_of(rows.starts, rows.ids, rows.values) == [oracle.as_row(row) for row in expected]
         assert sorted(names_in(rows)) == sorted(name for row in expected for name in row)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(
         unicodedata.unidata_version != _core.UNICODE_VERSION, reason="Python has another version of Unicode"
     )
@@ -249,7 +250,7 @@ class TestJsonLines:
 
     def test_nan_is_missing(self, tmp_path):
         path = tmp_path / "a.jsonl"
-        path.write_text('{"label": 1, "n": NaN}\n{"label": 0, "n": 2}\n')
+        path.write_text('{"label": 1, "n": NaN, "unread": NaN}\n{"label": 0, "unread": [-Infinity], "n": 2}\n')
         (batch,) = open_stream(path, numeric="n").batches()
         assert np.diff(batch.indptr).tolist() == [0, 1]
 

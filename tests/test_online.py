@@ -10,6 +10,7 @@ import sys
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from every import ONLINE, applicable, budgeted, made, online, own_parameters, second_order
@@ -106,6 +107,7 @@ class TestOracle:
         assert_equals_oracle(model.fit(X, y, sample_weight=weights), oracle.fit(X, y, weights))
         assert model.n_samples_seen_ == np.count_nonzero(weights)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("budget", [1, 100])
     @pytest.mark.parametrize(("name", "n_rows"), [("basehock", 150), ("news20.multiclass", 50)])
     def test_real_data(self, estimator, simd, name, n_rows, budget):
@@ -162,6 +164,19 @@ class TestSameBits:
         model = made(estimator, budget).fit(X, y)
         for form in (X.astype(np.float64), sp.csr_array(X), X.tocsc(), X.toarray()):
             assert_same_bits(model, made(estimator, budget).fit(form, y))
+
+    @pytest.mark.parametrize("fit_intercept", [False, True])
+    def test_stored_zeros_do_not_matter(self, estimator, fit_intercept):
+        """They shift the values behind them, and with them the places where sums are rounded."""
+        X, y = random_problem(400, 60, 0.4, seed=8)
+        X.data *= 10.0 ** np.random.default_rng(0).integers(-6, 6, len(X.data)).astype(np.float32)
+        X.data[::3] = 0.0
+        without = X.copy()
+        without.eliminate_zeros()
+        for norm in ("l2", None):
+            one, other = (made(estimator, 7, norm=norm, fit_intercept=fit_intercept).fit(Z, y) for Z in (X, without))
+            assert_same_bits(one, other)
+            np.testing.assert_array_equal(one.decision_function(X), one.decision_function(without))
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_simd_path(self, estimator, simd, n_classes):
@@ -389,6 +404,19 @@ class TestKeeping:
             model.set_params(fit_intercept=True).partial_fit(bad, y)
         assert model._model.parameters == before
 
+    def test_ctrl_c_in_fit_keeps_the_old_model(self, estimator, monkeypatch):
+        X, y = random_problem(60, 10, 0.5, seed=9)
+        model = made(estimator, 7).fit(X, y)
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Model, "fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(pd.DataFrame(X.toarray()[:, :4], columns=list("abcd")), y)
+        assert model.predict(X).shape == (60,)
+        assert not hasattr(model, "feature_names_in_")
+
     def test_a_stream_learns_the_same(self, estimator, tmp_path):
         X, y = random_problem(300, 50, 0.3, seed=9, n_classes=3)
         path = tmp_path / "rows.svm"
@@ -406,6 +434,7 @@ class TestKeeping:
             np.testing.assert_array_equal(model.coef_.toarray(), direct.coef_.toarray()[:, : model.n_features_in_])
 
 
+@pytest.mark.slow
 @online
 def test_memory_does_not_grow_with_the_rows(estimator):
     """The state is for features, not for rows: ten times the rows take no more memory."""

@@ -65,6 +65,7 @@ def test_suggestion_is_the_smallest_within_one_standard_error():
     assert _curve([10, 20, 40, 80], [0.80, 0.8901, 0.90, 0.895], 900, "", History()).suggested == 20
 
 
+@pytest.mark.slow
 def test_suggestion_on_x1():
     """200 columns are informative."""
     rows, held_out = datasets.make_x1(20_000), datasets.make_x1(10_000, start=20_000)

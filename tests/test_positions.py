@@ -30,16 +30,16 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
-import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.labels import shown
 from thresher.streams import Batch, DataError, Position, Stream, columnar, iterables, records, text
 from thresher.streams.writing import write_stream
 
-COMPRESSORS = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+COMPRESSORS = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
 LABELS = ["+1", "-1", "2.5", "spam"]
 WIDTH = 4
 
@@ -499,7 +499,7 @@ class TestIterables:
             ((X, ["a", None, "b"]), "labels must be numbers or text"),
             ((X, [1.0, np.nan, 0.0]), "labels must be finite"),
             ((X, y, [1.0]), r"X has 3 rows, but weights has shape \(1,\)"),
-            ((X, y, [1, -1, 1]), r"weights\[1\] is -1; it must be finite and not negative"),
+            ((X, y, [1, -1, 1]), r"weights\[1\] is -1: weights must be finite and not negative"),
             ((X, y, ["a", "b", "c"]), "weights must be numbers"),
             ((X * np.inf, y), r"X\[0, 0\] is infinity"),
             ((X * 1e300, y), r"X\[0, 0\] is 1e\+300"),

@@ -10,7 +10,8 @@ from strategies import random_problem
 
 from thresher import MRMR, SOFS, open_stream, train
 from thresher.model import Model
-from thresher.prediction import predict, write_predictions, write_selected
+from thresher.prediction import predict, write_predictions
+from thresher.selecting import write_selected
 from thresher.streams.conversion import convert
 
 

@@ -37,6 +37,7 @@ def calibration_error(chances: np.ndarray, happened: np.ndarray) -> float:
     return float(np.sum(gaps) / len(chances))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_are_as_good_as_those_of_a_scaling_on_held_out_rows(name):
     load, budget = DATA[name]

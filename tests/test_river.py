@@ -131,6 +131,7 @@ class TestRiverChecks:
 class TestEqualsTheEstimator:
     """Rows one by one give the members and weights of one `partial_fit` of the same rows, to the bit."""
 
+    @pytest.mark.slow
     @online
     @pytest.mark.parametrize("labels", [(0, 1), ("spam", "ham"), (False, True), (3, -2), (0, 1, 2)], ids=str)
     def test_on_10_000_rows(self, selector, labels):

@@ -44,6 +44,7 @@ def accuracy(estimator, divided) -> float:
     return 100 * float(np.mean([estimator.fit(X, y).score(X_test, y_test) for X, y, X_test, y_test in divided]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOTYPE)
 def test_is_as_good_as_the_prototype(name):
     for budget, figure in PROTOTYPE[name][2].items():
@@ -52,6 +53,7 @@ def test_is_as_good_as_the_prototype(name):
         assert ours >= figure - SLACK.get(name, 0.5)
 
 
+@pytest.mark.slow
 def test_an_intercept_and_another_order_cost_nothing():
     """The defaults, a mean over all of these sets and budgets."""
     cells = [(name, budget, figure) for name, (*_, figures) in PROTOTYPE.items() for budget, figure in figures.items()]
@@ -73,6 +75,7 @@ def test_more_rows_do_no_harm():
         assert shares[1] >= shares[0] - 2 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["relathe", "basehock", "pcmac", "ccat"])
 def test_picks_better_features_than_the_papers_methods(name):
     """Untuned, against the best of the others' parameters in hindsight."""
@@ -104,6 +107,7 @@ def test_rare_class():
     assert found[True] > found[False] + 0.1
 
 
+@pytest.mark.slow
 def test_twenty_classes():
     """One shared set of 5,000 features does nearly as well as all 62,061."""
     X, y, X_test, y_test = split("news20.multiclass", 12_000, 0)

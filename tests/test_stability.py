@@ -56,6 +56,15 @@ def test_known_values():
     assert nogueira([[0, 1], [0, 1]], 2) == (1.0, 0.0)
 
 
+def test_hashed_names_have_an_interval_too():
+    """Among 2^62 columns as among a million: the terms of the formula that all selections share can't drown it."""
+    random = np.random.default_rng(0)
+    selections = [random.choice(300, random.integers(90, 110), replace=False).tolist() for _ in range(10)]
+    value, variance = nogueira(selections, 2**62)
+    assert 0 < variance < 0.001
+    np.testing.assert_allclose((value, variance), nogueira(selections, 10**6), rtol=1e-3)
+
+
 def test_any_width_costs_nothing():
     wide = nogueira([[1, 2**61], [1, 5]], 2**62)
     np.testing.assert_allclose(wide[0], 0.5)

@@ -20,12 +20,13 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-import zstandard
 from states import same_state
+from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model import Model
-from thresher.streams import DataError, cache, text
+from thresher.streams import Batch, DataError, cache, text
+from thresher.streams.conversion import convert
 from thresher.streams.pipeline import in_order
 from thresher.streams.writing import write_stream, write_table
 
@@ -46,11 +47,11 @@ def folder(rows, tmp_path_factory):
     write_stream(stream.batches(), str(here / "x.svm"), shift=1)
     raw = (here / "x.svm").read_bytes()
     for ending, compress in (
-        ("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard.compress)
+        ("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstd.compress)
     ):  # fmt: skip
         (here / f"x.svm.{ending}").write_bytes(compress(raw))
     (here / "no_ending").write_bytes(gzip.compress(raw))
-    (here / "two_frames.svm.zst").write_bytes(zstandard.compress(raw[:5000]) + zstandard.compress(raw[5000:]))
+    (here / "two_frames.svm.zst").write_bytes(zstd.compress(raw[:5000]) + zstd.compress(raw[5000:]))
     (here / "two_members.svm.gz").write_bytes(gzip.compress(raw[:5000]) + gzip.compress(raw[5000:]))
     cut = raw.index(b"\n", len(raw) // 2) + 1
     (here / "halves").mkdir()
@@ -287,6 +288,17 @@ class TestCache:
         with pytest.raises(ValueError, match="must end in"):
             write_stream(iter(()), str(tmp_path / "b.parquet"))
 
+    @pytest.mark.parametrize("out", ["b.svm", "b.thc"])
+    @pytest.mark.parametrize("labels", [[1.0, np.nan], ["a", ""]])
+    def test_rows_without_labels_are_refused(self, tmp_path, out, labels):
+        (tmp_path / "a.svm").write_text("3:0.5\n")
+        with pytest.raises(DataError, match=r"a\.svm, line 1: the row has no label, so it can't be written"):
+            convert(open_stream(tmp_path / "a.svm", labelled=False), str(tmp_path / out))
+        batch = Batch(np.array([0, 0, 0]), np.zeros(0, int), np.zeros(0, np.float32), np.array(labels), -1, False)
+        with pytest.raises(DataError, match=r"line 2: the row has no label"):
+            write_stream(iter([batch]), str(tmp_path / out))
+        assert [path.name for path in tmp_path.iterdir()] == ["a.svm"]
+
     def test_a_later_version_is_refused(self, tmp_path, monkeypatch):
         monkeypatch.setattr(cache, "VERSION", 3)
         write_stream(iter(()), str(tmp_path / "a.thc"))
@@ -309,10 +321,6 @@ class TestWritingTables:
         np.testing.assert_array_equal(X.data, np.array([0.1, -2.5, 1e-9], dtype=np.float32))
         if name == "t.csv":
             assert pandas.read_csv(tmp_path / name)["margin"].tolist() == [0.1, -2.5, 1e-9]
-
-    def test_standard_output_is_csv(self, capfdbinary):
-        write_table(iter(self.PARTS[:1]), "-")
-        assert capfdbinary.readouterr().out == b'label,margin\na,0.1\n"b ""c"", d",-2.5\n'
 
     @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
     def test_a_failure_leaves_what_was_there(self, tmp_path, name):
@@ -439,14 +447,14 @@ class TestOddSources:
 def forged_cache(path, change):
     """Rewrite a cache with other content and right checksums."""
     raw = bytearray(path.read_bytes())
-    length, _, magic = cache._TAIL.unpack(raw[-cache._TAIL.size :])
-    footer = json.loads(raw[-cache._TAIL.size - length : -cache._TAIL.size])
-    body = raw[: -cache._TAIL.size - length]
+    length, _, magic = cache.TAIL.unpack(raw[-cache.TAIL.size :])
+    footer = json.loads(raw[-cache.TAIL.size - length : -cache.TAIL.size])
+    body = raw[: -cache.TAIL.size - length]
     change(body, footer)
     for block in footer["blocks"]:
         block["crc"] = cache.crc32(bytes(body[block["at"] : block["at"] + block["n_bytes"]]))
     text_ = json.dumps(footer).encode()
-    path.write_bytes(bytes(body) + text_ + cache._TAIL.pack(len(text_), cache.crc32(text_), magic))
+    path.write_bytes(bytes(body) + text_ + cache.TAIL.pack(len(text_), cache.crc32(text_), magic))
 
 
 @pytest.mark.parametrize(

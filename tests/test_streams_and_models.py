@@ -71,6 +71,13 @@ class TestOptions:
         with pytest.raises(ValueError, match=r"zero\.svm: delimiter=';' \(--delimiter\) has no meaning for svmlight"):
             open_stream(zero_first, delimiter=";")
 
+    def test_options_of_an_open_stream_are_refused(self, zero_first):
+        stream = open_stream(zero_first)
+        assert open_stream(stream, "auto", zero_based=None) is stream
+        for given in ({"zero_based": False}, {"format": "vw"}, {"text": "t"}):
+            with pytest.raises(ValueError, match=f"^{next(iter(given))} can't be changed for a stream that is open"):
+                open_stream(stream, **given)
+
     def test_columns_with_names_do_not_count_from_one(self, tmp_path):
         (tmp_path / "t.csv").write_text("label,a\n1,2\n0,3\n")
         with pytest.raises(ValueError, match=r"t\.csv: zero_based can't be False \(--one-based\) where features have"):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +16,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from thresher import _core
-from thresher.parsed_rows import ParsedRows
 from thresher.streams import DataError, open_stream, text
+from thresher.streams.parsed_rows import ParsedRows
 
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -228,3 +232,31 @@ def test_files_are_closed(tmp_path):
     for _ in range(5):
         read(b"1 1:1\n-1 2:2\n", tmp_path)
     assert len(list(OPEN_FILES.iterdir())) <= before
+
+
+# Numbers beyond the limits of float64 are left to the C library, which reads them as the locale writes them.
+IN_A_LOCALE_WITH_COMMAS = """
+import locale, sys
+from thresher.streams import open_stream
+
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+print([label for batch in open_stream(sys.argv[1], "svmlight").batches() for label in batch.labels.tolist()])
+"""
+
+
+def test_a_locale_with_decimal_commas_changes_nothing(tmp_path):
+    if shutil.which("localedef") is None:
+        pytest.skip("no localedef")
+    made = subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True, check=False
+    )
+    if made.returncode != 0:
+        pytest.skip("no source of a locale with decimal commas")
+    path = tmp_path / "data.svm"
+    path.write_text("1.5e-400 1:1\n12345678901234567890.5 1:1\n2.5 1:1\n")
+    command = [sys.executable, "-c", IN_A_LOCALE_WITH_COMMAS, path]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120, env={**os.environ, "LOCPATH": str(tmp_path)}
+    )
+    assert done.stdout == f"{[0.0, 12345678901234567890.5, 2.5]}\n"

@@ -35,6 +35,20 @@ def read_in_a_process(path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.parametrize("format_", ["parquet", "arrow"])
+def test_the_name_of_a_column_that_is_not_utf8(tmp_path, format_):
+    path, table = tmp_path / f"a.{format_}", pa.table({"label": [0, 1], "naïve": [1.0, 2.0]})
+    if format_ == "parquet":
+        pa.parquet.write_table(table, path, store_schema=False)
+    else:
+        with pa.ipc.new_file(path, table.schema) as sink:
+            sink.write_table(table)
+    path.write_bytes(path.read_bytes().replace("naïve".encode(), b"na\xff\xffve"))
+    with pytest.raises(DataError) as error:
+        list(open_stream(path))
+    assert str(error.value) == f"{path}: the name of a column is not UTF-8 text (invalid start byte)."
+
+
 class TestForgedArrow:
     """An Arrow file has the offsets of its lists and texts; pyarrow does not check them."""
 

@@ -88,7 +88,9 @@ def test_any_number(rare):
     model = ShadowSOFS(20).fit(X, y)
     model.threshold_ = 0.25
     np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0.25)
-    with pytest.raises(ValueError, match="threshold_ must be a number"):
+    model.threshold_ = np.float32(0.5)
+    assert model.threshold_ == 0.5
+    with pytest.raises(ValueError, match="threshold_ must be a finite number"):
         model.threshold_ = float("nan")
 
 
@@ -124,7 +126,7 @@ def test_learning_more_sets_it_back(rare):
 
 @pytest.mark.parametrize("target", ["f2", "precision", "precision=", "precision=0", "precision=1.5", "recall=0.5", 0.5])
 def test_unknown_targets(target, rare):
-    with pytest.raises(ValueError, match=r'threshold must be "f1", or "precision=0.9" or another share'):
+    with pytest.raises(ValueError, match=r'target \(--threshold\) must be "f1" or "precision=P" with P above 0'):
         set_threshold(SOFS(5).fit(*rare), rare, target)
 
 
@@ -145,6 +147,8 @@ def test_what_can_not_be_done(rare):
     model = SOFS(5).fit(*three)
     with pytest.raises(ValueError, match="a threshold needs two classes, but the model has 3"):
         set_threshold(model, three, "f1")
+    with pytest.raises(ValueError, match="a threshold needs two classes, but the model has 3"):
+        model.threshold_ = 0.5
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +179,7 @@ class TestCommandLine:
         ("options", "message"),
         [
             (["--threshold", "f1"], "--threshold needs --test FILE"),
-            (["--threshold", "f3", "--test", "TEST"], "threshold must be"),
+            (["--threshold", "f3", "--test", "TEST"], "target (--threshold) must be"),
         ],
     )
     def test_bad_input(self, files, options, message):

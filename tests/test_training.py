@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +21,11 @@ from hypothesis import strategies as st
 from states import assert_same_state, same_state
 from strategies import problems
 
-from thresher import MRMR, SOFS, datasets, load, open_stream, save, train
-from thresher.evaluation import accuracy
+from thresher import MRMR, SOFS, datasets, distributed, load, open_stream, save, train
 from thresher.io.model_files import load_model, save_model
 from thresher.model import Model
 from thresher.streams import DataError, Stream
+from thresher.tally import accuracy
 from thresher.training import train_many
 
 
@@ -171,6 +173,12 @@ class TestRuns:
         np.testing.assert_array_equal(model.selected_, direct.selected_)
         np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
 
+    @pytest.mark.parametrize("run", [train, partial(distributed.train, n_shards=1, syncs=2, engine="local", workers=1)])
+    def test_skipped_lines_are_counted_once(self, tmp_path, run):
+        (tmp_path / "a.svm").write_text("1 1:1\n1 x\n-1 2:1\n" * 2)
+        history = run(SOFS(2), open_stream(tmp_path / "a.svm", on_bad_line="skip"), passes=3)
+        assert (history.rows[-1], history.n_skipped, len(history.skipped)) == (12, 2, 2)
+
     def test_the_end_of_float32_is_told_once(self):
         with pytest.warns(RuntimeWarning, match="limit of float32") as caught:
             train(SOFS(5, gamma=1e300), datasets.make_x2(50, n_features=200, n_informative=9, n_noise=9), passes=3)
@@ -287,6 +295,11 @@ class TestGoingOn:
         assert load(tmp_path / "again.thresher").predict(frame.to_numpy()).tolist() == [0, 1, 0, 1]
 
 
+def bytes_read_by(pid):
+    """Return how much a process has read: Python's own files are a small part of it."""
+    return int(re.search(r"^rchar: (\d+)", Path(f"/proc/{pid}/io").read_text(), re.MULTILINE)[1])
+
+
 @pytest.mark.parametrize(
     "rows", ["synth x1 -o - --rows 2000000", "synth x1 -o - --rows 3000; sleep 60"], ids=["busy", "idle"]
 )
@@ -299,7 +312,9 @@ def test_ctrl_c_as_a_user_types_it(tmp_path, rows):
         stdin=feeder.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     feeder.stdout.close()
-    time.sleep(4)
+    while command.poll() is None and bytes_read_by(command.pid) < 20_000_000:
+        time.sleep(0.1)
+    time.sleep(0.5)
     command.send_signal(signal.SIGINT)
     try:
         out, err = command.communicate(timeout=15)

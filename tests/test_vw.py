@@ -64,3 +64,10 @@ def test_bad_line(tmp_path, line, message):
     with pytest.raises(DataError) as error:
         read(f"1 |f 1\n{line}\n", tmp_path)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("digits", ["7" * 5_000, "0" * 5_000])
+def test_a_name_of_more_digits_than_python_converts(tmp_path, digits):
+    (tmp_path / "data.vw").write_text(f"1 | {digits}:2 3\n")
+    (batch,) = open_stream(tmp_path / "data.vw").batches()
+    assert sorted(batch.data.tolist()) == [1.0, 2.0]

@@ -10,7 +10,7 @@ from command_line import thresher
 from oracles import ArowOracle, ShadowSofsOracle
 from strategies import random_problem
 
-from thresher import AROW, SOFS, ShadowSOFS, datasets, load
+from thresher import AROW, SOFS, ShadowSOFS, datasets, load, train
 from thresher.io.model_files import save_model
 
 
@@ -72,6 +72,25 @@ def test_another_gamma_has_another_scale():
         model.z_scores(range(40))
 
 
+def test_another_gamma_that_learned_nothing(tmp_path):
+    X, y = random_problem(300, 40, 0.3, seed=0)
+    model = ShadowSOFS(8, gamma=1.0).fit(X, y)
+    before = model.z_scores_
+    bad = X.copy()
+    bad.data[3] = np.nan
+    model.set_params(gamma=2.0)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y)
+    with pytest.raises(FileNotFoundError):
+        train(model, tmp_path / "none.svm")
+    assert model.gamma_ == 1.0
+    np.testing.assert_array_equal(model.set_params(gamma=1.0).z_scores_, before)
+    model.set_params(gamma=2.0)
+    train(model, (X, y), shuffle=False)
+    with pytest.raises(ValueError, match="gamma was changed while the model learned"):
+        model.set_params(gamma=1.0).z_scores(range(40))
+
+
 def test_in_model_files_and_shown(tmp_path):
     X, y = random_problem(300, 40, 0.3, seed=0)
     model = ShadowSOFS(8).fit(X, y)
@@ -99,5 +118,5 @@ def test_bad_columns():
         with pytest.raises(ValueError, match="columns must be a list of whole numbers"):
             model.z_scores(columns)
     assert not hasattr(SOFS(5), "z_scores_")
-    with pytest.raises(ValueError, match="SOFS has no z-scores; ShadowSOFS and AROW have"):
+    with pytest.raises(ValueError, match="SOFS has no z-scores; use ShadowSOFS or AROW"):
         SOFS(5).fit(X, y)._model.z_scores()

@@ -18,9 +18,9 @@ def main() -> None:
     libraries = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["arrow"]]
     peers = [item for item in project["dependency-groups"]["test"] if isinstance(item, str)]
     for requirement in dict.fromkeys([*libraries, *(item for item in peers if item.startswith(("pandas", "polars")))]):
-        found = re.fullmatch(r"([a-z-]+)>=([\d.]+)", requirement)
+        found = re.fullmatch(r"([a-z.-]+)>=([\d.]+)(;.*)?", requirement)
         assert found is not None, f"{requirement}: the oldest version is not given as NAME>=VERSION"
-        print(f"{found[1]}=={found[2]}")
+        print(f"{found[1]}=={found[2]}{found[3] or ''}")
     print("\n".join(sorted(TOOLS)))
 
 

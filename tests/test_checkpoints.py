@@ -1,0 +1,423 @@
+"""A run that was stopped or killed goes on at the same row, and ends in the same bytes as one that never stopped."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from command_line import THRESHER, thresher
+from every import BATCH, online
+from safetensors import safe_open
+
+from thresher import ShadowSOFS, datasets, open_stream, save, train
+from thresher.io.checkpoints import read_checkpoint, write_checkpoint
+from thresher.io.container import serialized
+from thresher.streams import DataError, text
+from thresher.streams.conversion import convert
+from thresher.training.checkpoint import interval
+from thresher.training.stop_signals import StopRequests
+
+
+class Stop(Exception):  # noqa: N818 it is no error
+    """Stands for what kills a run; nothing of it is handled."""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """Return files with the same rows: text, several files, compressed, a cache, sorted by label, mail."""
+    folder = tmp_path_factory.mktemp("rows")
+    data = datasets.make_x1(1_200, n_features=600, n_informative=20, n_noise=40, random_state=3)
+    convert(data, str(folder / "a.svm"))
+    lines = (folder / "a.svm").read_text().splitlines(keepends=True)
+    (folder / "parts").mkdir()
+    for part in range(3):
+        (folder / "parts" / f"{part}.svm").write_text("".join(lines[400 * part : 400 * (part + 1)]))
+    (folder / "a.svm.xz").write_bytes(lzma.compress("".join(lines).encode()))
+    (folder / "sorted.svm").write_text("".join(sorted(lines)))
+    convert(folder / "a.svm", str(folder / "a.thc"))
+    words = [line.split() for line in lines]
+    (folder / "a.jsonl").write_text(
+        "".join(json.dumps({"label": w[0], "text": " ".join(w[1:40]).replace(":", " ")}) + "\n" for w in words)
+    )
+    return folder
+
+
+SOURCES = {
+    "plain": ("a.svm", {}),
+    "several files": ("parts", {}),
+    "compressed": ("a.svm.xz", {}),
+    "cache": ("a.thc", {}),
+    "names": ("a.jsonl", {"text": "text"}),
+}
+
+
+def bytes_of(model, folder) -> bytes:
+    save(model, folder / "saved.thresher")
+    return (folder / "saved.thresher").read_bytes()
+
+
+def opened(rows, source: str):
+    name, roles = SOURCES[source]
+    return open_stream(rows / name, **roles)
+
+
+def stopped_after(n_batches: int, model, stream, folder, **options) -> None:
+    """Train until a number of batches was learned, over all passes; the next one is never learned."""
+    from thresher.training.run import SharedReading
+
+    left = [n_batches]
+    one_pass = SharedReading.one_pass
+
+    def until(reading, bar, start=None, after_batch=None):
+        def counted(now):
+            after_batch(now)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Stop
+
+        return one_pass(reading, bar, start, counted)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SharedReading, "one_pass", until)
+        try:
+            train(model, stream, checkpoint=folder / "run.ckpt", every=1, **options)
+        except Stop:
+            return
+
+
+@pytest.mark.filterwarnings("ignore:.*grouped by label")
+class TestResume:
+    @pytest.fixture(autouse=True)
+    def small_pieces(self, monkeypatch):
+        monkeypatch.setattr(text, "PIECE", 40_000)
+        monkeypatch.setattr("thresher.streams.shuffling._BATCH_ROWS", 300)
+        # A checkpoint after every batch, however long it takes.
+        monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
+
+    @pytest.mark.parametrize("source", SOURCES)
+    @pytest.mark.parametrize(
+        ("given", "options"),
+        [
+            ({}, {"shuffle": False}),
+            ({}, {"shuffle": True, "passes": 2}),
+            ({"gamma": "auto"}, {"shuffle": False}),
+            ({"gamma": "auto"}, {"shuffle": True, "passes": 2}),
+            ({"memory": "sketch", "memory_bytes": 1 << 14}, {"shuffle": False, "passes": 2}),
+            ({"class_weight": "balanced"}, {"shuffle": False}),
+        ],
+        ids=["plain", "shuffled", "auto", "auto, shuffled", "sketch", "balanced"],
+    )
+    def test_ends_in_the_same_bytes(self, rows, tmp_path, source, given, options):
+        whole = ShadowSOFS(15, **given)
+        history = train(whole, opened(rows, source), **options)
+        expected = bytes_of(whole, tmp_path)
+        for n_batches in (1, 3):
+            (tmp_path / "run.ckpt").unlink(missing_ok=True)
+            stopped_after(n_batches, ShadowSOFS(15, **given), opened(rows, source), tmp_path, **options)
+            model = ShadowSOFS(15, **given)
+            resumed = train(
+                model, opened(rows, source), checkpoint=tmp_path / "run.ckpt", every=1, resume=True, **options
+            )
+            assert bytes_of(model, tmp_path) == expected
+            # Compressed text is cut into other batches after a position; the points of the history are the same.
+            without_time = [{**each.state(), "seconds": None, "n_bytes": None} for each in (resumed, history)]
+            assert without_time[0] == without_time[1]
+            assert len(history.entered) == len(history.rows) > 1
+            assert model.selected_names_ == whole.selected_names_
+
+    @pytest.mark.parametrize("n_batches", [2, 6, 9])
+    def test_rows_grouped_by_label(self, rows, tmp_path, n_batches):
+        """Stopped in the first pass in order, or after it started again on shuffled rows."""
+        whole = ShadowSOFS(15)
+        train(whole, rows / "sorted.svm")
+        stopped_after(n_batches, ShadowSOFS(15), rows / "sorted.svm", tmp_path)
+        model = ShadowSOFS(15)
+        history = train(model, rows / "sorted.svm", checkpoint=tmp_path / "run.ckpt", resume=True)
+        assert history.shuffled
+        assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
+
+    @online
+    def test_every_method(self, rows, tmp_path, estimator):
+        whole, first, second = estimator(), estimator(), estimator()
+        train(whole, rows / "a.svm", shuffle=False)
+        stopped_after(3, first, rows / "a.svm", tmp_path, shuffle=False)
+        train(second, rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
+        assert bytes_of(second, tmp_path) == bytes_of(whole, tmp_path)
+
+    def test_many_classes_are_looked_for_once(self, rows, tmp_path):
+        path = tmp_path / "many.svm"
+        path.write_text("".join(f"{k % 3} {k % 5 + 1}:1 {k % 3 + 10}:1\n" for k in range(6_000)))
+        whole, model = ShadowSOFS(5), ShadowSOFS(5)
+        train(whole, path, multiclass=True)
+        stopped_after(1, ShadowSOFS(5), path, tmp_path, multiclass=True)
+        train(model, path, multiclass=True, checkpoint=tmp_path / "run.ckpt", resume=True)
+        assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
+
+    def test_a_model_that_was_trained_before(self, rows, tmp_path):
+        def trained():
+            model = ShadowSOFS(15)
+            train(model, rows / "parts" / "0.svm", shuffle=False)
+            return model
+
+        whole, model = trained(), trained()
+        train(whole, rows / "a.svm", shuffle=False)
+        stopped_after(2, trained(), rows / "a.svm", tmp_path, shuffle=False)
+        train(model, rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
+        assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
+        with pytest.raises(ValueError, match="a run with rows_learned_before=400, not 0"):
+            train(ShadowSOFS(15), rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
+
+    @pytest.mark.parametrize("shuffle", [False, True, "auto"])
+    def test_a_run_that_had_finished(self, rows, tmp_path, shuffle):
+        model, again = ShadowSOFS(15), ShadowSOFS(15)
+        history = train(model, rows / "a.svm", checkpoint=tmp_path / "run.ckpt", shuffle=shuffle)
+        resumed = train(again, rows / "a.svm", checkpoint=tmp_path / "run.ckpt", resume=True, shuffle=shuffle)
+        assert resumed.rows == history.rows
+        assert bytes_of(again, tmp_path) == bytes_of(model, tmp_path)
+
+    def test_classes_of_numpy(self, rows, tmp_path):
+        classes = list(np.unique([-1.0, 1.0]))
+        for resume in (False, True):
+            model = ShadowSOFS(15)
+            train(model, rows / "a.svm", classes=classes, checkpoint=tmp_path / "run.ckpt", resume=resume)
+            assert model.classes_.tolist() == [-1.0, 1.0]
+        with pytest.raises(ValueError, match=r"classes=.* can't be saved in a checkpoint: use plain numbers or text"):
+            train(ShadowSOFS(15), rows / "a.svm", classes=[1j, 2j], checkpoint=tmp_path / "run.ckpt")
+
+    def test_without_a_checkpoint_it_starts_from_the_beginning(self, rows, tmp_path):
+        model, whole = ShadowSOFS(15), ShadowSOFS(15)
+        train(model, rows / "a.svm", checkpoint=tmp_path / "new.ckpt", resume=True)
+        train(whole, rows / "a.svm")
+        assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
+
+
+class TestRefused:
+    @pytest.fixture
+    def checkpoint(self, rows, tmp_path):
+        path = tmp_path / "run.svm"
+        path.write_bytes((rows / "a.svm").read_bytes())
+        train(ShadowSOFS(15), path, checkpoint=tmp_path / "run.ckpt", shuffle=False)
+        return path
+
+    @pytest.mark.parametrize(
+        ("given", "options", "why"),
+        [
+            ({"gamma": 1.0}, {}, "a run with gamma=0.5, not 1.0"),
+            ({"n_features_to_select": 16}, {}, "a run with n_features_to_select=15, not 16"),
+            ({}, {"passes": 2}, "a run with passes=1, not 2"),
+            ({}, {"shuffle": True}, "a run with shuffle=False, not True"),
+            ({"keep": [3]}, {}, "a run with keep=None, not"),
+        ],
+    )
+    def test_other_settings(self, checkpoint, tmp_path, given, options, why):
+        model = ShadowSOFS(**{"n_features_to_select": 15, **given})
+        with pytest.raises(ValueError, match=f"run.ckpt: this is a checkpoint of {why}"):
+            train(
+                model, open_stream(checkpoint, zero_based=False), checkpoint=tmp_path / "run.ckpt", resume=True,
+                **{"shuffle": False, **options},
+            )  # fmt: skip
+
+    def test_data_that_changed(self, checkpoint, tmp_path):
+        with checkpoint.open("a") as file:
+            file.write("1 1:1\n")
+        with pytest.raises(ValueError, match=r"run.svm: the file has changed since .*run.ckpt was written"):
+            train(ShadowSOFS(15), checkpoint, checkpoint=tmp_path / "run.ckpt", resume=True, shuffle=False)
+
+    def test_more_files(self, checkpoint, tmp_path, rows):
+        with pytest.raises(ValueError, match="a checkpoint of a run on 1 file, not 2"):
+            train(
+                ShadowSOFS(15), [checkpoint, rows / "a.svm"], checkpoint=tmp_path / "run.ckpt", resume=True,
+                shuffle=False,
+            )  # fmt: skip
+
+    def test_what_can_not_have_one(self, rows, tmp_path):
+        with pytest.raises(DataError, match="can't be used: write it to a file first"):
+            train(ShadowSOFS(5), iter([(np.eye(2), [0, 1])]), checkpoint=tmp_path / "c")
+        with pytest.raises(ValueError, match="this file is also an input"):
+            train(ShadowSOFS(5), rows / "a.svm", checkpoint=rows / "a.svm")
+        with pytest.raises(ValueError, match="resume needs checkpoint="):
+            train(ShadowSOFS(5), rows / "a.svm", resume=True)
+        with pytest.raises(ValueError, match="can't be used with MRMR"):
+            train(BATCH[0](5), rows / "a.svm", checkpoint=tmp_path / "c")
+        model = ShadowSOFS(5, random_state=np.random.RandomState(0))
+        with pytest.raises(ValueError, match=r"random_state=.* can't be saved in a checkpoint"):
+            train(model, rows / "a.svm", checkpoint=tmp_path / "c")
+
+    @pytest.mark.parametrize("every", ["", "0", "60x", "-1", "1.5s", True, 0])
+    def test_intervals_that_make_no_sense(self, every):
+        with pytest.raises(ValueError, match="every must be a time, as 60s, 5m or 1h, or a number of rows"):
+            interval(every)
+
+    def test_intervals(self):
+        assert [interval(each) for each in ("90s", "5m", "2h", 1_000, "1000")] == [
+            (90.0, None), (300.0, None), (7200.0, None), (0.0, 1_000), (0.0, 1_000)
+        ]  # fmt: skip
+
+
+class TestSignals:
+    def test_one_after_the_last_batch_is_carried_out(self, rows, tmp_path):
+        def stop(history):
+            if history.validation[-1] is not None:  # the pass has ended
+                signal.raise_signal(signal.SIGINT)
+
+        held_out = rows / "a.svm"
+        with pytest.raises(KeyboardInterrupt):
+            train(ShadowSOFS(5), held_out, validate=held_out, checkpoint=tmp_path / "run.ckpt", callback=stop)
+        assert read_checkpoint(tmp_path / "run.ckpt").about["finished"]
+
+    def test_one_that_is_ignored_is_not_heard(self, rows, tmp_path):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with StopRequests() as requests:
+                signal.raise_signal(signal.SIGHUP)
+            assert requests.received is None
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
+
+def _tensors(path):
+    with safe_open(path, "np") as file:
+        return {name: file.get_tensor(name) for name in file.keys() if name != "digest"}  # noqa: SIM118
+
+
+class TestFiles:
+    def test_a_flipped_bit_of_each_byte_and_cuts_are_refused(self, tmp_path):
+        """`make faults` flips every bit and cuts at every byte."""
+        path, bad = tmp_path / "run.ckpt", tmp_path / "bad.ckpt"
+        (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 5)
+        train(ShadowSOFS(2), tmp_path / "a.svm", checkpoint=path, shuffle=False)
+        raw = path.read_bytes()
+        for at in range(len(raw)):
+            broken = bytearray(raw)
+            broken[at] ^= 1 << at % 8
+            bad.write_bytes(broken)
+            with pytest.raises(ValueError, match=r"bad\.ckpt: ") as error:
+                read_checkpoint(bad)
+            assert "\n" not in str(error.value)
+        for length in range(0, len(raw), 7):
+            bad.write_bytes(raw[:length])
+            with pytest.raises(ValueError, match=r"bad\.ckpt: "):
+                read_checkpoint(bad)
+
+    def test_a_model_is_no_checkpoint(self, rows, tmp_path):
+        model = ShadowSOFS(5)
+        train(model, rows / "a.svm", checkpoint=tmp_path / "run.ckpt")
+        save(model, tmp_path / "m.thresher")
+        with pytest.raises(ValueError, match="this is not a thresher checkpoint"):
+            train(ShadowSOFS(5), rows / "a.svm", checkpoint=tmp_path / "m.thresher", resume=True)
+        done = thresher("show", tmp_path / "run.ckpt")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "this is not a thresher model" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("place", "value"),
+        [
+            (("model", "row_counts"), [1]),
+            (("model", "n_classes"), 3),
+            (("about", "reading", "position", "size"), None),
+            (("about", "reading", "position", "digest"), "0"),
+            (("about", "reading", "runs", 0, "history", "loss"), 7),
+            (("about", "reading", "runs", 0, "history", "rows"), []),
+            (("about", "reading", "runs", 0, "history", "n_passes"), 0),
+            (("about", "reading", "runs", 0, "history", "entered"), [1] * 99),
+            (("about", "reading", "runs", 0, "members"), [-1]),
+            (("about", "reading", "runs", 0, "session", "label_order", "length"), 0),
+            (("about", "reading", "runs", 0, "session", "label_order", "counts", 0), [1]),
+            (("about", "reading", "runs", 0, "session", "classes", "known"), [0, "x"]),
+            (("about", "reading", "runs"), []),
+        ],
+    )
+    def test_a_valid_digest_does_not_excuse_what_is_impossible(self, rows, tmp_path, place, value):
+        path = tmp_path / "run.ckpt"
+        train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, shuffle=False)
+        with safe_open(path, "np") as file:
+            metadata = json.loads(file.metadata()["thresher"])
+        metadata["about"]["finished"] = False  # so that the position is used
+        into = metadata
+        for key in place[:-1]:
+            into = into[key]
+        into[place[-1]] = value
+        path.write_bytes(b"".join(serialized(_tensors(path), metadata)))
+        with pytest.raises(ValueError, match=r"run.ckpt: the checkpoint is not valid"):
+            train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True, shuffle=False)
+
+    @pytest.mark.parametrize("change", [{"race": 3}, {"learners": []}, {"learners": 3}, {"model": {}}, {"about": {}}])
+    def test_a_valid_digest_does_not_excuse_bad_content(self, rows, tmp_path, change):
+        path = tmp_path / "run.ckpt"
+        train(ShadowSOFS(5), rows / "a.svm", checkpoint=path)
+        with safe_open(path, "np") as file:
+            metadata = json.loads(file.metadata()["thresher"])
+        path.write_bytes(b"".join(serialized(_tensors(path), {**metadata, **change})))
+        with pytest.raises(ValueError, match="the checkpoint is not valid"):
+            train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True)
+
+    def test_size_is_what_was_touched(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:1\n-1 1000000000:1\n" * 5)
+        train(ShadowSOFS(2), tmp_path / "a.svm", checkpoint=tmp_path / "run.ckpt")
+        assert (tmp_path / "run.ckpt").stat().st_size < 20_000
+
+    def test_nothing_is_lost_when_writing_fails(self, rows, tmp_path, monkeypatch):
+        model = ShadowSOFS(5)
+        train(model, rows / "a.svm", checkpoint=tmp_path / "run.ckpt")
+        before = (tmp_path / "run.ckpt").read_bytes()
+        with pytest.raises(TypeError):
+            write_checkpoint(tmp_path / "run.ckpt", model._model, {"settings": object()})
+        assert (tmp_path / "run.ckpt").read_bytes() == before
+        assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
+
+
+class TestCommandLine:
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+    def test_signals_write_a_last_checkpoint(self, tmp_path, number, code):
+        path, output = tmp_path / "a.svm", tmp_path / "m.thresher"
+        convert(datasets.make_x1(10_000, n_features=2_000, n_informative=50, n_noise=50), str(path))
+        command = ["train", str(path), "-k", "50", "--no-shuffle", "--passes", "30"]
+        saving = [*command, "--checkpoint", str(tmp_path / "run.ckpt"), "--every", "1000", "-o", str(output)]
+        running = subprocess.Popen([THRESHER, *saving], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        while not (tmp_path / "run.ckpt").exists() and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(number)
+        running.communicate(timeout=60)
+        assert running.returncode == code
+        assert thresher(*saving, "--resume").returncode == 0
+        assert thresher(*command, "-o", tmp_path / "whole.thresher").returncode == 0
+        assert output.read_bytes() == (tmp_path / "whole.thresher").read_bytes()
+
+    def test_a_signal_that_is_ignored_stays_so(self, tmp_path):
+        """Under nohup a run goes on when the terminal is closed, and writes no more checkpoints than it should."""
+        path = tmp_path / "a.svm"
+        convert(datasets.make_x1(10_000, n_features=2_000, n_informative=50, n_noise=50), str(path))
+        command = ["train", str(path), "-k", "50", "--no-shuffle", "--checkpoint", str(tmp_path / "run.ckpt")]
+        command += ["--passes", "20"]
+        running = subprocess.Popen(
+            [THRESHER, *command, "--every", "1000"], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        )  # fmt: skip
+        while not (tmp_path / "run.ckpt").exists() and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGHUP)
+        running.communicate(timeout=60)
+        assert running.returncode == 0
+        assert read_checkpoint(tmp_path / "run.ckpt").about["finished"]
+
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            (["--resume"], "--resume needs --checkpoint FILE"),
+            (["--every", "5m"], "--every needs --checkpoint FILE"),
+            (["--checkpoint", "c", "--every", "x"], "--every must be a time, as 60s"),
+            (["--checkpoint", "c", "--cv", 3], "--checkpoint can't be used with --cv"),
+            (["--checkpoint", "-"], "--checkpoint -: a checkpoint can't be written to standard output"),
+            (["--checkpoint", "c", "--method", "mrmr"], "--checkpoint can't be used with --method mrmr"),
+        ],
+    )
+    def test_mistakes(self, rows, options, why):
+        done = thresher("train", rows / "a.svm", *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert why in done.stderr

@@ -1,0 +1,132 @@
+"""The faults themselves are done by `make faults`; here: that they notice what is broken, and that the page is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+
+from faults import record, report
+from faults.apart import apart
+from faults.commands import Done, in_this_process, refused
+from faults.mutations import OF_BINARY, OF_TEXT, forge_cache, forge_container
+from faults.room import BrokenPromiseError
+from thresher import ShadowSOFS, open_stream, save, train
+from thresher.io.model_files import load_model
+from thresher.streams.writing import write_stream
+
+
+def test_the_page_is_what_the_record_says():
+    """Written again by `python -m faults report`."""
+    assert report.PAGE.read_text() == report.page(record.read())
+
+
+def test_the_record_holds_what_is_promised():
+    faults = record.read()["faults"]
+    assert faults["kills"]["kills"] == sum(run["kills"] for run in faults["kills"]["runs"].values()) >= 200
+    assert faults["malformed"]["variants"] == sum(faults["malformed"]["outcomes"].values()) >= 10_000
+    assert set(faults["malformed"]["outcomes"]) == {"read", "refused", "refused with its line"}
+    for kind in ("model", "checkpoint", "cache"):
+        damage = faults["damage"][kind]
+        assert (damage["flips"], damage["truncations"]) == (8 * damage["bytes"], damage["bytes"])
+        assert 0 < damage["largest_allocation"] <= 2 * damage["bytes"]
+    for sizes in faults["unpacking"].values():
+        assert [each["megabytes"] for each in sizes] == [100, 200, 400]
+        assert max(each["peak_megabytes"] for each in sizes) < 200
+
+
+def test_the_fuzzers_ran_long_enough():
+    fuzzing = record.read()["fuzz"]
+    assert sum(each["executions"] for each in fuzzing) >= 10_000_000
+    assert len(fuzzing) == 8
+    assert not any(each["findings"] for each in fuzzing)
+
+
+def test_fuzzers_have_a_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "FUZZING", tmp_path / "fuzz.json")
+    monkeypatch.setattr(record, "RECORD", tmp_path / "record.json")
+    record.RECORD.write_text(json.dumps({**record.read(), **json.loads(_record_text())}))
+    found = [{"target": "vw", "executions": 12_345, "seconds": 60.3, "findings": 0, "more": 1}]
+    record.FUZZING.write_text(json.dumps(found))
+    record.note_fuzzing()
+    page = report.page(record.read())
+    assert "gave the readers 12,345 inputs" in page
+    assert "| vw | 12,345 | 60 | 0 |" in page
+    assert record.read()["faults"]["kills"]["kills"] >= 200
+
+
+def _record_text() -> str:
+    return (report.TEMPLATE.parent / "record.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        Done(1, "", "thresher: a.svm: wrong.\n"),
+        Done(0, "", ""),
+        Done(-11, "", ""),
+        Done(2, "", "thresher: b.svm: wrong.\n"),
+        Done(2, "", "thresher: a.svm: wrong.\nthresher: again.\n"),
+        Done(2, "", 'Traceback (most recent call last):\n  File "a.svm"\nValueError: wrong\n'),
+        Done(2, "", ""),
+    ],
+)
+def test_what_is_no_proper_error(done):
+    with pytest.raises(BrokenPromiseError):
+        refused(done, "a command", "a.svm")
+
+
+def test_a_proper_error():
+    stderr = "thresher: warning: x\nthresher: a.svm, line 3: wrong.\n"
+    assert refused(Done(2, "", stderr), "a command", "a.svm") == "thresher: a.svm, line 3: wrong."
+
+
+def _raise():
+    raise RuntimeError("why")
+
+
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        (lambda: os.kill(os.getpid(), 9), "it ends with SIGKILL"),
+        (lambda: time.sleep(60), "it hangs"),
+        (_raise, "RuntimeError: why"),
+    ],
+)
+def test_a_child_that_fails_is_noticed(work, why):
+    with pytest.raises(BrokenPromiseError, match=why):
+        apart(work, "it", 0.5)
+    assert apart(lambda: [1, None], "it") == [1, None]
+
+
+@pytest.mark.parametrize("mutation", dict.fromkeys([*OF_TEXT, *OF_BINARY]), ids=lambda mutation: mutation.__name__)
+def test_mutations_can_be_repeated_and_change_something(mutation):
+    raw = b"1 1:0.5 7:2\n-1 3:1 9:4\n" * 3
+    variants = [mutation(raw, np.random.default_rng(seed)) for seed in range(20)]
+    assert variants == [mutation(raw, np.random.default_rng(seed)) for seed in range(20)]
+    assert len({*variants, raw}) > 10
+
+
+def test_forged_files_have_right_checksums(tmp_path):
+    """So that what refuses them is the check of their content: some are read."""
+    (tmp_path / "a.svm").write_text("1 1:0.5 7:2\n-1 3:1\n" * 9)
+    write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / "a.thc"))
+    model = ShadowSOFS(2)
+    train(model, tmp_path / "a.svm", shuffle=False)
+    save(model, tmp_path / "m.thresher")
+    codes, refusals = [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        (tmp_path / "b.thc").write_bytes(forge_cache((tmp_path / "a.thc").read_bytes(), random))
+        codes.append(in_this_process("train", tmp_path / "b.thc").returncode)
+        (tmp_path / "b.thresher").write_bytes(forge_container((tmp_path / "m.thresher").read_bytes(), random))
+        try:
+            load_model(tmp_path / "b.thresher")
+        except ValueError as error:
+            refusals.append(str(error))
+    assert {0, 2} == set(codes)
+    assert 5 < len(refusals) < 60
+    assert not [why for why in refusals if "digest" in why]

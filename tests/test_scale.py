@@ -1,0 +1,57 @@
+"""docs/scale.md is what the tables say, and they hold what is promised; `python -m experiments scale` measures them."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import scale
+from experiments.config import HOME
+from experiments.store import read_csv
+from thresher import datasets, open_stream
+
+RESULTS = HOME / "results"
+
+
+def test_the_page_is_what_the_tables_say(tmp_path):
+    scale.write_page(RESULTS, tmp_path / "scale.md")
+    assert (tmp_path / "scale.md").read_text() == scale.PAGE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "method", "shards", "points"),
+    [
+        ("x1", 100, "ShadowSOFS", 4, 0.5),
+        ("x1", 100, "ShadowSOFS", 16, 0.5),
+        ("x1", 200, "ShadowSOFS", 4, 0.5),
+        ("x1", 200, "ShadowSOFS", 16, 0.5),
+        ("x1", 200, "SOFS", 4, 0.5),
+        ("ccat", 500, "ShadowSOFS", 16, 0.8),
+        ("news-random", 5_000, "ShadowSOFS", 16, 0.8),
+        ("ccat", 500, "SOFS", 16, 1.0),
+        ("news-random", 5_000, "SOFS", 16, 1.0),
+    ],
+)
+def test_shards_cost_little(name, budget, method, shards, points):
+    wanted = (name, str(budget), method, "auto", str(shards), "16")
+    (found,) = (of for key, of in scale.means(read_csv(RESULTS / "scale.csv")) if key == wanted)
+    assert found["sequential"] - found["accuracy"] <= points
+
+
+def test_two_workers_are_faster_than_one():
+    seconds = {(row["workers"], row["syncs"]): float(row["seconds"]) for row in read_csv(RESULTS / "scale-time.csv")}
+    assert seconds["2", "16"] <= 0.65 * seconds["1", "16"]
+
+
+def test_a_sketch_sends_no_more_than_its_bytes_and_members():
+    for row in read_csv(RESULTS / "scale.csv"):
+        if row["memory"] != "auto":
+            table = int(row["memory"].split()[2].replace(",", ""))
+            assert int(row["moved"]) <= table + 24 * (int(row["budget"]) + 1)
+
+
+def test_text_of_x1_is_x1(tmp_path):
+    scale.write_x1(tmp_path / "x1.svm", 30)
+    X, y, _ = open_stream(tmp_path / "x1.svm", zero_based=False).to_csr()
+    expected, labels = datasets.make_x1(30)
+    assert (expected[:, : X.shape[1]] != X).nnz == 0
+    assert y.tolist() == labels.tolist()
