@@ -13,7 +13,26 @@ ifneq ($(wildcard ../shared/data),)
 export THRESHER_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-system lint format bench bench-members paper clean help
+# Tests of what reads files that somebody else can have written; they run under the sanitizers too. Those of forks and of
+# failing reads can't: a child of several threads can wait for the sanitizer's own locks, and both want to be preloaded.
+SANITIZED := $(addprefix tests/test_,$(addsuffix .py,streams svmlight vw names longest_line cache_footer model_files \
+    checkpoints core_state merging fuzz))
+NATIVE_TARGETS := $(addprefix fuzz_,svmlight vw json_lines text cache_block)
+CLANG := clang++ clang libclang-rt-dev
+
+# How long each fuzz target runs.
+SECONDS := 60
+
+# Configures and builds a preset of CMakePresets.json: $(1); $(2) are more options, $(3) the targets.
+define built
+@mkdir -p build
+$(BIN)/cmake --preset $(1) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) > build/$(1).log || (cat build/$(1).log; exit 1)
+$(BIN)/cmake --build build/$(1) $(3:%=--target %)
+endef
+WITH_PYTHON = -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
+
+.PHONY: demo test test-system sanitize sanitize-module arm arm-run fuzz fuzz-run fuzz-programs faults lint format docs \
+    bench bench-members paper clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -21,17 +40,54 @@ help:  ## show this list
 demo: $(VENV)/.installed  ## the main job on generated data
 	@$(BIN)/thresher demo
 
-test: $(VENV)/.installed $(VENV)/.test  ## all tests that need nothing but Python and a C++ compiler
-	@mkdir -p build
-	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_TESTS=ON \
-	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/core-tests.log || (cat build/core-tests.log; exit 1)
-	$(BIN)/cmake --build build/core-tests
-	build/core-tests/core_tests
-	$(BIN)/python -m pytest -n auto -m 'not timed'
+test: $(VENV)/.installed $(VENV)/.test  ## the tests that need nothing but Python and a C++ compiler
+	$(call built,asan)
+	build/asan/core_tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not timed and not slow'
 	$(BIN)/python -m pytest -m timed
 
-test-system: $(VENV)/.installed $(VENV)/.test  ## tests that need Debian packages (installed here if you are root): clang
+test-system: $(addprefix $(VENV)/.,installed test system docs bench paper)  ## tests that need Ray and Debian packages (as root, installed): clang, Chromium
 	tests/system/run $(CURDIR)/$(BIN)
+
+sanitize: $(VENV)/.installed $(VENV)/.test  ## C++ tests under ASan, UBSan and TSan; with clang, also the extension's
+	$(call built,tsan,$(if $(shell tests/system/have $(CLANG) > /dev/null && echo yes),-DCMAKE_CXX_COMPILER=clang++))
+	tests/system/under tsan build/tsan/core_tests
+ifneq ($(SIZE),smallest)
+	$(call built,asan)
+	build/asan/core_tests
+	@if tests/system/have $(CLANG); then $(MAKE) sanitize-module; fi
+endif
+
+arm: $(VENV)/.test  ## C++ tests for aarch64 under qemu-user, with models of the same bits as here
+	@if tests/system/have aarch64-linux-gnu-g++ g++-aarch64-linux-gnu && tests/system/have qemu-aarch64 qemu-user; then \
+	    $(MAKE) arm-run; fi
+
+arm-run:
+	$(call built,arm)
+	$(call built,asan)
+	tests/system/same_digests build/asan/core_tests qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm/core_tests
+
+sanitize-module: fuzz-programs
+	$(BIN)/python cpp/fuzz/run.py --replay
+	tests/system/under asan build/fuzz/env/bin/python -m pytest -p no:cacheprovider -n auto -m 'not timed and not memory' \
+	    $(SANITIZED)
+
+fuzz: $(VENV)/.installed $(VENV)/.test  ## every fuzz target for SECONDS=60 each, with clang; writes build/fuzz.json
+	@if tests/system/have $(CLANG); then $(MAKE) fuzz-run; fi
+
+ifeq ($(SIZE),smallest)
+fuzz-run:
+	$(call built,fuzz,$(WITH_PYTHON),$(NATIVE_TARGETS))
+	$(BIN)/python cpp/fuzz/run.py --native --replay
+	$(BIN)/python cpp/fuzz/run.py --native --seconds 2 --no-record
+else
+fuzz-run: fuzz-programs
+	$(BIN)/python cpp/fuzz/run.py --seconds $(SECONDS)
+endif
+
+fuzz-programs:
+	$(call built,fuzz,$(WITH_PYTHON))
+	$(BIN)/python tests/system/environment.py build/fuzz
 
 lint: $(VENV)/.installed $(VENV)/.test $(VENV)/.lint  ## style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -44,6 +100,11 @@ format: $(VENV)/.lint  ## put everything into the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+
+docs: $(VENV)/.installed $(VENV)/.docs  ## the site, build/docs/index.html: no warning and no broken link allowed
+	rm -rf build/docs  # or pages that are gone would stay, and menus would show old titles
+	$(BIN)/python -m sphinx -q -n -W --keep-going -c docs . build/docs
+	$(BIN)/python docs/links.py build/docs
 
 bench: $(VENV)/.installed $(VENV)/.bench  ## speed beside peers, ten minutes; rewrites benchmarks/RESULTS.md (SIZE=quick: two)
 	$(BIN)/python benchmarks/run.py $(SIZE:%=--%)
@@ -58,13 +119,17 @@ build/bench/member_sets build/bench/instructions: $(CORE) $(VENV)/.test
 	$(BIN)/cmake --build build/bench --target $(notdir $@)
 	@touch $@
 
-paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, over an hour; rewrites experiments/
+faults: $(VENV)/.installed $(VENV)/.test  ## kills, full disks, damaged files and more, half an hour; rewrites docs/reliability.md
+	$(BIN)/python -m faults run $(SIZE:%=--%)
+
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md
 	$(BIN)/python -m experiments run all $(SIZE:%=--%)
 	$(BIN)/python -m experiments remedies $(SIZE:%=--%)
 	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
 	$(BIN)/python -m experiments stability $(SIZE:%=--%)
 	$(BIN)/python -m experiments memory $(SIZE:%=--%)
 	$(BIN)/python -m experiments names $(SIZE:%=--%)
+	$(BIN)/python -m experiments scale $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -89,12 +154,20 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group test
 	@touch $@
 
+$(VENV)/.system: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group system
+	@touch $@
+
 $(VENV)/.bench: $(VENV)/.made pyproject.toml
 	$(PIP) install -q --group bench
 	@touch $@
 
 $(VENV)/.paper: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group paper
+	$(PIP) install -q --group paper --group ray
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group docs
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
