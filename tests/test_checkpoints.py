@@ -372,6 +372,24 @@ class TestFiles:
         assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
 
 
+def test_writing_takes_at_most_a_twentieth_of_the_time(tmp_path, monkeypatch):
+    """Though a checkpoint is wanted after every row; the last two writes have no twenty times their time after them."""
+    seconds: list[float] = []
+
+    def write(*given):
+        started = time.perf_counter()
+        write_checkpoint(*given)
+        seconds.append(time.perf_counter() - started)
+
+    monkeypatch.setattr("thresher.training.checkpoint.write_checkpoint", write)
+    X, y = datasets.make_x1(6_000, n_features=2_000, n_informative=50, n_noise=50)
+    batches = [(X[start : start + 20], y[start : start + 20]) for start in range(0, 6_000, 20)]
+    started = time.perf_counter()
+    train(ShadowSOFS(50), batches, passes=40, shuffle=False, checkpoint=tmp_path / "run.ckpt", every=1)
+    assert len(seconds) > 3
+    assert sum(seconds[:-2]) <= 0.05 * (time.perf_counter() - started)
+
+
 class TestCommandLine:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
     def test_signals_write_a_last_checkpoint(self, tmp_path, number, code):

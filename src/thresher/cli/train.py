@@ -35,7 +35,7 @@ from thresher.cli.method_options import (
 from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
 from thresher.cli.train_report import finish
 from thresher.methods import find
-from thresher.parameters import check
+from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
     from thresher.model import Model
@@ -255,6 +255,8 @@ def _check_shards(shards: int | None, syncs: int | None, ray: str | None, local:
         if needing:
             raise ValueError(f"{needing[0]} needs --shards N: in how many parts the data are cut.")
         return
+    check("--shards", shards, Whole(1))
+    check("--syncs", 1 if syncs is None else syncs, Whole(1))
     if len(where) != 1:
         raise ValueError("--shards needs either --ray or --local: where they learn.")
     if others:
