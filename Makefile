@@ -20,6 +20,9 @@ SANITIZED := $(addprefix tests/test_,$(addsuffix .py,streams svmlight vw names l
 NATIVE_TARGETS := $(addprefix fuzz_,svmlight vw json_lines text cache_block)
 CLANG := clang++ clang libclang-rt-dev
 
+# Tests start hundreds of processes, and without its bytecode each of them would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # How long each fuzz target runs.
 SECONDS := 60
 

@@ -509,13 +509,12 @@ class TestNothingIsLost:
             "convert folder folder/b.svm",
         ],
     )
-    def test_an_output_is_not_an_input(self, place, command):
+    def test_an_output_is_not_an_input(self, place, command, monkeypatch):
+        monkeypatch.chdir(place)
         before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
         with (place / "a.svm").open() as stdin:
-            done = subprocess.run(
-                [THRESHER, *command.split()], stdin=stdin, capture_output=True, text=True, cwd=place, timeout=60,
-                check=False,
-            )  # fmt: skip
+            given = command.split()
+            done = in_a_process(*given, stdin=stdin) if "-" in given else thresher(*given)
         assert (done.returncode, done.stdout) == (2, "")
         assert "this file is also an input" in done.stderr
         assert done.stderr.count("\n") == 1
@@ -687,12 +686,11 @@ class TestMistakes:
             (["synth", "x3", "-o", "-"], "the data set must be one of x1, x2. Got 'x3' instead"),
         ],
     )
-    def test_arguments(self, x1, tmp_path, arguments, line):
+    def test_arguments(self, x1, tmp_path, arguments, line, monkeypatch):
+        monkeypatch.chdir(tmp_path)
         train = x1 / "train.svm"
-        done = subprocess.run(
-            [THRESHER, *(argument.format(train=train) for argument in arguments)],
-            capture_output=True, text=True, timeout=60, cwd=tmp_path, input="1 1:1\n-1 2:1\n", check=False,
-        )  # fmt: skip
+        given = [argument.format(train=train) for argument in arguments]
+        done = in_a_process(*given, stdin="1 1:1\n-1 2:1\n") if "-" in given else thresher(*given)
         assert done.returncode == 2
         assert done.stderr.startswith(f"thresher: {line.format(train=train)}")
         assert done.stderr.count("\n") == 1

@@ -43,7 +43,7 @@ print("done")
 ROWS = "X, y = datasets.make_x1(3_000, n_features=5_000, n_informative=50, n_noise=250)"
 
 
-def forks(setup, work, in_child, n_forks=25):
+def forks(setup, work, in_child, n_forks=12):
     code = FORKS.format(setup=setup, work=work, in_child=in_child, n_forks=n_forks)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -87,4 +87,4 @@ def test_a_child_of_the_thread_that_holds_the_lock():
 def test_a_child_reads_files_while_its_parent_does(tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:0.5 7:2\n-1 3:1\n" * 2_000)
     read = f"sum(batch.n_rows for batch in open_stream({str(tmp_path / 'rows.svm')!r}).batches())"
-    forks("", read, f"assert {read} == 4_000", n_forks=60)
+    forks("", read, f"assert {read} == 4_000", n_forks=30)

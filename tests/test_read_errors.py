@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from command_line import THRESHER, thresher
+from command_line import thresher
 from zstd_module import zstd
 
 from thresher import open_stream
@@ -49,47 +49,26 @@ def folder(tmp_path_factory):
     return here
 
 
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory):
-    return failing_disk.library(tmp_path_factory.mktemp("disk"))
-
-
-def fails_to_read(disk, path, byte, *arguments):
-    done = subprocess.run(
-        [THRESHER, *map(str, arguments)], env=failing_disk.environment(disk, path, byte), capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith(f"thresher: {path}: ")
-    assert done.stderr.count("\n") == 1
-    assert "input/output error" in done.stderr.lower()
-    assert "damaged" not in done.stderr
-
-
-@pytest.mark.parametrize("where", ["start", "middle"])
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("rows.svm", []), ("rows.vw", []), ("rows.csv", []), ("rows.jsonl", ["--numeric", "x"]), ("rows.thc", []),
-        ("rows.parquet", []), ("rows.arrow", []), *((f"rows.svm.{ending}", []) for ending in COMPRESS),
-    ],
-)  # fmt: skip
-def test_a_read_error_is_reported_as_such(folder, disk, name, options, where):
-    path = folder / name
-    byte = 0 if where == "start" else path.stat().st_size // 2
-    fails_to_read(disk, path, byte, "train", path, *options)
-
-
-def test_a_model_that_can_not_be_read(folder, disk):
-    fails_to_read(disk, folder / "model", 0, "show", folder / "model")
-    fails_to_read(disk, folder / "model", 100, "predict", folder / "model", folder / "rows.svm")
-
-
-def test_a_checkpoint_that_can_not_be_read(folder, disk):
-    path = folder / "run.ckpt"
-    for byte in (0, 100):
-        resuming = ["-k", 5, "--checkpoint", path, "--resume"]
-        fails_to_read(disk, path, byte, "train", folder / "rows.svm", *resuming)
+def test_a_read_error_is_reported_as_such(folder, tmp_path):
+    """Of data at their start and in their middle, of models and of checkpoints."""
+    data = {name: [] for name in ("rows.svm", "rows.vw", "rows.csv", "rows.thc", "rows.parquet", "rows.arrow")}
+    data |= {"rows.jsonl": ["--numeric", "x"], **{f"rows.svm.{ending}": [] for ending in COMPRESS}}
+    reads = [
+        (folder / name, byte, ["train", folder / name, *options])
+        for name, options in data.items()
+        for byte in (0, (folder / name).stat().st_size // 2)
+    ]
+    model, checkpoint, rows = folder / "model", folder / "run.ckpt", folder / "rows.svm"
+    reads += [(model, 0, ["show", model]), (model, 100, ["predict", model, rows])]
+    resuming = ["train", rows, "-k", 5, "--checkpoint", checkpoint, "--resume"]
+    reads += [(checkpoint, byte, resuming) for byte in (0, 100)]
+    for (path, byte, arguments), done in zip(reads, failing_disk.commands(reads, tmp_path), strict=True):
+        what = (arguments, byte, done)
+        assert done.returncode == 2, what
+        assert done.stderr.startswith(f"thresher: {path}: "), what
+        assert done.stderr.count("\n") == 1, what
+        assert "input/output error" in done.stderr.lower(), what
+        assert "damaged" not in done.stderr, what
 
 
 def test_memory_that_is_not_there():

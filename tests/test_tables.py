@@ -281,8 +281,7 @@ class TestDelimited:
         with pytest.raises(ValueError, match="delimiter must be a single character"):
             open_stream(tmp_path, delimiter=delimiter)
 
-    @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    @pytest.mark.parametrize(("compress", "delimiter"), [(bytes, ","), (gzip.compress, ";"), (bytes, "\t")])
     def test_from_a_pipe(self, compress, delimiter):
         """It has a header, and rows enough for many blocks, and is opened once."""
         content = "x,label,y\n" + "".join(f"{r},{'ab'[r % 2]},{r / 2}\n" for r in range(150_000))
@@ -295,7 +294,7 @@ class TestDelimited:
         raw = compress(content.replace(",", delimiter).encode())
         done = subprocess.run([sys.executable, "-c", code], input=raw, capture_output=True, timeout=120)
         assert done.stderr == b""
-        total = sum(np.float32(r) + np.float64(np.float32(r / 2)) for r in range(150_000))
+        total = 1.5 * sum(range(150_000))
         assert done.stdout.decode() == f"['x', 'y'] (150000, 2) {total} aba\n"
 
     def test_a_quote_that_is_never_closed(self, tmp_path):
