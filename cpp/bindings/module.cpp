@@ -48,6 +48,10 @@ NB_MODULE(_core, m) {
     using namespace thresher;
     using namespace thresher::python;
     m.doc() = "The C++ core of thresher.";
+#if !defined(THRESHER_CHECKED)
+    // What somebody still holds when Python ends is no leak, and nothing that a user could mend.
+    nb::set_leak_warnings(false);
+#endif
     nb::class_<BatchArrays>(m, "CsrBatch")
         .def(nb::init<AnyArray, AnyArray, AnyArray, std::int64_t>(), "indptr"_a, "indices"_a, "values"_a,
              "n_features"_a)
