@@ -9,7 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from thresher import ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
+from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
+from thresher.prediction import predict
 from thresher.streams import DataError
 
 WORDS = pd.DataFrame({"label": ["spam", "ham"] * 40, "text": ["free money", "see you"] * 40, "n": np.arange(80) / 80})
@@ -35,6 +36,23 @@ def test_named_features(of):
     assert {"free", "money", "see", "you"} & {*model.selected_names_}
     assert evaluate(model, of(WORDS)).accuracy == 1.0  # read as the model's own data were
     assert cross_validate(ShadowSOFS(3), stream, folds=2).accuracy == 1.0  # which reads it again
+
+
+@of_every_library
+@pytest.mark.parametrize("method", [ShadowSOFS, MRMR])
+def test_the_next_table_is_predicted_as_it_is(of, method):
+    model = method(3)
+    train(model, open_stream(of(WORDS), text="text", numeric="n"))
+    new = WORDS.drop(columns="label")[["n", "text"]]
+    margins = [predict(model, batch).margins for batch in open_stream(of(WORDS), naming=model._model.naming).batches()]
+    np.testing.assert_array_equal(model.decision_function(of(new)), np.concatenate(margins))
+    assert model.predict(of(new)).tolist() == WORDS["label"].tolist()
+    assert model.score(of(new), WORDS["label"]) == model.score(of(WORDS)) == 1.0
+    words = dict(zip(model.get_feature_names_out(), model.transform(of(new)).toarray().T, strict=True))
+    for word in {"free", "money", "see", "you"} & {*words}:
+        np.testing.assert_array_equal(words[word], WORDS["text"].str.contains(word))
+    with pytest.raises(DataError, match="there is no column 'n'"):
+        model.predict(of(new[["text"]]))
 
 
 @of_every_library

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from every import every, made
 from strategies import random_problem
 
-from thresher import MRMR, SOFS, open_stream, train
+from thresher import MRMR, SOFS, evaluate, open_stream, train
 from thresher.model import Model
 from thresher.prediction import predict, write_predictions
 from thresher.selecting import write_selected
@@ -48,6 +49,59 @@ def test_what_is_written_is_what_the_estimator_says(estimator, rows, tmp_path):
     np.testing.assert_array_equal(small.toarray(), expected[:, : small.shape[1]])
     assert not expected[:, small.shape[1] :].any()  # columns that do not occur
     np.testing.assert_array_equal(labels, y)
+
+
+@every
+def test_paths_and_streams_are_predicted_as_they_are_written(estimator, rows, tmp_path):
+    model = made(estimator, 5)
+    train(model, rows)
+    has_probabilities = hasattr(model, "predict_proba")
+    write_predictions(model, rows, str(tmp_path / "out.parquet"), margins=True, probabilities=has_probabilities)
+    table = pd.read_parquet(tmp_path / "out.parquet")
+    X, _, _ = open_stream(rows).to_csr()
+    for data in (rows, str(rows), open_stream(rows)):
+        np.testing.assert_array_equal(model.decision_function(data), table["margin"])
+        np.testing.assert_array_equal(model.predict(data), table["label"])
+        if has_probabilities:
+            np.testing.assert_array_equal(model.predict_proba(data)[:, 1], table["probability_1"])
+        assert model.score(data) == evaluate(model, rows).accuracy
+        picked = model.transform(data)
+        assert sp.issparse(picked)
+        np.testing.assert_array_equal(picked.toarray(), model.transform(X).toarray())
+
+
+def test_no_rows_have_no_predictions(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("a 1:1\nb 2:1\nc 3:1\n" * 20)
+    model = SOFS(3)
+    train(model, path, classes=["a", "b", "c"])
+    nothing = tmp_path / "nothing.svm"
+    nothing.write_text("\n")
+    assert model.predict(nothing).shape == (0,)
+    assert model.decision_function(nothing).shape == model.predict_proba(nothing).shape == (0, 3)
+    assert model.transform(nothing).shape == (0, 3)
+
+
+def test_labels_that_score_needs(rows):
+    model = SOFS(5)
+    train(model, rows)
+    X, y, _ = open_stream(rows).to_csr()
+    assert model.score(rows, y) == model.score(X, y) == model.score(rows)
+    with pytest.raises(ValueError, match="y is None: score needs the label of each row of X"):
+        model.score(X)
+    with pytest.raises(ValueError, match="sample_weight can't be used without y"):
+        model.score(rows, sample_weight=np.ones(300))
+
+
+def test_skipped_rows_are_missing_in_the_result(rows, tmp_path):
+    model = SOFS(5)
+    train(model, rows)
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 x\n" + rows.read_text())
+    for use in (model.predict, model.transform):
+        with pytest.warns(UserWarning, match=r"bad.svm: the result has nothing for 1 bad row, .* line 1:"):
+            found = use(open_stream(bad, on_bad_line="skip"))
+        assert found.shape[0] == 300
 
 
 def test_batches_can_be_predicted_one_by_one(rows):

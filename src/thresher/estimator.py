@@ -6,6 +6,7 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -22,10 +23,14 @@ from thresher import _core, methods, parameters
 from thresher.charts import bars
 from thresher.csr import as_batch, checked
 from thresher.description import selected
+from thresher.evaluation import evaluate
 from thresher.labels import Labels, refuse_missing, shown
 from thresher.messages import counted, warn
 from thresher.model import Model
+from thresher.prediction import margins_of
+from thresher.selecting import selected_rows
 from thresher.sparse_interface import as_configured
+from thresher.streams import Stream, is_table
 from thresher.threads import ForkSafeLock
 
 # Types that the core reads without a copy. It also checks that values are finite, while they are in cache.
@@ -55,14 +60,45 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
 
         With norm="l2" the row is scaled to unit length first.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`.
         """
         model = self._fitted_model()
-        return model.decision_function(self._validated_rows(X))
+        return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validated_rows(X))
 
     def predict(self, X: Any) -> Labels:
-        """Return the label of each row."""
-        model = self._fitted_model()
-        return model.predict(self._validated_rows(X))
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : CSR matrix, array or data frame of shape (n_samples, n_features), or Stream, or path
+            A path is opened with `open_stream(path, labelled=False)`. For a model whose features have names
+            (docs/names.md) a data frame or other table is read as the training data were; it need not have labels.
+        """
+        return self._fitted_model().labels_of(self.decision_function(X))
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`.
+        y : array of shape (n_samples,), optional
+            The labels. They can be left out where X is read as a stream, which has its own; `evaluate` measures more.
+        sample_weight : array of shape (n_samples,), optional
+            What each row counts, where y is given.
+        """
+        if y is not None:
+            return float(super().score(X, y, sample_weight))
+        if not self._is_read(X):
+            raise ValueError("y is None: score needs the label of each row of X.")
+        if sample_weight is not None:
+            raise ValueError("sample_weight can't be used without y: give score the labels too.")
+        return evaluate(self, X).accuracy
 
     @property
     def selected_(self) -> NDArray[np.int64]:
@@ -99,8 +135,17 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         model.threshold = float(margin)
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of X, in column order and of X's type as scikit-learn's selectors do."""
+        """Return the selected columns of X, in column order and of X's type as scikit-learn's selectors do.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`; what is read as a stream becomes CSR. `thresher.selecting.write_selected` writes it to a
+            file instead.
+        """
         columns = self._columns()
+        if self._is_read(X):
+            return selected_rows(self._fitted_model(), X)
         if hasattr(X, "columns") and not self._takes_any_width:
             # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
             return super().transform(X)
@@ -283,6 +328,10 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     def _validated_rows(self, X: Any) -> Any:
         return _as_csr(self._checked(X, dtype=_DTYPES, ensure_all_finite=False))
+
+    def _is_read(self, X: Any) -> bool:
+        """Return whether X is read as a stream: also a table, where the model knows features by name."""
+        return isinstance(X, Stream | str | os.PathLike) or (self._fitted_model().naming is not None and is_table(X))
 
     def _checked(self, X: Any, **rules: Any) -> Any:
         """Check rows for a fitted model, and that they have its columns, unless it takes any width."""

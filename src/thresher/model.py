@@ -225,7 +225,7 @@ class Model:
 
         The scale t was learned from the margins that rows had just before they were learned.
         """
-        return self._probabilities(self.decision_function(X))
+        return self.probabilities_of(self.decision_function(X))
 
     def score_batch(
         self, batch: Any, *, rows: NDArray[np.int64] | None = None, with_probabilities: bool = False
@@ -236,7 +236,7 @@ class Model:
         """
         n_rows = batch.n_rows if rows is None else len(rows)
         margins = self._shaped(self._trained().score(trusted_batch(batch), 0, n_rows, rows))
-        return margins, self._probabilities(margins) if with_probabilities else None
+        return margins, self.probabilities_of(margins) if with_probabilities else None
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
         """Return the predicted labels for these margins."""
@@ -246,6 +246,11 @@ class Model:
     def codes_of(self, margins: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the places of the predicted labels among the classes."""
         return (margins > self.threshold).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+
+    def probabilities_of(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of each class for these margins."""
+        scaled = self.counters["margin_scale"] * margins
+        return sigmoid_pair(scaled) if self.n_vectors == 1 else softmax(scaled)
 
     @property
     def is_batch(self) -> bool:
@@ -707,10 +712,6 @@ class Model:
 
     def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
-
-    def _probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        scaled = self.counters["margin_scale"] * margins
-        return sigmoid_pair(scaled) if self.n_vectors == 1 else softmax(scaled)
 
     def _new_learner(
         self, n_features: int | None, n_classes: int, kept: NDArray[np.int64], *, restart: bool = False

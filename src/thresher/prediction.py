@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 
 from thresher.io.atomic import refuse_inputs
 from thresher.labels import Labels, as_whole_numbers, shown
+from thresher.messages import counted, warn
 from thresher.model import Model
-from thresher.streams import Batch, as_stream
+from thresher.streams import Batch, Data, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
+from thresher.streams.stream import empty_batch
 from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]
@@ -57,6 +60,25 @@ def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predict
     trained = as_model(model)
     margins, each = trained.score_batch(batch, with_probabilities=probabilities)
     return Predictions(trained.labels_of(margins), margins, each)
+
+
+def margins_of(model: Model, data: Data) -> _Floats:
+    """Return the margins of all rows of data, in memory that grows only with these."""
+    parts = [model.score_batch(batch)[0] for batch in chain([empty_batch()], batches_of(model, data))]
+    return np.concatenate(parts)
+
+
+def batches_of(model: Model, data: Data) -> Iterator[Batch]:
+    """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
+    stream = as_stream(data, labelled=False, naming=model.naming)
+    reading = Reading()
+    yield from reading.watch(stream, "predicting", batches_to_predict(model, stream), progress=False)
+    if reading.n_skipped:
+        warn(
+            f"{stream.name}: the result has nothing for {counted(reading.n_skipped, 'bad row')}, which "
+            f"on_bad_line='skip' left out. The first one: {reading.skipped[0]}",
+            UserWarning,
+        )
 
 
 def write_predictions(

@@ -22,8 +22,8 @@ from thresher.io.atomic import refuse_inputs
 from thresher.labels import as_whole_numbers, shown
 from thresher.model import Model
 from thresher.naming import BatchNames
-from thresher.prediction import as_model
-from thresher.streams import Batch, DataError, as_stream
+from thresher.prediction import as_model, batches_of
+from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
@@ -95,6 +95,13 @@ def write_selected(
             write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
             write_rows(_parts(trained, batches, columns), columns, path)
     return reading
+
+
+def selected_rows(model: Model, data: Data) -> Any:
+    """Return all rows of data with only the selected columns, in column order, in CSR."""
+    columns = _Columns.of(model, is_table=False, keep_ids=False)
+    picked = _selected(batches_of(model, data), columns, keep_ids=False)
+    return Stream("the selected columns", lambda: picked, id_base=1, n_features=len(columns.ids)).to_csr()[0]
 
 
 @contextmanager

@@ -109,9 +109,13 @@ class OnlineSelector(FeatureSelector):
         """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).
 
         The scale t is learned in the same pass, from the margin that each row had just before it was learned.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`.
         """
-        model = self._fitted_model()
-        return model.predict_proba(self._validated_rows(X))
+        return self._fitted_model().probabilities_of(self.decision_function(X))
 
     @property
     def n_samples_seen_(self) -> int:

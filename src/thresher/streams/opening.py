@@ -151,7 +151,7 @@ def open_stream(
     if clash is not None:
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
-    if is_frame(source) or is_ray_dataset(source):
+    if is_table(source):
         table = Source(f"the {type(source).__name__}", "arrow", None, None)
         _refuse_options(table, delimiter=delimiter, hash="" if hash == "strings" else hash)
         open_table = stream_of_dataset if is_ray_dataset(source) else stream_of_frame
@@ -200,6 +200,11 @@ def _refuse_options(source: Source, **options: str | None) -> None:
 def as_stream(data: Data, **options: Any) -> Stream:
     """Return a stream unchanged; open anything else with `open_stream`."""
     return data if isinstance(data, Stream) else open_stream(data, **options)
+
+
+def is_table(source: Any) -> bool:
+    """Return whether an object is a table of another library: a data frame, an Arrow table, a relation, a Dataset."""
+    return is_frame(source) or is_ray_dataset(source)
 
 
 def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
