@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import threading
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, every, made, online
@@ -532,6 +534,24 @@ def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
         for thread in threads:
             thread.join()
         assert model.n_samples_seen_ == 400
+
+
+@every
+@pytest.mark.parametrize(
+    "of",
+    [lambda f: f, lambda f: f.astype({"city": "category"}), polars.from_pandas, pa.Table.from_pandas],
+    ids=["pandas", "categories", "polars", "pyarrow"],
+)
+def test_text_in_a_frame_is_named_by_its_column(estimator, of):
+    frame = of(pd.DataFrame({"age": [7.0, 5.0] * 2, "shoes": ["41", "38.5"] * 2, "city": ["", "Lima" * 20] * 2}))
+    model, y = estimator(**applicable(estimator, 2)), [0, 1] * 2
+    first = "X: column 'city' has the value '', which is not a number: use train(model, open_stream(X, label=…, "
+    with pytest.raises(ValueError, match=re.escape(first)) as caught:
+        model.fit(frame, y)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"column 'city' has the value '(Lima){10}…', .*ColumnHasher in a pipeline"):
+        model.fit(frame[1:], y[1:])
+    assert not hasattr(model, "n_features_in_")
 
 
 MISSING = {

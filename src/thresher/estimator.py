@@ -25,12 +25,13 @@ from thresher.csr import as_batch, checked
 from thresher.description import selected
 from thresher.evaluation import evaluate
 from thresher.labels import Labels, refuse_missing, shown
-from thresher.messages import counted, warn
+from thresher.messages import counted, shortened, warn
 from thresher.model import Model
 from thresher.prediction import margins_of
 from thresher.selecting import selected_rows
 from thresher.sparse_interface import as_configured
 from thresher.streams import Stream, is_table
+from thresher.streams.frames import is_pandas
 from thresher.threads import ForkSafeLock
 
 # Types that the core reads without a copy. It also checks that values are finite, while they are in cache.
@@ -319,10 +320,14 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         if y is not None:
             refuse_missing(np.asarray(y))
         rules: dict[str, Any] = {"accept_sparse": "csr", "dtype": _DTYPES, "ensure_all_finite": False}
-        if not reset and self._takes_any_width:
-            X, labels = check_X_y(X, y, **rules)
-        else:
-            X, labels = validate_data(self, X, y, reset=reset, **rules)
+        try:
+            if not reset and self._takes_any_width:
+                X, labels = check_X_y(X, y, **rules)
+            else:
+                X, labels = validate_data(self, X, y, reset=reset, **rules)
+        except ValueError:
+            _refuse_words(X)  # scikit-learn's message does not name the column
+            raise
         check_classification_targets(labels)
         return _as_csr(X), labels
 
@@ -356,3 +361,30 @@ def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) 
 
 def _as_csr(X: Any) -> Any:
     return X if sp.issparse(X) else sp.csr_matrix(X)
+
+
+def _refuse_words(X: Any) -> None:
+    """Raise ValueError for the first value of a data frame that is text, with the name of its column."""
+    if not hasattr(X, "columns"):
+        return
+    # pyarrow has the columns themselves in `columns`.
+    for name in X.columns if is_pandas(X) else getattr(X, "column_names", X.columns):
+        column = np.asarray(X[name])
+        word = next((each for each in column.flat if _is_word(each)), None) if column.dtype.kind in "OUT" else None
+        if word is not None:
+            raise ValueError(
+                f"X: column {name!r} has the value {shortened(str(word))!r}, which is not a number: use "
+                "train(model, open_stream(X, label=…, text=…, categorical=…)), or thresher.features.ColumnHasher in a "
+                "pipeline (docs/names.md)."
+            )
+
+
+def _is_word(value: Any) -> bool:
+    """Return whether a value is a string that is not a number."""
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False

@@ -1,4 +1,4 @@
-"""Helpers for messages: warnings that point to the caller's line, counts with their noun, short lists, and sizes."""
+"""Helpers for messages: warnings that point to the caller's line, counts with their noun, short lists, texts, sizes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def counted(n: int, noun: str) -> str:
 def some(names: Sequence[str], most: int = 8) -> str:
     """Return "a, b, c", or the first few of them and how many there are."""
     return ", ".join(names[:most]) + (f", … ({len(names):,} in all)" if len(names) > most else "")
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """Return a text, or the start of a long one."""
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def shown_size(n_bytes: int) -> str:

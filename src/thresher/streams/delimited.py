@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.messages import shortened
 from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import Flow
@@ -308,4 +309,4 @@ class DelimitedFormat:
 
 
 def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:40] + "…").replace("\\udc", "\\x")
+    return repr(shortened(text)).replace("\\udc", "\\x")
