@@ -143,6 +143,38 @@ class TestColumnHasher:
         }  # fmt: skip
         assert hasher.feature_names_in_.tolist() == ["site", "title", "seen", "day", "price"]
 
+    @pytest.mark.parametrize(
+        "of", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+    )
+    def test_text_that_is_taken_for_categories(self, of):
+        bodies = pd.DataFrame({"body": [f"mail {k} of the day" for k in range(9)] + ["the last one"]})
+        with pytest.warns(
+            UserWarning, match=r"X: column 'body' looks like text, .* ColumnHasher\(text='body'"
+        ) as caught:
+            ColumnHasher().fit(of(bodies))
+        assert caught[0].filename == __file__
+        for roles in ({"text": "body"}, {"categorical": "body"}):
+            ColumnHasher(**roles).fit(of(bodies))  # warnings are errors here
+        ColumnHasher().fit(of(bodies[:9]))
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [f"www.{k}.com/a-page" for k in range(100)],
+            [f"Mary {k}" for k in range(100)],
+            [f"one of fifty values {k % 50}" for k in range(100)],
+            pd.Categorical([f"one of many values {k}" for k in range(100)]),
+            [None, "", "a few words here"] * 20,
+        ],
+        ids=["one word", "two words", "repeated", "called categories", "mostly missing"],
+    )
+    def test_categories(self, values):
+        ColumnHasher().fit(pd.DataFrame({"c": values}))  # warnings are errors here
+
+    def test_a_reader_is_not_read_by_fit(self):
+        reader = pa.table({"body": [f"the mail of day {k}" for k in range(100)]}).to_reader()
+        assert ColumnHasher().fit_transform(reader).nnz == 100
+
     def test_in_a_pipeline(self):
         table = pl.DataFrame({"site": ["a", "b"] * 50, "n": np.arange(100) / 100})
         model = make_pipeline(ColumnHasher(), ShadowSOFS(1)).fit(table, [1, 0] * 50)

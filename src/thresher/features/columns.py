@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.features.base import Hasher, Tasks
-from thresher.messages import some
+from thresher.messages import some, warn
 from thresher.naming import Naming, NGrams
 from thresher.streams.columnar import rows_at_a_time
-from thresher.streams.columns import check_kinds, kind_of, table_columns
+from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
 from thresher.streams.frames import is_pandas, reader_of
 from thresher.streams.tables import Columns
 
@@ -28,7 +28,8 @@ class ColumnHasher(Hasher):
     ----------
     text, categorical, numeric : str or sequence of str, optional
         Columns by what is in them; others are not used. By default numbers are numbers, and strings, booleans, dates
-        and times are categories.
+        and times are categories. There is a warning if strings look like text: of the first 1,000 values there are at
+        least ten, most are distinct, and they have three words or more on average.
     ngrams : int, (int, int) or str, default=1
         The lengths of n-grams of text, such as 2, (1, 3) or "1-3".
     analyzer : {"word", "char"}
@@ -74,7 +75,8 @@ class ColumnHasher(Hasher):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Look at the columns of a table."""
-        schema = reader_of(self._used(X, self._roles()), "X").schema
+        reader = reader_of(self._used(X, self._roles()), "X")
+        schema = reader.schema
         options: dict[str, Any] = {
             "ngrams": self.ngrams,
             "analyzer": self.analyzer,
@@ -88,6 +90,8 @@ class ColumnHasher(Hasher):
                 kind: [name for name in kinds if kinds[name] == kind] for kind in ("categorical", "numeric")
             }
             naming = Naming.of(**by_kind, **options)
+            if not isinstance(X, type(reader)):  # which can be read only once
+                _warn_of_text(next(iter(reader), None), by_kind["categorical"])
         _check(schema, naming)
         self._naming = naming
         self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
@@ -117,6 +121,18 @@ class ColumnHasher(Hasher):
 
     def _read(self, part: Any) -> Any:
         return self._naming.core.read_columns(table_columns(part, self._naming), part.num_rows, False)
+
+
+def _warn_of_text(first: Any, names: list[str]) -> None:
+    """Warn of columns that are categories because they hold strings, and whose first rows look like text."""
+    for name in names if first is not None else ():
+        if looks_like_text(first.column(name)):
+            warn(
+                f"X: column {name!r} looks like text, but without roles it is a category, so that nearly every row has "
+                f"a feature of its own: use ColumnHasher(text={name!r}, …), with categorical= and numeric= for the "
+                f"others, or categorical={name!r} if that is meant.",
+                UserWarning,
+            )
 
 
 def _check(schema: Any, naming: Naming) -> None:

@@ -12,6 +12,8 @@ from thresher import _core
 from thresher.naming import Naming
 from thresher.streams.stream import DataError
 
+_FIRST_ROWS = 1_000  # that show whether strings are text
+
 
 def arrow() -> Any:
     """Return pyarrow, an optional dependency."""
@@ -60,6 +62,19 @@ def kind_of(type_: Any, where: str) -> str:
     if not _can_be_category(plain):
         raise DataError(f"{where} has type {type_}, which can't be a feature: leave it out.")
     return "categorical"
+
+
+def looks_like_text(column: Any) -> bool:
+    """Return whether the first values of a column of strings are text, rather than categories.
+
+    There are at least ten of them, most are distinct, and they have three words or more on average. A dictionary holds
+    what somebody has called categories.
+    """
+    if not is_text(column.type):
+        return False
+    values = [value for value in plain_values(column[:_FIRST_ROWS]).cast(arrow().large_binary()).to_pylist() if value]
+    n_words = sum(len(value.split()) for value in values)
+    return len(values) >= 10 and 2 * len(set(values)) > len(values) and n_words >= 3 * len(values)
 
 
 def _plain(kind: Any) -> Any:
