@@ -13,6 +13,7 @@ import warnings
 import naming_oracles as oracle
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from command_line import in_a_process, thresher
@@ -21,7 +22,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from real_data import path_of
 
-from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, load, open_stream, save, train
+from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.model import Model
 from thresher.naming import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
 from thresher.selecting import write_selected
@@ -774,6 +775,88 @@ class TestColumns:
         path.write_text("label,n,text\n1,2,a\n0,x,b\n")
         with pytest.raises(DataError, match="row 2: column 'n' is 'x'; numeric columns must hold numbers"):
             list(open_stream(path, numeric="n", text="text").batches())
+
+
+class TestLargeNumbers:
+    """Rows have unit length, so large numbers leave nothing of the words beside them."""
+
+    WORDS = ("free money", "see you")
+
+    def table(self, n: int = 400, **columns: object) -> pa.Table:
+        return pa.table({"label": [1, 0] * (n // 2), "t": [*self.WORDS] * (n // 2), **columns})
+
+    @pytest.mark.parametrize("ending", ["arrow", "csv", "jsonl", "thc"])
+    def test_are_reported_once(self, tmp_path, ending):
+        table = self.table(amount=np.linspace(20.0, 1e6, 400)).sort_by("label")  # so that training starts again
+        data: object = table
+        if ending != "arrow":
+            data = tmp_path / f"a.{ending}"
+        if ending == "csv":
+            pa.csv.write_csv(table, data)
+        elif ending == "jsonl":
+            data.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+        elif ending == "thc":
+            convert(open_stream(table, text="t", numeric="amount"), str(data))
+        stream = open_stream(data) if ending == "thc" else open_stream(data, text="t", numeric="amount")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train(ShadowSOFS(2), stream, passes=2)
+        messages = [str(each.message) for each in caught if "grouped by label" not in str(each.message)]
+        assert len(messages) == 1
+        assert messages[0].startswith(f"{stream.name}: column 'amount' has more than 99% of the squared length of most")
+        assert "scale such numbers to about 1 first, or leave them out (docs/dense_tables.md)" in messages[0]
+        assert caught[0].filename == __file__
+
+    @pytest.mark.parametrize(
+        "learn",
+        [
+            lambda stream: train(MRMR(2), stream),
+            lambda stream: cross_validate(ShadowSOFS(2), stream, folds=3),
+            lambda stream: distributed.train(ShadowSOFS(2), stream, n_shards=2, syncs=2, engine="local", workers=1),
+        ],
+        ids=["batch", "folds", "shards"],
+    )
+    def test_are_reported_however_it_is_trained(self, tmp_path, learn):
+        pa.parquet.write_table(self.table(amount=[1e3] * 400), tmp_path / "a.parquet")
+        stream = open_stream(tmp_path / "a.parquet", text="t", numeric="amount")
+        with pytest.warns(UserWarning, match="column 'amount' has more than 99%") as caught:
+            learn(stream)
+        assert len(caught) == 1
+
+    @pytest.mark.parametrize(
+        ("columns", "who"),
+        [
+            ({"a": [30.0] * 400, "b": [90.0] * 400}, "the numeric columns, most of all 'b', have more than 99%"),
+            ({"a": [1e6] + [0.0] * 399, "b": [90.0] * 400}, "the numeric columns, most of all 'b', have more than 99%"),
+            ({"a": [15.0] * 201 + [0.0] * 199}, "column 'a' has more than 99%"),
+        ],
+    )
+    def test_which_columns(self, columns, who):
+        with pytest.warns(UserWarning, match=who):
+            train(ShadowSOFS(2), open_stream(self.table(**columns), text="t", numeric=list(columns)))
+
+    def test_beside_other_numbers(self):
+        table = self.table(a=[0.5, 1.0] * 200, b=[100.0, 0.0, 200.0, 100.0] * 100)
+        with pytest.warns(UserWarning, match="column 'b' has more than 99%"):
+            train(ShadowSOFS(2), open_stream(table, numeric=["a", "b"]))
+        train(ShadowSOFS(2), open_stream(table, numeric=["b"]))  # there is nothing beside it
+
+    @pytest.mark.parametrize(
+        "columns",
+        [
+            {"a": [10.0] * 400},  # 100 beside two words: 2 % are left
+            {"a": [1e6] * 199 + [0.0] * 201},
+            {"a": [1.0] * 10 + [1e6] * 390, "t": ["free"] * 10 + [None] * 390},
+        ],
+        ids=["not so large", "not in most rows", "large where there is nothing else"],
+    )
+    def test_nothing_to_report(self, columns):
+        table = self.table(**columns)
+        train(ShadowSOFS(2), open_stream(table, text="t", numeric="a"))  # warnings are errors here
+
+    def test_rows_of_any_length(self):
+        table = self.table(a=[1e3] * 400)
+        train(ShadowSOFS(2, norm=None), open_stream(table, text="t", numeric="a"))  # warnings are errors here
 
 
 class TestCommandLine:

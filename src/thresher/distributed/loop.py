@@ -25,6 +25,7 @@ from thresher.progress import Steps, steps_bar
 from thresher.session import Session
 from thresher.streams import DataError, Stream, as_stream
 from thresher.streams.alignment import warn_if_unsure
+from thresher.streams.column_scale import warn_of_scale
 from thresher.streams.reading import add_skipped
 from thresher.training.at_once import LearnsAtOnce
 from thresher.training.history import History
@@ -171,6 +172,8 @@ class _Run:
         if isinstance(seen, Failure):
             raise DataError(seen.message)
         self._check_shards(seen)
+        if seen.large_columns is not None and model.norm == "l2":
+            warn_of_scale(stream.name, seen.large_columns)
         if model.classes is None:
             self._settle(seen.labels, classes, multiclass)
         model.learned_more()

@@ -20,6 +20,7 @@ from thresher.room import NotEnoughMemoryError
 from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for
+from thresher.streams.column_scale import large_columns
 from thresher.streams.reading import add_skipped
 
 # Rows that the size of a merge is chosen on, from all shards together.
@@ -115,19 +116,22 @@ Outcome: TypeAlias = "Learned | Failure"
 
 @dataclass(frozen=True)
 class Seen:
-    """What must be known before anything is learned: the labels."""
+    """What must be known before anything is learned: the labels, and what the first rows show."""
 
     labels: NDArray[Any]
     # By shard: how many rows of which labels were seen, and whether these are all of its rows.
     by_shard: dict[int, tuple[NDArray[Any], NDArray[np.int64], bool]]
+    large_columns: str | None  # in the first rows of all
 
 
 def look(shards: Shards, k: int, whole: bool) -> Seen | Failure:
     """Read a shard; unless it is `whole`, up to the batch in which a second label turns up."""
     labels, counts = np.zeros(0), np.zeros(0, np.int64)
-    is_at_end = True
+    is_at_end, large = True, None
     try:
         for batch in shards.whole(k).batches():
+            if k == 0 and len(labels) == 0 and batch.n_rows and shards.stream.naming is not None:
+                large = large_columns(batch, shards.stream.naming)
             found, more = np.unique(batch.labels, return_counts=True)
             # One batch can have numbers and the next words, among which are numbers again.
             labels, places = np.unique(together([labels, found]), return_inverse=True)
@@ -137,7 +141,7 @@ def look(shards: Shards, k: int, whole: bool) -> Seen | Failure:
                 break
     except (ValueError, OSError) as error:
         return Failure(str(error))
-    return Seen(labels, {k: (labels, counts, is_at_end)})
+    return Seen(labels, {k: (labels, counts, is_at_end)}, large)
 
 
 def seen_together(all_seen: list[Seen | Failure]) -> Seen | Failure:
@@ -153,7 +157,7 @@ def seen_together(all_seen: list[Seen | Failure]) -> Seen | Failure:
         for seen in found
         for k, (its, counts, is_all) in seen.by_shard.items()
     }
-    return Seen(labels, by_shard)
+    return Seen(labels, by_shard, next((seen.large_columns for seen in found if seen.large_columns), None))
 
 
 def learn(shards: Shards, start: Start, k: int, sync: int) -> Outcome:

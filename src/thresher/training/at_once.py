@@ -13,6 +13,7 @@ from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.streams import Batch, DataError, Stream
+from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
 from thresher.tally import accuracy
@@ -23,6 +24,7 @@ from thresher.training.history import History
 class LearnsAtOnce(Protocol):
     """An estimator of a batch method."""
 
+    norm: str | None
     _written_keep: list[str] | None
 
     def _keep_as_written(self, names: list[str]) -> None: ...
@@ -95,13 +97,14 @@ def fit_rows(estimator: LearnsAtOnce, stream: Stream, rows: Matrix) -> None:
 
 def _bounded(estimator: LearnsAtOnce, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
     """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
-    n_values = 0
+    n_values, scale = 0, ScaleCheck(stream, estimator.norm or "none")
     for batch in batches:
         if batch.importances is not None:
             raise DataError(
                 f"{batch.file}: the rows have weights, which {type(estimator).__name__} can't use: "
                 "remove them, or use an online method."
             )
+        scale.look(batch)
         history.n_bytes += batch.n_bytes
         n_values += len(batch.data)
         share = min(1.0, history.n_bytes / stream.n_bytes) if stream.n_bytes else 1.0

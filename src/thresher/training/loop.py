@@ -20,6 +20,7 @@ from thresher.messages import warn
 from thresher.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
+from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
 from thresher.training.at_once import LearnsAtOnce, fit_at_once
@@ -225,7 +226,7 @@ def run(
         saver.note(classes=None if classes is None else np.asarray(classes).tolist(), finished=False, grouping=None)
     of_each = [None] * len(models) if samples is None else samples
     runs = [Run(each, stream, callback, started, sample=of) for each, of in zip(models, of_each, strict=True)]
-    reading = SharedReading(runs, n_threads, watch)
+    reading = SharedReading(runs, n_threads, watch, ScaleCheck(stream, model.norm))
     passes_ = _Passes(n_passes, classes, held_out, progress, saver)
     grouping = passes_.learn(reading, stop_if_grouped=can_restart, saved=saved)
     if grouping is not None and can_restart and not reading.interrupted:

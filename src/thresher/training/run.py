@@ -22,6 +22,7 @@ from thresher.room import NotEnoughMemoryError
 from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, batches_to_predict, check_names
+from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.reading import add_skipped
 from thresher.streams.shuffling import ShuffledStream
@@ -196,9 +197,12 @@ class Run:
 class SharedReading:
     """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads."""
 
-    def __init__(self, runs: list[Run], n_threads: int | None, watch: Watch | None = None) -> None:
+    def __init__(
+        self, runs: list[Run], n_threads: int | None, watch: Watch | None = None, scale: ScaleCheck | None = None
+    ) -> None:
         self.runs = runs
         self._watch = watch
+        self._scale = scale
         self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
         self._pool: ThreadPoolExecutor | None = None
         self._position: Position | None = None
@@ -229,6 +233,8 @@ class SharedReading:
             check_names(run.model, run.stream)
         for batch in batches_for(first.model, first.stream, start):
             rows = batch.rows_from(self._n_rows)
+            if self._scale is not None:
+                self._scale.look(batch)
             self._each(methodcaller("learn", batch, rows))
             if self._watch is not None and first.history.n_passes == 1:
                 self._watch(batch, rows)
