@@ -15,6 +15,7 @@ from thresher.messages import counted
 from thresher.prediction import as_model
 from thresher.streams import as_stream
 from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 from thresher.tally import Tally
 
@@ -173,6 +174,7 @@ class Evaluation:
         return fragment(heading, scores, counts, *map(as_svg, self.charts().values()))
 
 
+@takes_data()
 def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     """Measure a trained model on data, in one reading.
 

@@ -25,6 +25,7 @@ from thresher.naming import BatchNames
 from thresher.prediction import as_model, batches_of
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -32,6 +33,7 @@ from thresher.streams.writing import open_output, table_format, write_stream, wr
 _CELLS = 4_000_000
 
 
+@takes_data()
 def write_selected(
     model: Any, data: Any, path: str, *, keep_ids: bool = False, column_map: str | None = None, progress: bool = False
 ) -> Reading:

@@ -15,6 +15,7 @@ from thresher.labels import shown
 from thresher.messages import counted
 from thresher.parameters import Whole, check
 from thresher.streams import Data
+from thresher.streams.misplaced import takes_data
 from thresher.training.history import History
 
 FOLDS = Whole(2, 100)  # how many there may be
@@ -111,6 +112,7 @@ class CrossValidation:
         return "\n".join(lines)
 
 
+@takes_data(cv="folds")
 def cross_validate(
     model: Any,
     data: Data,

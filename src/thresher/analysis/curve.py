@@ -17,6 +17,7 @@ from thresher.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
 from thresher.tally import n_right, share_right
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
@@ -109,6 +110,7 @@ class Curve:
         return fragment(heading, as_svg(self.chart()), table(["features", "accuracy", "standard error", ""], rows))
 
 
+@takes_data()
 def path(
     model: Any,
     data: Data,

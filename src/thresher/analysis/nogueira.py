@@ -16,6 +16,7 @@ from thresher.messages import counted
 from thresher.parameters import Whole, check
 from thresher.prediction import as_model
 from thresher.streams import Data
+from thresher.streams.misplaced import takes_data
 
 SAMPLES = Whole(2, 1000)  # how many halves there may be
 _NORMAL_95 = 1.959963984540054  # two-sided, 95 %
@@ -68,6 +69,7 @@ class Stability:
         )
 
 
+@takes_data()
 def stability(
     model: Any,
     data: Data,
