@@ -628,6 +628,24 @@ class TestAllFormats:
             convert(open_stream(path, **ROLES), str(tmp_path / "a.svm"))
         assert evaluate(model, tmp_path / "a.svm").accuracy == evaluate(model, path).accuracy
 
+    def test_ids_that_the_model_has_never_seen(self, rows, tmp_path):
+        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(20)
+        train(model, open_stream(path, **ROLES))
+        (tmp_path / "b.svm").write_text(f"spam {2**50}:1\nham {2**50 + 1}:1\n")
+        with pytest.warns(UserWarning, match=r"b.svm: no row has a feature that the model selected, .* are the same"):
+            evaluate(model, tmp_path / "b.svm")
+
+    def test_numbers_for_a_model_of_names_and_numbers(self, tmp_path):
+        mixed, numbers = tmp_path / "a.vw", tmp_path / "a.svm"
+        mixed.write_text("1 |a 1 x\n-1 |a 2 y\n" * 20)
+        model = ShadowSOFS(4)
+        train(model, mixed)
+        numbers.write_text("1 1:1\n-1 2:1\n")
+        assert evaluate(model, numbers).accuracy == 1.0
+        numbers.write_text("1 11:1\n-1 12:1\n")
+        with pytest.warns(UserWarning, match=r"no row has a feature .* was trained on names, from VW text\."):
+            evaluate(model, numbers)
+
     def test_other_threads_may_ask_for_the_names(self, rows, tmp_path):
         path = write_jsonl(rows * 20, tmp_path / "a.jsonl")
         model, done = Model("arow"), threading.Event()
@@ -687,6 +705,24 @@ class TestAllFormats:
             DataError, match="features are known by name here, but the model was trained on numbered ones"
         ):
             evaluate(model, open_stream(path, **ROLES))
+        named_model = tmp_path / "named.thresher"
+        save(named, named_model)
+        why = (
+            "features are numbers here, up to 3, but the model was trained on names, from the columns title, body, site"
+        )
+        for use in (
+            lambda: evaluate(named, numbers),
+            lambda: named.predict(numbers),
+            lambda: named.predict(open_stream([(np.eye(4), [0, 1, 0, 1])])),
+            lambda: train(named, numbers),
+            lambda: write_selected(named, numbers, str(tmp_path / "small.svm")),
+        ):
+            with pytest.raises(DataError, match=why):
+                use()
+        for command in ("predict", "evaluate"):
+            done = thresher(command, named_model, numbers)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr.startswith(f"thresher: {numbers}: {why}")
         with pytest.raises(DataError, match="there is no column 'title'"):
             evaluate(named, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
 

@@ -104,6 +104,11 @@ class Naming:
         kinds = (("text", self.text), ("category", self.categorical), ("number", self.numeric))
         return [(name, kind) for kind, names in kinds for name in names]
 
+    @property
+    def hashes_all(self) -> bool:
+        """Whether every id is the hash of a name; else numbers of VW text are ids themselves."""
+        return bool(self.columns) or self.hash == "all"
+
     @cached_property
     def core(self) -> _core.Naming:
         """What the core needs to read the columns."""
@@ -122,7 +127,7 @@ class Naming:
 
     def ids_of(self, names: list[str]) -> NDArray[np.int64]:
         """Return the ids of features by name; a number stays an id unless all names are hashed."""
-        if self.columns or self.hash == "all":
+        if self.hashes_all:
             return _core.name_ids(names)
         hashed = _core.name_ids(names)
         written = [id_of(name) for name in names]

@@ -6,21 +6,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thresher.messages import warn
+from thresher.messages import some, warn
 from thresher.model import Model
 from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 
+_PLAIN_IDS = 1 << 32  # one of a billion hashes of names is below it
+
 
 def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
-    """Yield batches as `batches_for` does; warn if most of the data lie beyond the columns of the model."""
+    """Yield batches as `batches_for` does; warn if most or all of the data mean nothing to the model."""
     n_values = n_beyond = 0
     limit = (model.n_features or 0) + model.id_base
+    # Ids can be those of names: of svmlight text that was made of the model's own data, or numbers of VW text.
+    unseen = model.selected_ids() if _has_numbers_for_names(model, stream) else None
     for batch in batches_for(model, stream):
         n_values += len(batch.indices)
+        if unseen is not None and np.isin(batch.indices, unseen).any():
+            unseen = None
         if batch.largest_id >= limit:
             n_beyond += int(np.count_nonzero(batch.indices >= limit))
         yield batch
+    if unseen is not None and n_values:
+        warn(
+            f"{stream.name}: no row has a feature that the model selected, so all predictions are the same: features "
+            f"are numbers here, and the model was trained on names, from {_origin(model)}.",
+            UserWarning,
+        )
     if 2 * n_beyond > n_values:
         warn(
             f"{stream.name}: {n_beyond / n_values:.0%} of the values have ids beyond the model's "
@@ -34,8 +46,11 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
     check_names(model, stream)
     _check_naming(model, stream)
     shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
-    n_rows, zero_seen = 0, False
+    n_rows, zero_seen, is_checked = 0, False, not _has_numbers_for_names(model, stream)
     for batch in stream.batches(start):
+        if not is_checked and len(batch.indices):
+            _refuse_plain_ids(model, stream, batch)
+            is_checked = True
         if batch.zero_seen and stream.id_base == 1:
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
         if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:
@@ -64,6 +79,27 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
             "If the ids of these rows count from 1, set zero_based=False (--one-based).",
             UserWarning,
         )
+
+
+def _has_numbers_for_names(model: Model, stream: Stream) -> bool:
+    """Return whether the features of the data are numbers, and those that the model was trained on were names."""
+    return model.classes is not None and model.naming is not None and stream.naming is None
+
+
+def _refuse_plain_ids(model: Model, stream: Stream, batch: Batch) -> None:
+    """Raise DataError if the ids of a batch are no hashes of names, though all features of the model are."""
+    assert model.naming is not None
+    if model.naming.hashes_all and batch.largest_id < _PLAIN_IDS:
+        raise DataError(
+            f"{batch.file or stream.name}: features are numbers here, up to {batch.largest_id:,}, but the model was "
+            f"trained on names, from {_origin(model)}: give it such data."
+        )
+
+
+def _origin(model: Model) -> str:
+    """Return where the names of a model's features come from."""
+    names = [] if model.naming is None else [name for name, _ in model.naming.columns]
+    return f"the columns {some(names)}" if len(names) > 1 else f"the column {names[0]}" if names else "VW text"
 
 
 def _check_naming(model: Model, stream: Stream) -> None:

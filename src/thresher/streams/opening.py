@@ -272,7 +272,7 @@ def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad
 def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool, longest: int) -> _Layout:
     """Return how svmlight and VW text are read."""
     naming = roles.naming
-    names = _vw_names(sources) if naming is None else "all" if naming.columns else naming.hash
+    names = _vw_names(sources) if naming is None else "all" if naming.hashes_all else "strings"
     formats: list[Format] = []
     for source in sources:
         if source.format == "vw":
@@ -282,4 +282,5 @@ def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool, longest
             labels = "none" if without else "required"
         parser = NumberedText(source.format, skip_bad, labels, names if source.format == "vw" else "numbers")
         formats.append(TextFormat(parser, labels != "none", skip_bad, longest))
-    return _Layout(formats, naming=None if names == "numbers" else Naming(hash=names))
+    has_names = names != "numbers" and any(source.format == "vw" for source in sources)
+    return _Layout(formats, naming=Naming(hash=names) if has_names else None)
