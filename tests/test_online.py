@@ -58,8 +58,10 @@ def assert_equals_oracle(model, oracle) -> None:
     assert (model.n_updates_, model.n_mistakes_) == (oracle.n_updates, oracle.n_mistakes)
     if oracle.dtype is np.float32:
         assert columns.tolist() == oracle.selected
-        # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ.
-        np.testing.assert_allclose(weights, oracle.weights, rtol=1e-6 if isinstance(model, FOFS) else 0)
+        # FOFS updates its norm, the oracle sums all of it again: the last bit of the common scalar can differ, and the
+        # last bits of a weight that is almost too small for a float32 are a large part of it.
+        near = {"rtol": 1e-6, "atol": 4 * np.finfo(np.float32).smallest_subnormal} if isinstance(model, FOFS) else {}
+        np.testing.assert_allclose(weights, oracle.weights, **{"rtol": 0, **near})
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
         if not oracle.scale_is_rounding:
             np.testing.assert_allclose(model._model.counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
