@@ -82,12 +82,18 @@ def works(*arguments: object, cwd: Path | None = None) -> Done:
 
 def refused(done: Done, what: str, *must: object) -> str:
     """Return the error of a command, which must be one line, exit code 2, and have all of `must` in it."""
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("thresher: warning: ")]
+    lines = error_lines(done)
     is_one = len(lines) == 1 and lines[0].startswith("thresher: ")
     demand(done.returncode == 2 and is_one, f"{what} ended with {done.returncode}: {done.stderr[-2_000:]}")
     for part in must:
         demand(str(part) in lines[0], f"{what}: the message does not have {part}: {lines[0]}")
     return lines[0]
+
+
+def error_lines(done: Done) -> list[str]:
+    """Return what a command wrote to stderr, without warnings and where it was resumed."""
+    notes = re.compile(r"thresher: (warning: |.*: resumed at row [\d,]+(, in pass \d+)?\.$)")
+    return [line for line in done.stderr.splitlines() if not notes.match(line)]
 
 
 def one_line(error: Exception, what: str, path: Path) -> None:

@@ -29,7 +29,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
-from faults.commands import in_this_process, works
+from faults.commands import error_lines, in_this_process, works
 from faults.files import COMPRESS
 from faults.mutations import OF_BINARY, OF_TEXT, Mutation, forge_cache, forge_container
 from faults.room import SEED, Figures, Room, demand
@@ -246,7 +246,7 @@ def _outcome(path: Path, command: list[str]) -> tuple[str, str]:
         return "broken", f"{shown}: {''.join(traceback.format_exception(error))[-600:]}"
     if done.returncode == 0:
         return "read", ""
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("thresher: warning: ")]
+    lines = error_lines(done)
     message = lines[0] if len(lines) == 1 else ""
     named = [str(path)]
     if path.suffix in ("", ".model", ".ckpt"):

@@ -15,6 +15,7 @@ from every import BATCH, online
 from safetensors import safe_open
 
 from thresher import ShadowSOFS, datasets, open_stream, save, train
+from thresher.cli.checkpoints import how_to_resume
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
 from thresher.io.container import serialized
 from thresher.streams import DataError, text
@@ -179,6 +180,21 @@ class TestResume:
         resumed = train(again, rows / "a.svm", checkpoint=tmp_path / "run.ckpt", resume=True, shuffle=shuffle)
         assert resumed.rows == history.rows
         assert bytes_of(again, tmp_path) == bytes_of(model, tmp_path)
+
+    def test_the_history_says_where_it_was_resumed(self, rows, tmp_path):
+        stopped_after(3, ShadowSOFS(15), rows / "a.svm", tmp_path, shuffle=False)
+        saved = read_checkpoint(tmp_path / "run.ckpt").about["reading"]
+        points, options = [], {"shuffle": False, "checkpoint": tmp_path / "run.ckpt", "resume": True}
+        history = train(
+            ShadowSOFS(15), rows / "a.svm", **options, callback=lambda history: points.append(history.rows[-1])
+        )
+        assert history.resumed_at == saved["n_rows"] < history.rows[-1]
+        assert points[0] == saved["runs"][0]["history"]["rows"][-1]
+        assert points == history.rows[-len(points) :]
+        history = train(ShadowSOFS(15), rows / "a.svm", **options, callback=points.append)
+        assert history.resumed_at == history.rows[-1] == 1_200
+        assert history not in points
+        assert train(ShadowSOFS(15), rows / "a.svm").resumed_at is None
 
     def test_classes_of_numpy(self, rows, tmp_path):
         classes = list(np.unique([-1.0, 1.0]))
@@ -401,8 +417,12 @@ class TestCommandLine:
         while not (tmp_path / "run.ckpt").exists() and running.poll() is None:
             time.sleep(0.01)
         running.send_signal(number)
-        running.communicate(timeout=60)
+        _, err = running.communicate(timeout=60)
         assert running.returncode == code
+        by = "" if number == signal.SIGINT else f"stopped by {number.name}: "
+        where = f"the run is saved in {tmp_path / 'run.ckpt'}; the same command with --resume continues there."
+        assert err.splitlines()[-1] == f"thresher: {by}{where}"
+        assert ("stopped by Ctrl-C: the model has learned " in err) == (number == signal.SIGINT)
         assert thresher(*saving, "--resume").returncode == 0
         assert thresher(*command, "-o", tmp_path / "whole.thresher").returncode == 0
         assert output.read_bytes() == (tmp_path / "whole.thresher").read_bytes()
@@ -423,6 +443,51 @@ class TestCommandLine:
         running.communicate(timeout=60)
         assert running.returncode == 0
         assert read_checkpoint(tmp_path / "run.ckpt").about["finished"]
+
+    def test_how_to_resume_is_said_only_if_it_can_be(self, tmp_path, capsys):
+        checkpoint = tmp_path / "run.ckpt"
+        for content in (None, b""):
+            if content is not None:
+                checkpoint.write_bytes(content)
+            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint)):
+                raise KeyboardInterrupt
+        assert capsys.readouterr().err == ""
+
+    def test_what_is_there_is_not_overwritten(self, rows, tmp_path):
+        checkpoint = tmp_path / "run.ckpt"
+        command = ["train", rows / "a.svm", "-k", 15, "--checkpoint", checkpoint]
+        checkpoint.touch()  # as mktemp does
+        assert thresher(*command).returncode == 0
+        before = checkpoint.read_bytes()
+        done = thresher(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"thresher: {checkpoint}: this file exists already: use --resume to continue its run. To start from the "
+            "beginning, remove it, or name another file.\n"
+        )
+        assert checkpoint.read_bytes() == before
+        done = thresher("train", rows / "a.svm", "--checkpoint", rows / "a.svm")
+        assert "this file is also an input" in done.stderr  # nobody should remove it
+        done = thresher(*command, "--resume", "-o", checkpoint)
+        assert done.stderr == f"thresher: -o and --checkpoint name the same file, {checkpoint}: name two.\n"
+
+    def test_says_where_it_was_resumed(self, rows, tmp_path, monkeypatch):
+        monkeypatch.setattr(text, "PIECE", 40_000)
+        monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
+        checkpoint = tmp_path / "run.ckpt"
+        command = ["train", rows / "a.svm", "-k", 15, "--no-shuffle", "--passes", 2]
+        command += ["--checkpoint", checkpoint, "--resume", "-o", tmp_path / "m.thresher"]
+        for n_batches, in_pass in ((3, ""), (30, ", in pass 2")):
+            checkpoint.unlink(missing_ok=True)
+            stopped_after(n_batches, ShadowSOFS(15, n_passes=2), rows / "a.svm", tmp_path, shuffle=False)
+            saved = read_checkpoint(checkpoint).about["reading"]
+            n_rows = saved["n_rows"] + 1_200 * bool(in_pass)
+            assert thresher(*command).stderr == f"thresher: {checkpoint}: resumed at row {n_rows:,}{in_pass}.\n"
+        done = thresher(*command, "--json")
+        assert done.stderr == (
+            f"thresher: {checkpoint}: this run had finished, after 2,400 rows; nothing is learned again.\n"
+        )
+        assert json.loads(done.stdout)["resumed_at"] == 2_400
 
     @pytest.mark.parametrize(
         ("options", "why"),

@@ -562,6 +562,29 @@ class TestNothingIsLost:
         assert seen == n_rows + 2_000 * with_from
         assert 0 < n_rows <= 2_000
 
+    @pytest.mark.parametrize(
+        ("earlier", "is_removed"),
+        [
+            (["train", "test.svm", "-k", 50], True),
+            (["train", "test.svm", "-k", 40], False),  # another model
+            (["train", "test.svm", "-k", 50, "--method", "sofs"], False),
+            (["train", "train.svm", "test.svm", "-k", 50], False),  # it has learned more rows
+            (b"notes of mine", False),
+        ],
+    )
+    def test_what_ctrl_c_left_goes_when_a_later_run_supersedes_it(self, x1, tmp_path, monkeypatch, earlier, is_removed):
+        monkeypatch.chdir(x1)
+        model, partial = tmp_path / "m.thresher", tmp_path / "m.thresher.interrupted"
+        if isinstance(earlier, bytes):
+            partial.write_bytes(earlier)
+        else:
+            run(*earlier, "-o", partial)
+        before = partial.read_bytes()
+        done = run("train", "train.svm", "-k", 50, "-o", model)
+        message = f"thresher: removed {partial}, which an earlier run left: it had learned 500 rows.\n"
+        assert done.stderr == (message if is_removed else "")
+        assert (partial.read_bytes() if partial.exists() else None) == (None if is_removed else before)
+
 
 class TestHelp:
     def test_it_names_every_method_and_what_it_can_do(self):

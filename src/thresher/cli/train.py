@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.checkpoints import how_to_resume, refuse_to_overwrite, train_saving
 from thresher.cli.console import report_skipped
 from thresher.cli.method_options import (
     Classes,
@@ -39,6 +41,8 @@ from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
     from thresher.model import Model
+    from thresher.streams import Stream
+    from thresher.training import History
 
 EXAMPLES = (
     "thresher train train.svm -k 200 --test test.svm -o model.thresher",
@@ -106,7 +110,10 @@ def train(
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Save the run to this file at intervals, so that it can be resumed.", show_default=False),
+        typer.Option(
+            help="Save the run to this file at intervals, so that it can be resumed. Without --resume, it must be new.",
+            show_default=False,
+        ),
     ] = None,
     every: Annotated[
         str | None,
@@ -204,17 +211,20 @@ def train(
         _check_place("-o", output)
     elif full:
         raise ValueError("--full needs -o FILE, the file to write the model to.")
+    _check_apart({"-o": output, "--checkpoint": checkpoint, "--report": report})
     if report is not None:
-        _check_report(report, {"-o": output, "--checkpoint": checkpoint})
+        _check_report(report)
     naming = learner.naming if from_ else None
     stream = open_data(data, **reading, naming=naming)
     held_out = open_data(test, **reading, naming=stream.naming) if test else None
-    for written in (output, report):
+    for written in (output, report, checkpoint):
         if written is not None:
             from thresher.io.atomic import refuse_inputs
 
             # A model that learning continues from may be replaced by what it becomes.
             refuse_inputs(written, [*stream.files, *(held_out.files if held_out else [])])
+    if checkpoint is not None and not resume:
+        refuse_to_overwrite(checkpoint)
     full = full or from_ is not None  # a model that could continue learning can do so again
 
     options: dict[str, Any] = {
@@ -222,30 +232,41 @@ def train(
         "multiclass": multiclass, "progress": not json,
     }  # fmt: skip
     found: dict[str, Any] = {}
-    if cv or stability:
-        from thresher.analysis.cross_validation import of_folds
-        from thresher.analysis.nogueira import of_halves
-        from thresher.analysis.resampling import resample
+    with how_to_resume(checkpoint):
+        if cv or stability:
+            learner, history, found = _on_samples(learner, stream, cv, stability, options)
+        elif shards is not None:
+            from thresher.distributed import train as run_on_shards
 
-        resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
-        learner, history = resampled.model, resampled.history
-        if not history.interrupted:
-            found |= {"cv": of_folds(resampled)} if cv else {}
-            found |= {"stability": of_halves(resampled)} if stability else {}
-    elif shards is not None:
-        from thresher.distributed import train as run_on_shards
+            del options["shuffle"]
+            history = run_on_shards(
+                learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs,
+                engine="local" if local else "ray", address=None if ray == ON_THIS_MACHINE else ray, **options,
+            )  # fmt: skip
+        elif checkpoint is not None:
+            history = train_saving(learner, stream, checkpoint, every or "60s", resume, options)
+        else:
+            from thresher.training import train as run
 
-        del options["shuffle"]
-        history = run_on_shards(
-            learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs, engine="local" if local else "ray",
-            address=None if ray == ON_THIS_MACHINE else ray, **options,
-        )  # fmt: skip
-    else:
-        from thresher.training import train as run
+            history = run(learner, stream, **options)
+        report_skipped(history.skipped, history.n_skipped)
+        finish(learner, history, found, stream, held_out, threshold, output, full, report, json)
 
-        history = run(learner, stream, **options, checkpoint=checkpoint, every=every or "60s", resume=resume)
-    report_skipped(history.skipped, history.n_skipped)
-    finish(learner, history, found, stream, held_out, threshold, output, full, report, json)
+
+def _on_samples(
+    learner: Any, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
+) -> tuple[Any, History, dict[str, Any]]:
+    """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
+    from thresher.analysis.cross_validation import of_folds
+    from thresher.analysis.nogueira import of_halves
+    from thresher.analysis.resampling import resample
+
+    resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
+    found: dict[str, Any] = {}
+    if not resampled.history.interrupted:
+        found |= {"cv": of_folds(resampled)} if cv else {}
+        found |= {"stability": of_halves(resampled)} if stability else {}
+    return resampled.model, resampled.history, found
 
 
 def _check_shards(shards: int | None, syncs: int | None, ray: str | None, local: bool, others: list[str]) -> None:
@@ -306,14 +327,19 @@ def _check_place(option: str, output: str) -> None:
         raise PermissionError(f"{output}: permission denied.")
 
 
-def _check_report(report: str, others: dict[str, str | None]) -> None:
+def _check_apart(outputs: dict[str, str | None]) -> None:
+    """Refuse options that name the same file."""
+    given = [(option, path) for option, path in outputs.items() if path is not None]
+    for (one, path), (other, same) in itertools.combinations(given, 2):
+        if Path(path).absolute() == Path(same).absolute():
+            raise ValueError(f"{one} and {other} name the same file, {same}: name two.")
+
+
+def _check_report(report: str) -> None:
     """Find out before the training whether a report can be written."""
     from thresher.report import environment
 
     _check_place("--report", report)
-    for option, other in others.items():
-        if other is not None and Path(other).absolute() == Path(report).absolute():
-            raise ValueError(f"{option} and --report name the same file, {report}: name two.")
     try:
         environment()
     except ImportError as error:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from thresher.streams import Stream
     from thresher.training import History
 
+_INTERRUPTED = ".interrupted"  # follows the name of a model whose training Ctrl-C ended
+
 
 def finish(
     learner: Any, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
@@ -32,7 +34,7 @@ def finish(
 
     model = as_model(learner)
     if output is not None and history.interrupted:
-        output += ".interrupted"
+        output += _INTERRUPTED
     # What was learned is safe before anything else can go wrong.
     if output is not None:
         save_model(model, output, compact=not full)
@@ -64,10 +66,32 @@ def finish(
             print(f"\n{each}")
     if output is None:
         say("the model was not saved: use -o FILE to save it.")
+    elif not history.interrupted:
+        _remove_superseded(f"{output}{_INTERRUPTED}", model)
     if history.interrupted:
         where = f" and was written to {output}" if output else ""
         say(f"stopped by Ctrl-C: the model has learned {counted(report['rows'], 'row')}{where}.")
         sys.exit(130)
+
+
+def _remove_superseded(path: str, model: Model) -> None:
+    """Remove what an earlier run of the same settings left when Ctrl-C ended it, unless that has learned more rows.
+
+    Whatever else has this name stays: it is not ours.
+    """
+    from thresher.io.model_files import load_model
+
+    if not Path(path).is_file() or Path(path).is_symlink():
+        return
+    try:
+        earlier = load_model(path)
+    except (ValueError, OSError, MemoryError):
+        return
+    is_same = (earlier.method, earlier.parameters) == (model.method, model.parameters)
+    if is_same and earlier.counters["n_samples"] <= model.counters["n_samples"]:
+        Path(path).unlink()
+        n_rows = counted(earlier.counters["n_samples"], "row")
+        say(f"removed {path}, which an earlier run left: it had learned {n_rows}.")
 
 
 def _command() -> str:
@@ -116,6 +140,7 @@ def _report(
         "classes": [shown(label) for label in model.classes.tolist()],
         "lines_skipped": history.n_skipped,
         "interrupted": history.interrupted,
+        "resumed_at": history.resumed_at,
         "model": output,
         "report": page,
     }

@@ -51,6 +51,9 @@ class History:
     merges : list of dict
         With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves, the `bytes` that
         the shards sent to be merged, and the `sample_bytes` of the rows that the size was chosen on.
+    resumed_at : int or None
+        Where the run was resumed from a checkpoint: how many rows it had learned by then. If there are no more in the
+        end, it had finished.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -69,6 +72,7 @@ class History:
     grouped_by_label: bool = False
     race: list[Look] = field(default_factory=list)
     merges: list[dict[str, float]] = field(default_factory=list)
+    resumed_at: int | None = None
 
     def drop_last(self) -> int:
         """Remove the last point; return how many features had entered there."""
@@ -77,8 +81,8 @@ class History:
         return self.entered.pop() if self.entered else 0
 
     def state(self) -> dict[str, Any]:
-        """Return the history as values for JSON."""
-        return asdict(self)
+        """Return the history as values for JSON: as that of a run that never stopped."""
+        return {name: value for name, value in asdict(self).items() if name != "resumed_at"}
 
     @classmethod
     def resumed(cls, state: dict[str, Any]) -> Self:

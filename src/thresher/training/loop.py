@@ -82,7 +82,8 @@ def train(
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
-        Called with the history at each point; with a new history, if training starts again on shuffled rows.
+        Called with the history at each point, and when a run is resumed, with the points that it had by then; with a
+        new history, if training starts again on shuffled rows.
     checkpoint : path, optional
         A file to save the run to at intervals, and when the process is asked to stop (docs/resuming.md).
     every : str or int, default="60s"
@@ -275,6 +276,8 @@ class _Passes:
             start = self._resume(reading, saved)
             if saved.about["finished"]:
                 return grouping
+            if reading.runs[0].history.rows:
+                reading.call_back()
             first = reading.runs[0].history.n_passes - 1
         with (
             progress_bar("training", reading.runs[0].stream, self.n_passes, self.progress) as bar,

@@ -190,6 +190,7 @@ class Run:
         self.history = History.resumed(state["history"])
         self.started = time.perf_counter() - state["seconds"]
         self._before, self.is_continued = state["before"], state["is_continued"]
+        self.history.resumed_at = self.so_far()[0]
         self._next_note = state["next_note"]
         self._members = np.array(state["members"], np.int64)
 

@@ -1,0 +1,69 @@
+"""What `thresher train` says about checkpoints: one that is in the way, where a run was resumed, how to resume it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thresher.cli.console import say
+from thresher.messages import counted
+
+if TYPE_CHECKING:
+    from thresher.streams import Stream
+    from thresher.training import History
+
+
+def refuse_to_overwrite(checkpoint: str) -> None:
+    """Raise ValueError if there is a file already: it can be hours of another run."""
+    if _has_content(checkpoint):
+        raise ValueError(
+            f"{checkpoint}: this file exists already: use --resume to continue its run. To start from the beginning, "
+            "remove it, or name another file."
+        )
+
+
+def train_saving(
+    learner: Any, stream: Stream, checkpoint: str, every: str, resume: bool, options: dict[str, Any]
+) -> History:
+    """Train with a checkpoint, and say where the run was resumed, if it was."""
+    from thresher.training import train
+
+    resumed_at: int | None = None
+
+    def say_once(history: History) -> None:
+        nonlocal resumed_at
+        if resumed_at is None and history.resumed_at is not None:
+            resumed_at = history.resumed_at
+            in_pass = f", in pass {history.n_passes}" if history.n_passes > 1 else ""
+            say(f"{checkpoint}: resumed at row {resumed_at:,}{in_pass}.")
+
+    history = train(learner, stream, **options, checkpoint=checkpoint, every=every, resume=resume, callback=say_once)
+    if resumed_at is None and history.resumed_at is not None:  # there were no more points
+        n_rows = counted(history.resumed_at, "row")
+        say(f"{checkpoint}: this run had finished, after {n_rows}; nothing is learned again.")
+    return history
+
+
+@contextmanager
+def how_to_resume(checkpoint: str | None) -> Iterator[None]:
+    """Say how to continue if a signal ends the block and there is a checkpoint."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        if checkpoint is not None and _has_content(checkpoint):
+            by = _STOPPED_BY.get(getattr(stopped, "code", None), "")  # Ctrl-C is reported elsewhere
+            with suppress(OSError):  # the terminal may be what was closed
+                say(f"{by}the run is saved in {checkpoint}; the same command with --resume continues there.")
+        raise
+
+
+_STOPPED_BY: dict[Any, str] = {
+    128 + number: f"stopped by {number.name}: " for number in (signal.SIGTERM, signal.SIGHUP)
+}
+
+
+def _has_content(checkpoint: str) -> bool:
+    return Path(checkpoint).is_file() and Path(checkpoint).stat().st_size > 0
