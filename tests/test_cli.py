@@ -674,7 +674,6 @@ class TestMistakes:
         [
             (["train", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train"], "Missing argument"),
-            (["train", "{train}", "-k", "0"], "-k of --method shadow must be a whole number"),
             (
                 ["train", "{train}", "--gamma", "0"],
                 "--gamma of --method shadow must be a number above 0 or 'auto'. Got 0.0",
@@ -724,7 +723,10 @@ class TestMistakes:
         [
             (["--syncs", 3], "--syncs needs --shards N"),
             (["--full"], "--full needs -o FILE"),
-            (["--from", "{model}", "--seed", -1, "--shuffle"], "--seed must be None or a whole number from 0"),
+            (
+                ["--from", "{model}", "--seed", -1, "--shuffle"],
+                "--seed must be a whole number from 0 to 4294967295. Got -1",
+            ),
             (["--from", "{model}", "--passes", 0], "--passes must be a whole number"),
         ],
     )
@@ -734,6 +736,36 @@ class TestMistakes:
         done = thresher("train", tmp_path / "d.svm", *(str(each).format(model=tmp_path / "m") for each in options))
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"thresher: {line}")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["-k", "0.5"], "-k of --method shadow must be a whole number of at least 1. Got '0.5' instead."),
+            (["-k", "abc"], "-k of --method shadow must be a whole number of at least 1. Got 'abc' instead."),
+            (["-k", "0"], "-k of --method shadow must be a whole number of at least 1. Got 0 instead."),
+            (["-k", "-3"], "-k of --method shadow must be a whole number of at least 1. Got -3 instead."),
+            (["-k", "0.5", "--method", "mrmr"], "-k of --method mrmr must be a whole number of at least 1. Got '0.5'"),
+            (
+                ["--seed", "x"],
+                "--seed of --method shadow must be a whole number from 0 to 4294967295. Got 'x' instead.",
+            ),
+            (
+                ["--passes", "2.5"],
+                "--passes of --method shadow must be a whole number of at least 1. Got '2.5' instead.",
+            ),
+            (["--method", "pet", "--eta", "x"], "--eta of --method pet must be a number above 0. Got 'x' instead."),
+            (["--cv", "x"], "--cv must be a whole number from 2 to 100. Got 'x' instead."),
+            (["--stability", "x"], "--stability must be a whole number from 2 to 1000. Got 'x' instead."),
+            (["--shards", "x", "--local"], "--shards must be a whole number of at least 1. Got 'x' instead."),
+            (["--shards", "2", "--syncs", "x", "--local"], "--syncs must be a whole number of at least 1. Got 'x'"),
+        ],
+    )
+    def test_numbers(self, tmp_path, options, message):
+        (tmp_path / "d.svm").write_text("1 1:1\n-1 2:1\n")
+        done = thresher("train", tmp_path / "d.svm", *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"thresher: {message}")
+        assert done.stderr.count("\n") == 1
 
     def test_skipping_counts_and_reports(self, tmp_path):
         (tmp_path / "d.svm").write_text("1 1:1\nx y\n-1 2:1\n1 z\n")

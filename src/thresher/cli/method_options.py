@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.numbers import NUMBER, WHOLE
 from thresher.cli.options import check_choice, flag, method_option
 from thresher.cli.sizes import METAVAR, n_bytes
 from thresher.methods import BUDGET, LEAST_BYTES, METHODS, MOST_BYTES, Method, find_for_cli
-from thresher.parameters import check
+from thresher.parameters import Allowed, Parameter, Whole, check
 
 METHOD = "The method"
 PASSES = "Passes and classes"
 DEFAULT = next(iter(METHODS.values()))
 
-Features = Annotated[int | None, method_option("n_features_to_select", "-k", "--features", panel=METHOD)]
+Features = Annotated[int | None, method_option("n_features_to_select", "-k", "--features", panel=METHOD, **WHOLE)]
 MethodName = Annotated[
     str | None,
     typer.Option(
@@ -27,9 +28,9 @@ MethodName = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-Gamma = Annotated[str | None, method_option("gamma", panel=METHOD, metavar="FLOAT|auto")]
-Eta = Annotated[float | None, method_option("eta", panel=METHOD)]
-Lam = Annotated[float | None, method_option("lam", panel=METHOD)]
+Gamma = Annotated[str | None, method_option("gamma", panel=METHOD, **NUMBER | {"metavar": "X|auto"})]
+Eta = Annotated[float | None, method_option("eta", panel=METHOD, **NUMBER)]
+Lam = Annotated[float | None, method_option("lam", panel=METHOD, **NUMBER)]
 Loss = Annotated[str | None, method_option("loss", panel=METHOD)]
 Norm = Annotated[str | None, method_option("norm", panel=METHOD)]
 Intercept = Annotated[bool | None, method_option("fit_intercept", "--intercept/--no-intercept", panel=METHOD)]
@@ -42,7 +43,7 @@ Memory = Annotated[str | None, method_option("memory", panel=METHOD, metavar="au
 MemoryBytes = Annotated[
     str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar=METAVAR, show_default="64M")
 ]
-Passes = Annotated[int | None, method_option("n_passes", panel=PASSES)]
+Passes = Annotated[int | None, method_option("n_passes", panel=PASSES, **WHOLE)]
 Shuffle = Annotated[
     bool | None,
     typer.Option(
@@ -52,7 +53,7 @@ Shuffle = Annotated[
         rich_help_panel=PASSES,
     ),
 ]
-Seed = Annotated[int | None, method_option("random_state", panel=PASSES)]
+Seed = Annotated[int | None, method_option("random_state", panel=PASSES, **WHOLE)]
 Classes = Annotated[
     str | None,
     typer.Option(
@@ -125,17 +126,9 @@ def given_values(**given: Any) -> dict[str, Any]:
     memory = given["memory_bytes"]
     return {
         **given,
-        "gamma": _number_or_word(given["gamma"]),
         "class_weight": _class_weight(given["class_weight"]),
         "memory_bytes": None if memory is None else n_bytes("--memory-bytes", memory, LEAST_BYTES, MOST_BYTES),
     }
-
-
-def _number_or_word(text: str | None) -> float | str | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
 
 
 def chosen_of(given: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +145,7 @@ def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
         del values["n_passes"]  # it reads the data once in any case
     for name, value in values.items():
         if name in known:
-            check(f"{flag(name)} of --method {method.cli}", value, *known[name].allowed)
+            check(f"{flag(name)} of --method {method.cli}", value, *typed(known[name]))
             continue
         if name == "n_features_to_select":
             reason = ": it keeps all features"
@@ -165,6 +158,14 @@ def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{flag(name)} can't be used with --method {method.cli}{reason}.")
     method.complete(values)
     return values
+
+
+def typed(parameter: Parameter) -> tuple[Allowed, ...]:
+    """Return what an option allows: of numbers and objects the whole numbers alone.
+
+    The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
+    """
+    return tuple(kind for kind in parameter.allowed if isinstance(kind, Whole)) or parameter.allowed
 
 
 def class_names(text: str | None, multiclass: bool) -> list[Any] | None:

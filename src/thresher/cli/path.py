@@ -91,5 +91,5 @@ def path(
 def _budgets(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"--features must list whole numbers, as 50,100,200. Got {text!r} instead.")
+        raise ValueError(f"-k must list whole numbers of at least 1, as 50,100,200. Got {text!r} instead.")
     return [int(word) for word in words]

@@ -33,7 +33,9 @@ from thresher.cli.method_options import (
     class_names,
     given_values,
     new_model,
+    typed,
 )
+from thresher.cli.numbers import WHOLE
 from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
 from thresher.cli.train_report import finish
 from thresher.methods import find
@@ -82,7 +84,9 @@ def train(
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(help="Cross-validate with this many folds (2 to 100), in the same reading.", show_default=False),
+        typer.Option(
+            help="Cross-validate with this many folds (2 to 100), in the same reading.", show_default=False, **WHOLE
+        ),
     ] = None,
     stability: Annotated[
         int | None,
@@ -90,6 +94,7 @@ def train(
             help="Measure how the selection changes over this many random halves of the rows (2 to 1000), in the same "
             "reading.",
             show_default=False,
+            **WHOLE,
         ),
     ] = None,
     output: Annotated[
@@ -132,10 +137,12 @@ def train(
         typer.Option(
             help="Cut the data into this many parts, which learn side by side and are merged; with --ray or --local.",
             show_default=False,
+            **WHOLE,
         ),
     ] = None,
     syncs: Annotated[
-        int | None, typer.Option(help="With --shards: how often they are merged in a pass.", show_default="16")
+        int | None,
+        typer.Option(help="With --shards: how often they are merged in a pass.", show_default="16", **WHOLE),
     ] = None,
     ray: Annotated[
         str | None,
@@ -309,7 +316,7 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
     known = find(model.method).parameters
     for name, value in of_this_run.items():
-        check(flag(name), value, *known[name].allowed)
+        check(flag(name), value, *typed(known[name]))
     model.parameters |= {"n_passes": 1, **of_this_run}
     return model
 
