@@ -147,6 +147,21 @@ class TestTrain:
         assert shown["can_continue_learning"] is False
         assert "… and 195 more" in thresher("show", model, "-n", 5).stdout
 
+    @pytest.mark.parametrize(
+        ("content", "options", "line"),
+        [
+            ("1 1:1 2:1\n-1 2:1 3:1\n", ["-k", 5000], "kept all 3 features (fewer than -k 5,000), best first: "),
+            ("1 1:1 2:1\n-1 2:1 3:1\n", ["-k", 3], "kept 3 features, best first: "),
+            ("1 1:1\n-1 1:-1\n", [], "kept 1 feature (fewer than -k 100), best first: "),
+            ("1 1:1 2:1\n-1 2:1 9:1\n", ["-k", 5], "kept 3 features (fewer than -k 5), best first: "),  # of 9 columns
+            ("1 |f a b\n-1 |f b c\n", ["-k", 5, "--format", "vw"], "kept 3 features (fewer than -k 5), best first: "),
+            ("1 1:1 2:1\n-1 2:1 3:1\n", ["--method", "arow"], "kept 3 features, best first: "),
+        ],
+    )
+    def test_a_budget_that_is_larger_than_what_was_kept(self, tmp_path, content, options, line):
+        (tmp_path / "d.svm").write_text(content)
+        assert line in run("train", tmp_path / "d.svm", *options).stdout
+
     def test_json_is_one_object(self, x1):
         report = json.loads(thresher("train", x1 / "train.svm", "-k", 200, "--test", x1 / "test.svm", "--json").stdout)
         assert report["rows"] == 2_000

@@ -133,6 +133,7 @@ def _report(
         "n_features": model.n_features,
         "named": model.naming is not None,  # features are hashes of names
         "name_clashes": model.name_clashes[0],
+        "n_features_to_select": model.parameters.get("n_features_to_select"),  # None: the method has no budget
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],
         # One per feature; with more than two classes, one for each class.
@@ -144,6 +145,15 @@ def _report(
         "model": output,
         "report": page,
     }
+
+
+def _kept(report: dict[str, Any]) -> str:
+    """Return how many features were kept, and if the budget is larger, that it is."""
+    n, most = report["n_selected"], report["n_features_to_select"]
+    if most is None or n >= most:
+        return counted(n, "feature")
+    has_all = n == report["n_features"] > 1 and not report["named"]
+    return f"{'all ' if has_all else ''}{counted(n, 'feature')} (fewer than -k {most:,})"
 
 
 def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
@@ -159,7 +169,7 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     lines = [
         f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
         f"classes {listed(report['classes'])}",
-        f"kept {counted(report['n_selected'], 'feature')}" + (f", best first: {best}" if best else ""),
+        f"kept {_kept(report)}" + (f", best first: {best}" if best else ""),
     ]
     if report["chosen_gamma"] is not None:
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
