@@ -13,6 +13,8 @@ from strategies import random_problem
 
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, evaluate, path, train
 from thresher.analysis.curve import _curve
+from thresher.model import Model
+from thresher.prediction import as_model
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.training import History
@@ -59,10 +61,22 @@ def test_the_template_does_not_change(problem):
 
 
 def test_suggestion_is_the_smallest_within_one_standard_error():
-    curve = _curve([10, 20, 40, 80], [0.80, 0.889, 0.90, 0.895], 900, "", History())
+    budgets, models, histories = [10, 20, 40, 80], ["a", "b", "c", "d"], [History(n_passes=k) for k in range(4)]
+    curve = _curve(budgets, [0.80, 0.889, 0.90, 0.895], 900, "", models, histories)
     np.testing.assert_allclose(curve.standard_error[2], 0.01)
-    assert curve.suggested == 40
-    assert _curve([10, 20, 40, 80], [0.80, 0.8901, 0.90, 0.895], 900, "", History()).suggested == 20
+    assert (curve.suggested, curve.model, curve.history) == (40, "c", histories[2])
+    assert _curve(budgets, [0.80, 0.8901, 0.90, 0.895], 900, "", models, histories).suggested == 20
+
+
+@pytest.mark.parametrize("template", [ShadowSOFS(), Model("shadow_sofs"), L1SVM()], ids=["estimator", "model", "batch"])
+def test_the_model_is_that_of_the_suggestion(template, problem):
+    rows, held_out = problem
+    curve = path(template, rows, BUDGETS, held_out)
+    found = curve.accuracy[BUDGETS.index(curve.suggested)]
+    assert evaluate(curve.model, held_out).accuracy == found
+    assert len(as_model(curve.model).members()[0]) == curve.suggested
+    assert curve.history.rows[-1] == 1_000
+    assert len(curve.history.rows) == len(curve.history.seconds)
 
 
 @pytest.mark.slow
@@ -134,7 +148,7 @@ class TestCommandLine:
     def test_json_and_text(self, files):
         done = thresher("path", files[0], "--features", "20,100,200", "--test", files[1], "--json")
         curve = path(ShadowSOFS(), files[0], [20, 100, 200], files[1])
-        assert json.loads(done.stdout) == curve.to_dict()
+        assert json.loads(done.stdout) == {**curve.to_dict(), "report": None}
         assert thresher("path", files[0], "-k", "20,100,200", "--test", files[1]).stdout == f"{curve}\n"
         assert done.stderr == ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 import shlex
@@ -94,14 +95,15 @@ class TestContent:
         model = st.model
         history = train(ShadowSOFS(20, gamma="auto"), rows)
         evaluation, curve = evaluate(model, rows), path(ShadowSOFS(), rows, n_features=[5, 20, 40])
-        write_report(tmp_path / "run.html", model, history, evaluation, curve, title="My run")
+        write_report(tmp_path / "run.html", model, history, evaluation, curve, st, title="My run")
         found = Page(tmp_path / "run.html")
         assert "<title>My run – thresher report</title>" in found.source
         text = found.text()
         for words in (
             f"{evaluation.accuracy:.2%}", f"{evaluation.roc_auc:.4f}", "20 features selected of 400".partition(" ")[2],
             "Error while learning", "Changes of the selection", "The race for γ", "ROC curve", "Precision and recall",
-            "How many features", "ShadowSOFS(n_features_to_select=20)", "1,500",
+            "How many features", "Stability of the selection", f"{st.value:.3f}", "From 3 random halves of the rows.",
+            f"{st.interval[0]:.3f} to {st.interval[1]:.3f}", "ShadowSOFS(n_features_to_select=20)", "1,500",
         ):  # fmt: skip
             assert words in text, words
         assert found.tags.count("svg") == 7
@@ -268,6 +270,36 @@ class TestCommandLine:
         assert json.loads(thresher(*command, "--report", "run.html").stdout)["report"] == "run.html"
         assert json.loads(thresher(*command).stdout)["report"] is None
         assert "3-fold cross-validation" in Page(data / "run.html").text()
+        assert "Stability" not in Page(data / "run.html").text()
+
+    def test_has_the_stability(self, data):
+        done = thresher("train", "train it.svm", "-k", 10, "--stability", 3, "--json", "--report", "run.html")
+        found = json.loads(done.stdout)["stability"]
+        low, high = found["interval"]
+        text = Page(data / "run.html").text()
+        assert "Stability of the selection From 3 random halves of the rows. 1 means" in text
+        assert f"stability {found['value']:.3f} 95 % interval {low:.3f} to {high:.3f}" in text
+
+    def test_of_path(self, data):
+        command = ("path", "train it.svm", "-k", "5,20,40", "--test", "test.svm", "--report", "path.html")
+        done = thresher(*command)
+        assert done.returncode == 0, done.stderr
+        curve = path(ShadowSOFS(), "train it.svm", [5, 20, 40], "test.svm")
+        assert done.stdout == f"{curve}\n\nwrote path.html, {(data / 'path.html').stat().st_size:,} bytes\n"
+        found = Page(data / "path.html")
+        assert [row[1] for row in found.table("features")[1:]] == [f"{share:.2%}" for share in curve.accuracy]
+        assert [row[1] for row in found.table("rank")[1:]] == curve.model.selected_names_
+        assert shlex.join(["thresher", *command]) in html.unescape(found.source)
+        done = thresher(*command, "--json")
+        assert json.loads(done.stdout) == {**curve.to_dict(), "report": "path.html"}
+
+    @pytest.mark.parametrize("report", ["path.pdf", "-", "none/path.html", "link.html"])
+    def test_of_path_is_refused_early(self, data, report):
+        (data / "link.html").symlink_to("train it.svm")
+        done = thresher("path", "train it.svm", "-k", "5,20", "--report", report)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert report in done.stderr
+        assert len(done.stderr.splitlines()) == 1
 
     @pytest.mark.parametrize(
         ("given", "message"),
@@ -275,18 +307,21 @@ class TestCommandLine:
             (("--report", "-"), "--report -: a report can't be written to standard output; name a file."),
             (("--report", "none/run.html"), "none/run.html: the folder none does not exist."),
             (("--report", "."), ".: this is a folder; name a file in it."),
-            (("--report", "train it.svm"), "train it.svm: this file is also an input"),
+            (("--report", "link.html"), "link.html: this file is also an input"),
+            (("--report", "run.pdf"), "--report run.pdf: a report is a web page; its name must end in .html or .htm."),
+            (("--report", "run"), "--report run: a report is a web page; its name must end in .html or .htm."),
             (("--report", "./a", "-o", "a"), "-o and --report name the same file, ./a: name two."),
             (("--report", "a", "--checkpoint", "a"), "--checkpoint and --report name the same file, a: name two."),
         ],
     )
     def test_refuses_early(self, data, given, message):
         before = (data / "train it.svm").read_bytes()
+        (data / "link.html").symlink_to("train it.svm")
         done = thresher("train", "train it.svm", "-k", 10, *given)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"thresher: {message}")
         assert len(done.stderr.splitlines()) == 1
-        assert {each.name for each in data.iterdir()} == {"train it.svm", "test.svm"}
+        assert {each.name for each in data.iterdir()} == {"train it.svm", "test.svm", "link.html"}
         assert (data / "train it.svm").read_bytes() == before
 
     def test_without_jinja2_nothing_is_trained(self, data, monkeypatch):
@@ -297,10 +332,11 @@ class TestCommandLine:
         assert not (data / "m.thresher").exists()
 
     def test_a_page_that_can_not_be_written_leaves_the_model(self, data):
-        done = thresher("train", "train it.svm", "-k", 10, "--report", "/dev/full", "-o", "m.thresher")
+        (data / "full.html").symlink_to("/dev/full")
+        done = thresher("train", "train it.svm", "-k", 10, "--report", "full.html", "-o", "m.thresher")
         assert done.returncode == 2
         assert done.stderr.endswith(
-            "/dev/full: no space left on device. The model was trained and written to m.thresher.\n"
+            "full.html: no space left on device. The model was trained and written to m.thresher.\n"
         )
         assert (data / "m.thresher").exists()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +43,10 @@ class Curve:
         The validation data, or "rows before they were learned".
     n_skipped, skipped : int and list of str
         Lines that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
+    model : estimator or Model
+        The one with the suggested budget, trained in the same reading.
+    history : History
+        How it was trained.
     """
 
     n_features: list[int]
@@ -50,8 +55,10 @@ class Curve:
     suggested: int
     n_rows: int
     measured_on: str
-    n_skipped: int = 0
-    skipped: list[str] = field(default_factory=list)
+    n_skipped: int
+    skipped: list[str]
+    model: Any
+    history: History
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold."""
@@ -162,16 +169,18 @@ def path(
             raise ValueError(
                 f"validate is needed with {type(model).__name__}, which sees all rows at once: name test data (--test)."
             )
+        started = time.perf_counter()
         rows, history = read_at_once(models[0], stream, classes=classes, multiclass=multiclass, progress=progress)
         for each in models:
             fit_rows(each, stream, rows)
+        history.seconds.append(time.perf_counter() - started)
         trained = [each._fitted_model() for each in models]
         n_rows, right = 0, np.zeros(len(trained))
         for batch in batches_to_predict(trained[0], held_out):
             right += [n_right(each, batch) for each in trained]
             n_rows += batch.n_rows
         shares = [share_right(each, int(n), n_rows, held_out) for each, n in zip(trained, right, strict=True)]
-        return _curve(budgets, shares, n_rows, held_out.name, history)
+        return _curve(budgets, shares, n_rows, held_out.name, models, [history] * len(models))
     with borrowed_models(models) as borrowed:
         n_passes = borrowed[0].parameters["n_passes"] if passes is None else passes
         if held_out is None and n_passes != 1:
@@ -187,7 +196,7 @@ def path(
         raise KeyboardInterrupt
     if held_out is not None:
         shares = [history.validation[-1] or 0.0 for history in histories]
-        return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, histories[0])
+        return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, models, histories)
     if histories[0].grouped_by_label:
         shuffle_them = "use shuffle=True (--shuffle), or " if stream.can_be_read_again else ""
         raise DataError(
@@ -195,16 +204,22 @@ def path(
             f"nothing about new rows: {shuffle_them}name test data (validate=, --test)."
         )
     shares = [1.0 - history.error[-1] for history in histories]
-    return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", histories[0])
+    return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", models, histories)
 
 
-def _curve(budgets: list[int], shares: list[float], n_rows: int, measured_on: str, history: History) -> Curve:
+def _curve(
+    budgets: list[int], shares: list[float], n_rows: int, measured_on: str, models: list[Any], histories: list[History]
+) -> Curve:
     accuracy = np.array(shares)
     error = np.sqrt(accuracy * (1.0 - accuracy) / n_rows)
     best = int(accuracy.argmax())
     near = accuracy >= accuracy[best] - error[best]
-    suggested = budgets[int(near.argmax())]
-    return Curve(budgets, accuracy, error, suggested, n_rows, measured_on, history.n_skipped, history.skipped)
+    suggested = int(near.argmax())
+    history = histories[suggested]
+    return Curve(
+        budgets, accuracy, error, budgets[suggested], n_rows, measured_on, history.n_skipped, history.skipped,
+        models[suggested], history,
+    )  # fmt: skip
 
 
 def _budgets(model: Any, given: Sequence[int]) -> list[int]:

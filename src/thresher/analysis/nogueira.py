@@ -50,6 +50,11 @@ class Stability:
     n_features: int
     model: Any
 
+    @property
+    def n_always(self) -> int:
+        """How many columns were selected in all samples."""
+        return sum(share == 1.0 for share in self.frequency.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold; features are named as `show` names them."""
         name = as_model(self.model).name_of
@@ -61,10 +66,9 @@ class Stability:
         }
 
     def __str__(self) -> str:
-        always = sum(share == 1.0 for share in self.frequency.values())
         return (
             f"stability {self.value:.3f}, 95 % interval {self.interval[0]:.3f} to {self.interval[1]:.3f}, from "
-            f"{self.n} random halves of the rows\n{counted(always, 'feature')} selected in all of them, "
+            f"{self.n} random halves of the rows\n{counted(self.n_always, 'feature')} selected in all of them, "
             f"{len(self.frequency):,} in at least one"
         )
 

@@ -30,9 +30,10 @@ from thresher.cli.method_options import (
     new_model,
 )
 from thresher.cli.options import NAMING, READING, Data, Json, open_data, with_options
+from thresher.cli.outputs import Report, check_report, write_page, written
 
 EXAMPLES = (
-    "thresher path train.svm --features 50,100,200,500 --test test.svm",
+    "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",
     "thresher path train.svm --features 50,100,200,500 --method sofs --json",
 )
 
@@ -61,6 +62,7 @@ def path(
     seed: Seed = None,
     classes: Classes = None,
     multiclass: Multiclass = False,
+    report: Report = None,
     json: Json = False,
     *,
     reading: dict[str, Any],
@@ -68,24 +70,34 @@ def path(
     """Measure accuracy with several numbers of features, and suggest one.
 
     The data are read once. Each point is that of a model which thresher train would have trained on its own. The
-    suggestion is the smallest number within one standard error of the best.
+    suggestion is the smallest number within one standard error of the best. A report shows the curve, and the model
+    with the suggested number of features.
     """
+    from thresher.analysis import path as run
+    from thresher.io.atomic import refuse_inputs
+
     budgets = _budgets(features)
     given = given_values(
         n_features_to_select=max(budgets), gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
         n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
     )  # fmt: skip
     template = new_model(method, given, keep, shuffle=shuffle)
+    if report is not None:
+        check_report(report)
     stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
-
-    from thresher.analysis import path as run
+    if report is not None:
+        refuse_inputs(report, [*stream.files, *(held_out.files if held_out else [])])
 
     curve = run(
         template, stream, budgets, held_out, passes=passes, shuffle="auto" if shuffle is None else shuffle,
         classes=class_names(classes, multiclass), multiclass=multiclass, progress=not json,
     )  # fmt: skip
     report_skipped(curve.skipped, curve.n_skipped)
-    print(json_.dumps(curve.to_dict()) if json else curve)
+    print(json_.dumps({**curve.to_dict(), "report": report}) if json else curve, flush=True)
+    if report is not None:
+        write_page(report, curve.model, stream, history=curve.history, curve=curve)
+        if not json:
+            print(f"\n{written(report)}")
 
 
 def _budgets(text: str) -> list[int]:

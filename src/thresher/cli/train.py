@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,6 +34,7 @@ from thresher.cli.method_options import (
 )
 from thresher.cli.numbers import WHOLE
 from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
+from thresher.cli.outputs import Report, check_apart, check_place, check_report
 from thresher.cli.train_report import finish
 from thresher.methods import find
 from thresher.parameters import Whole, check
@@ -153,13 +151,7 @@ def train(
         ),
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="Train the shards in processes on this machine.")] = False,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            help="Write a web page on the run to this file: how it learned, how good it is, and what it selected.",
-            show_default=False,
-        ),
-    ] = None,
+    report: Report = None,
     passes: Passes = None,
     shuffle: Shuffle = None,
     seed: Seed = None,
@@ -202,7 +194,7 @@ def train(
             interval(every or "60s")
         except ValueError as error:
             raise ValueError(f"--{error}") from None
-        _check_place("--checkpoint", checkpoint)
+        check_place("--checkpoint", checkpoint)
     others = {"--cv": cv, "--stability": stability, "--checkpoint": checkpoint, "--shuffle": shuffle}
     _check_shards(shards, syncs, ray, local, [option for option, value in others.items() if value])
     if from_ and (cv or stability or keep):
@@ -215,12 +207,12 @@ def train(
         else new_model(method, given, keep, full=full, shuffle=shuffle, checkpoint=checkpoint is not None)
     )
     if output is not None:
-        _check_place("-o", output)
+        check_place("-o", output)
     elif full:
         raise ValueError("--full needs -o FILE, the file to write the model to.")
-    _check_apart({"-o": output, "--checkpoint": checkpoint, "--report": report})
+    check_apart({"-o": output, "--checkpoint": checkpoint, "--report": report})
     if report is not None:
-        _check_report(report)
+        check_report(report)
     naming = learner.naming if from_ else None
     stream = open_data(data, **reading, naming=naming)
     held_out = open_data(test, **reading, naming=stream.naming) if test else None
@@ -319,35 +311,3 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
         check(flag(name), value, *typed(known[name]))
     model.parameters |= {"n_passes": 1, **of_this_run}
     return model
-
-
-def _check_place(option: str, output: str) -> None:
-    """Find out before the training whether a file can be written there."""
-    if output == "-":
-        what = {"-o": "model", "--report": "report"}.get(option, "checkpoint")
-        raise ValueError(f"{option} -: a {what} can't be written to standard output; name a file.")
-    if Path(output).is_dir():
-        raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
-    if not Path(output).parent.is_dir():
-        raise FileNotFoundError(f"{output}: the folder {Path(output).parent} does not exist.")
-    if not os.access(Path(output).parent, os.W_OK):
-        raise PermissionError(f"{output}: permission denied.")
-
-
-def _check_apart(outputs: dict[str, str | None]) -> None:
-    """Refuse options that name the same file."""
-    given = [(option, path) for option, path in outputs.items() if path is not None]
-    for (one, path), (other, same) in itertools.combinations(given, 2):
-        if Path(path).absolute() == Path(same).absolute():
-            raise ValueError(f"{one} and {other} name the same file, {same}: name two.")
-
-
-def _check_report(report: str) -> None:
-    """Find out before the training whether a report can be written."""
-    from thresher.report import environment
-
-    _check_place("--report", report)
-    try:
-        environment()
-    except ImportError as error:
-        raise ValueError(f"--report: {error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.console import listed, report_skipped, say
+from thresher.cli.outputs import write_page, written
 from thresher.file_errors import sentence
 from thresher.messages import counted
 
@@ -52,11 +52,9 @@ def finish(
     if history.interrupted:
         page = None
     if page is not None:
-        from thresher.report import write_report
-
         evaluations = [each for each in (tested, found.get("cv")) if each is not None]
         with _still_written(output):
-            write_report(page, model, history, evaluations, title=Path(stream.name).name, command=_command())
+            write_page(page, model, stream, history=history, evaluation=evaluations, stability=found.get("stability"))
     report = _report(model, history, tested, output, page) | {name: each.to_dict() for name, each in found.items()}
     if as_json:
         print(json_.dumps(report))
@@ -92,11 +90,6 @@ def _remove_superseded(path: str, model: Model) -> None:
         Path(path).unlink()
         n_rows = counted(earlier.counters["n_samples"], "row")
         say(f"removed {path}, which an earlier run left: it had learned {n_rows}.")
-
-
-def _command() -> str:
-    """Return the command as it was typed, for a shell."""
-    return shlex.join(["thresher", *sys.argv[1:]])
 
 
 @contextmanager
@@ -185,5 +178,5 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     lines.append(f"{report['seconds']:.2f} s{speed}")
     for path in (report["model"], report["report"]):
         if path:
-            lines.append(f"wrote {path}, {Path(path).stat().st_size:,} bytes")
+            lines.append(written(path))
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher import methods
-from thresher.analysis import CrossValidation, Curve
+from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, visible
 from thresher.charts.chart import Chart
 from thresher.description import selected, settings
@@ -42,6 +42,7 @@ def write_report(
     history: History | None = None,
     evaluation: Evaluation | CrossValidation | Sequence[Evaluation | CrossValidation] | None = None,
     curve: Curve | None = None,
+    stability: Stability | None = None,
     *,
     title: str | None = None,
     command: str | None = None,
@@ -62,10 +63,12 @@ def write_report(
         What `evaluate` or `cross_validate` returned, or several of them.
     curve : Curve, optional
         What `path` returned: accuracy against the number of features.
+    stability : Stability, optional
+        What `stability` returned: how much the selection changes from sample to sample.
     title : str, optional
         The page's heading; by default the name of the estimator.
     command : str, optional
-        The command that repeats the run; `thresher train --report` gives its own. Without it, the page shows how the
+        The command that repeats the run; `thresher … --report` gives its own. Without it, the page shows how the
         estimator is made in Python.
 
     Examples
@@ -93,6 +96,7 @@ def write_report(
         race=_race(history),
         curve=None if curve is None else _curve(curve),
         evaluations=[_evaluation(each) for each in several],
+        stability=None if stability is None else _stability(stability),
         features=_features(trained),
         settings=_settings(trained),
         command=visible(command) if command is not None else None,
@@ -260,6 +264,19 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             for label, s in found.per_class.items()
         ],
     }  # fmt: skip
+
+
+def _stability(given: Stability) -> dict[str, Any]:
+    return {
+        "figures": [
+            (f"{given.value:.3f}", "stability"),
+            (f"{given.interval[0]:.3f} to {given.interval[1]:.3f}", "95 % interval"),
+            (f"{given.n_always:,}", "features selected in all samples"),
+            (f"{len(given.frequency):,}", "in at least one"),
+        ],
+        "words": f"From {given.n:,} random halves of the rows. 1 means that all give the same selection, about 0 that "
+        "they agree no more than random selections would.",
+    }
 
 
 def _features(model: Model) -> dict[str, Any]:
