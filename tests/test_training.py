@@ -79,6 +79,26 @@ class TestClasses:
         with pytest.raises(DataError, match="line 2: the label b is not among the classes a, c"):
             trained(path, classes=["a", "c"])
 
+    @pytest.mark.parametrize(
+        ("labels", "n_different", "is_hint"),
+        [
+            ([0.5, 1.0, 2.0, 2.0], 3, True),  # no class is called 0.5
+            ([*range(21), 0], 21, True),
+            ([*range(20), 0], 20, False),
+            ([11, 12, 13, 14], 4, True),  # each row its own: ids
+            (["u1", "u2", "u3"], 3, True),
+            ([1, 2, 3, 3], 3, False),
+        ],
+    )
+    @pytest.mark.parametrize("model", [SOFS(1), MRMR(1)], ids=["online", "batch"])
+    def test_labels_that_look_like_no_classes_hint_at_the_column(self, tmp_path, model, labels, n_different, is_hint):
+        (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{label}\n" for label in labels))
+        with pytest.raises(DataError, match=r"t.csv, row 3: the label \S+ is a third class, after \S+ and ") as error:
+            train(model, open_stream(tmp_path / "t.csv", label="y"))
+        hint = f"these {len(labels)} rows have {n_different} different labels. Labels must be classes"
+        assert (hint in str(error.value)) == ("name their column with --label" in str(error.value)) == is_hint
+        assert "--multiclass" in str(error.value)
+
     def test_one_class_or_none(self, tmp_path):
         path = write(tmp_path / "c.svm", ["1", "1"], [[(0, 1.0)]] * 2)
         model = SOFS(5)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
 
+_MANY = 20  # classes that nobody has announced
+
 
 def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
@@ -96,7 +98,7 @@ class StreamClasses:
         while (strange := np.flatnonzero(codes < 0)).size:
             label = labels[strange[0]].item()
             if self._given or len(self._known) == 2:
-                self._refuse(int(strange[0]), label)
+                self._refuse(int(strange[0]), labels)
             if not self._known:
                 self._first_code = int(not isinstance(label, str) and label > 0)
             self._known.append(label)
@@ -155,21 +157,35 @@ class StreamClasses:
             return as_words(labels)
         return labels
 
-    def _refuse(self, row: int, label: Any) -> None:
+    def _refuse(self, row: int, labels: Labels) -> None:
+        label = shown(labels[row].item())
         known = [shown(known) for known in self._known]
         if self._given:
             raise UnknownLabelError(
                 row,
-                f"the label {shown(label)} is not among the classes {', '.join(known)}: remove such rows, or train a "
+                f"the label {label} is not among the classes {', '.join(known)}: remove such rows, or train a "
                 "model that has this class.",
             )
-        all_of_them = ",".join([*known, shown(label)])
+        third = f"the label {label} is a third class, after {' and '.join(known)}"
+        n_different = len(np.unique(labels))
+        if _are_hardly_classes(labels, n_different):
+            raise UnknownLabelError(
+                row,
+                f"{third}, and these {len(labels):,} rows have {n_different:,} different labels. Labels must be "
+                "classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
+                "Python). If they are classes, use --multiclass (multiclass=True).",
+            )
         raise UnknownLabelError(
             row,
-            f"the label {shown(label)} is a third class, after {' and '.join(known)}: list all classes (--classes "
-            f"{all_of_them},…; classes= in Python), or let them be found in an extra pass (--multiclass; "
-            "multiclass=True).",
+            f"{third}: list all classes (--classes {','.join([*known, label])},…; classes= in Python), or let them be "
+            "found in an extra pass (--multiclass; multiclass=True).",
         )
+
+
+def _are_hardly_classes(labels: Labels, n_different: int) -> bool:
+    """Return whether labels look like numbers to predict, or like ids."""
+    is_fraction = labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
+    return is_fraction or n_different > _MANY or n_different == len(labels)
 
 
 def as_words(labels: Labels) -> Labels:
