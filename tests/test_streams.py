@@ -185,6 +185,7 @@ class TestTables:
         [
             ({"x": [1.0]}, None, "there is no column 'label'; there are x. Name the label's column"),
             ({"x": [1.0], "label": [1]}, "y", "there is no column 'y'; there are x, label."),
+            ({"Label": [1.0], "x": [1]}, None, "there are Label, x. Did you mean 'Label'? Name the label's column"),
             ({"x": ["a"], "label": [1]}, None, "column 'x' has type string; features must be numbers"),
             ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' has no value in this row; fill it in"),
             ({"x": [1.0, float("nan")], "label": [1, 2]}, None, "row 2: column 'x' is nan; values must be finite"),
@@ -201,6 +202,23 @@ class TestTables:
             list(open_stream(tmp_path / "t.parquet", label=label))
         assert message in str(error.value)
         assert str(error.value).startswith(str(tmp_path / "t.parquet"))
+
+    @pytest.mark.parametrize(
+        ("roles", "meant"),
+        [
+            ({"label": "KIND"}, "kind"),
+            ({"label": "kind", "weight": "imprtance"}, "importance"),
+            ({"label": "kind", "ignore": "row_number"}, "row number"),
+            ({"label": "kind", "numeric": "prize"}, "price"),
+            ({"label": "category"}, None),
+        ],
+    )
+    def test_a_misspelt_column(self, tmp_path, roles, meant):
+        names = ["row number", *(f"x{k}" for k in range(20)), "importance", "price", "kind"]
+        (tmp_path / "t.csv").write_text(",".join(names) + "\n")
+        with pytest.raises(DataError, match=r"t.csv: there is no column .*, … \(24 in all\)\.") as error:
+            list(open_stream(tmp_path / "t.csv", **roles))
+        assert str(error.value).endswith("(24 in all)." + (f" Did you mean {meant!r}?" if meant else ""))
 
     def test_unsorted_lists(self, tmp_path):
         table = pa.table({"ids": [[9, 2, 2], [1]], "values": [[1.0, 2.0, 3.0], [4.0]], "label": [0, 1]})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import warnings
 from collections.abc import Sequence
+
+_MOST_COMPARED = 10_000  # names: a table can have millions
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -28,6 +31,13 @@ def some(names: Sequence[str], most: int = 8) -> str:
 def shortened(text: str, most: int = 40) -> str:
     """Return a text, or the start of a long one."""
     return text if len(text) <= most else text[:most] + "…"
+
+
+def some_or_near(names: Sequence[str], wanted: str) -> str:
+    """Return "a, b, price." for a name that is none of them, and " Did you mean 'price'?" if it is nearly one."""
+    by_lower = {name.lower(): name for name in reversed(names[:_MOST_COMPARED])}
+    near = difflib.get_close_matches(wanted.lower(), by_lower, 1)
+    return f"{some(names)}." + (f" Did you mean {by_lower[near[0]]!r}?" if near else "")
 
 
 def shown_size(n_bytes: int) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.class_weights import are_weights
-from thresher.messages import some
+from thresher.messages import some_or_near
 from thresher.naming import Naming
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
@@ -60,7 +60,7 @@ def _label(file: str, names: list[str], roles: Roles) -> str | None:
         return wanted
     if roles.labelled or roles.label:
         hint = "" if roles.label else " Name the label's column with label= (--label)."
-        raise DataError(f"{file}: there is no column {wanted!r}; there are {some(names)}.{hint}")
+        raise DataError(f"{file}: there is no column {wanted!r}; there are {some_or_near(names, wanted)}{hint}")
     return None
 
 
@@ -77,14 +77,20 @@ class Columns:
     def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
         """Choose the columns by name."""
         wanted = _label(file, names, roles)
-        if roles.weight is not None and roles.weight not in names and roles.labelled:
-            raise DataError(f"{file}: there is no column {roles.weight!r} for weights; there are {some(names)}.")
-        weight = roles.weight if roles.weight in names else None
+        weight = roles.weight
+        if weight is not None and weight not in names:
+            if roles.labelled:
+                raise DataError(
+                    f"{file}: there is no column {weight!r} for weights; there are {some_or_near(names, weight)}"
+                )
+            weight = None
         if weight is not None and weight == wanted:
             raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
         unknown = next((name for name in roles.ignore if name not in names), None)
         if unknown is not None and roles.labelled:
-            raise DataError(f"{file}: there is no column {unknown!r} to ignore; there are {some(names)}.")
+            raise DataError(
+                f"{file}: there is no column {unknown!r} to ignore; there are {some_or_near(names, unknown)}"
+            )
         for role, name in (("label", wanted), ("weight", weight)):
             if name is not None and name in roles.ignore:
                 raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
@@ -103,7 +109,7 @@ class Columns:
         features = [name for name, _ in naming.columns]
         missing = next((name for name in features if name not in names), None)
         if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some(names)}.")
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some_or_near(names, missing)}")
         for role, name in (("label", label), ("weight", weight)):
             if name in features:
                 raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
@@ -134,7 +140,7 @@ class Columns:
         """Raise DataError if a column is missing."""
         missing = next((name for name in self.all if name not in names), None)
         if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some(names)}.")
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some_or_near(names, missing)}")
 
     def check_types(self, file: str, schema: Any) -> None:
         """Raise DataError if a column is missing or has a type that can't be read."""
