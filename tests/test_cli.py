@@ -612,6 +612,13 @@ class TestHelp:
         assert "1; fofs: 0.2" in text
         assert "--no-intercept" in text
 
+    def test_defaults_have_no_brackets_of_their_own(self):
+        for command in ("train", "path", "predict", "synth", "demo"):
+            text = " ".join(strip(thresher(command, "--help").stdout).split())
+            assert "[default: " in text
+            assert "[default: (" not in text
+        assert "[default: 60s]" in " ".join(strip(thresher("train", "--help").stdout).split())
+
     def test_its_examples_work(self, x1, model, tmp_path, monkeypatch):
         """Every example, in the order of the commands; `data get` needs the data set, or the network."""
         for name, source in (("train.svm", x1 / "train.svm"), ("test.svm", x1 / "test.svm"), ("model.thresher", model)):

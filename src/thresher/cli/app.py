@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from thresher.cli import convert, data, demo, evaluate, path, predict, show, synth, train, transform
 
@@ -22,11 +23,23 @@ data_app = typer.Typer(help=data.__doc__, rich_markup_mode="rich")
 app.add_typer(data_app, name="data")
 
 
+class _Command(TyperCommand):
+    """A command whose help shows a default that is put in words as [default: 60s]; typer would write (60s)."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        for each in self.params:
+            option: Any = each
+            if isinstance(option.show_default, str):
+                option.help = f"{option.help} [dim]\\[default: {option.show_default}][/dim]"
+                option.show_default = False
+
+
 def _add(to: typer.Typer, name: str, command: Callable[..., Any], examples: tuple[str, ...]) -> None:
     """Add a command; its help is its docstring and the examples."""
     lines = "\n".join(["Examples:" if len(examples) > 1 else "Example:", *(f"  {line}" for line in examples)])
     # A paragraph that starts with a backspace keeps its lines as they are.
-    to.command(name, help=f"{inspect.getdoc(command)}\n\n\b\n{lines}")(command)
+    to.command(name, cls=_Command, help=f"{inspect.getdoc(command)}\n\n\b\n{lines}")(command)
 
 
 _add(app, "demo", demo.demo, demo.EXAMPLES)
