@@ -24,6 +24,7 @@ from thresher.cli import convert, demo, predict, show, synth, train, transform
 from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
 from thresher.methods import METHODS, ONLINE
+from thresher.progress import speed
 
 DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -202,6 +203,24 @@ class TestTrain:
         shown = on_a_terminal("train", x1 / "train.svm", "--passes", 30)
         for part in (b"training", b"rows", b"MB/s", b"error"):
             assert part in shown
+
+    @pytest.mark.parametrize(
+        ("n_bytes", "seconds", "shown"),
+        [
+            (20e6, 0.5, ", 40 MB/s"),
+            (3e9, 2.0, ", 1,500 MB/s"),
+            (20e6, 0.09, ""),  # what starting takes counts as much
+            (4_000, 0.9, ""),  # not 0 MB/s
+            (0, 1.0, ""),
+            (5, 0.0, ""),
+        ],
+    )
+    def test_a_speed_is_shown_where_it_says_something(self, n_bytes, seconds, shown):
+        assert speed(n_bytes, seconds) == shown
+
+    def test_a_tiny_file_has_no_speed(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
+        assert re.search(r"^\d+\.\d\d s$", run("train", tmp_path / "a.svm").stdout, re.MULTILINE)
 
     def test_passes_are_told(self, x1):
         assert "rows in 3 passes, " in thresher("train", x1 / "train.svm", "-k", 5, "--passes", 3).stdout
@@ -426,6 +445,17 @@ class TestPredictions:
         with gzip.open(tmp_path / "out.txt.gz", "rt") as file:
             assert {len(line.split("\t")) for line in file} == {3}
 
+    def test_text_has_no_header_so_stderr_names_its_columns(self, x1, model, tmp_path):
+        names = "label, margin, probability_-1, probability_1"
+        done = run("predict", model, x1 / "test.svm", "--margins", "--probabilities")
+        assert done.stderr == f"thresher: the columns are {names}\n"
+        done = run("predict", model, x1 / "test.svm", "--probabilities", "-o", tmp_path / "out.txt")
+        assert "thresher: the columns are label, probability_-1, probability_1\n" in done.stderr
+        assert (
+            "columns" not in run("predict", model, x1 / "test.svm", "--probabilities", "-o", tmp_path / "a.csv").stderr
+        )
+        assert run("predict", model, x1 / "test.svm").stderr == ""
+
     def test_no_rows_are_a_table_without_rows(self, model, tmp_path):
         (tmp_path / "empty.svm").write_text("")
         for path in (tmp_path / "out.csv", tmp_path / "out.parquet"):
@@ -476,6 +506,18 @@ class TestPredictions:
             run("train", path, "-k", 2, "--delimiter", option, "-o", model)
             assert "accuracy 1.0000" in run("evaluate", model, path, "--delimiter", option).stdout
             assert run("predict", model, path, "--delimiter", option).stdout == "x\ny\n" * 21
+
+
+def test_show_has_four_digits_and_json_has_all(tmp_path):
+    path, model = tmp_path / "a.svm", tmp_path / "m.thresher"
+    path.write_text("1 1:0.123456 2:7.7\n-1 2:3.1 3:0.9\n" * 30)
+    run("train", path, "-k", 3, "--test", path, "--threshold", "f1", "-o", model)
+    text, found = run("show", model).stdout, json.loads(run("show", model, "--json").stdout)
+    for feature in found["features"]:
+        assert len(repr(feature["weight"])) > 9
+        assert f" {feature['weight']:+.4g} │" in text
+    for name in ("intercept", "threshold"):
+        assert re.search(rf"^{name} +{re.escape(format(found[name], '.4g'))}$", text, re.MULTILINE)
 
 
 def test_evaluate_prints_what_the_library_measures(x1, model):

@@ -145,26 +145,34 @@ def write_predictions(
     return reading
 
 
+def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
+    """Return the names of the columns that `write_predictions` writes, in their order; text has no header."""
+    assert model.classes is not None
+    classes = [shown(label) for label in model.classes.tolist()]
+    names = ["label"]
+    if margins:
+        names += ["margin"] if len(classes) == 2 else [f"margin_{name}" for name in classes]
+    return names + ([f"probability_{name}" for name in classes] if probabilities else [])
+
+
 def _columns(
     model: Model, batches: Iterator[Batch], margins: bool, probabilities: bool
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then."""
     assert model.classes is not None
-    n_classes = len(model.classes)
-    names = [shown(label) for label in model.classes.tolist()]
     kind = as_whole_numbers(model.classes).dtype
-    margin_names = ["margin"] if n_classes == 2 else [f"margin_{name}" for name in names]
+    names = column_names(model, margins, probabilities)
 
     def columns(found: Predictions) -> dict[str, NDArray[Any]]:
-        named: dict[str, NDArray[Any]] = {"label": found.labels.astype(kind)}
+        parts = [found.labels.astype(kind)]
         if margins:
-            named |= zip(margin_names, found.margins.reshape(-1, len(margin_names)).T, strict=True)
+            parts += [*found.margins.reshape(-1, model.n_vectors).T]
         if found.probabilities is not None:
-            named |= zip([f"probability_{name}" for name in names], found.probabilities.T, strict=True)
-        return named
+            parts += [*found.probabilities.T]
+        return dict(zip(names, parts, strict=True))
 
-    none = np.zeros((0, n_classes))
-    yield columns(Predictions(model.classes[:0], none[:, : len(margin_names)], none if probabilities else None))
+    none = np.zeros((0, len(model.classes)))
+    yield columns(Predictions(model.classes[:0], none[:, : model.n_vectors], none if probabilities else None))
     for batch in batches:
         yield columns(predict(model, batch, probabilities=probabilities))
 

@@ -8,6 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+_MOMENT = 0.1  # seconds
+
+
+def speed(n_bytes: float, seconds: float) -> str:
+    """Return ", 12 MB/s", or nothing where that says nothing: of a moment, or of hardly any bytes."""
+    megabytes = n_bytes / 1e6 / seconds if seconds >= _MOMENT else 0.0
+    return f", {megabytes:,.0f} MB/s" if megabytes >= 0.5 else ""
+
 
 class Bar(Protocol):
     """A progress bar, as the running job sees it."""
@@ -87,9 +95,7 @@ class _Shown:
         self._n_bytes += n_bytes
         self._n_rows += n_rows
         seconds = max(1e-9, time.perf_counter() - self._started)
-        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s"
-        if self._n_bytes:
-            text += f", {self._n_bytes / seconds / 1e6:,.0f} MB/s"
+        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s{speed(self._n_bytes, seconds)}"
         if error is not None:
             text += f", error {error:.2%}"
         self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, text=text)

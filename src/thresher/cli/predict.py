@@ -30,19 +30,24 @@ def predict(
         bool, typer.Option("--margins", help="Also write the margin; of more than two classes, the score of each.")
     ] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also write the probability of each class.")
+        bool,
+        typer.Option(
+            "--probabilities", help="Also write the probability of each class, in the order of thresher show."
+        ),
     ] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Predict the label of each row.
 
-    Rows need no labels; where they have some, thresher evaluate says how many are predicted right.
+    Rows need no labels; where they have some, thresher evaluate says how many are predicted right. A table names its
+    columns; those of text are named on stderr.
     """
-    from thresher.cli.console import report_skipped, report_written
+    from thresher.cli.console import report_skipped, report_written, say
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model
-    from thresher.prediction import write_predictions
+    from thresher.prediction import column_names, write_predictions
+    from thresher.streams.writing import table_format
 
     refuse_inputs(output, [model])
     trained = load_model(model)
@@ -51,5 +56,7 @@ def predict(
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
     report_skipped(done.skipped, done.n_skipped)
+    if (margins or probabilities) and table_format(output) is None:
+        say(f"the columns are {', '.join(column_names(trained, margins, probabilities))}")
     if output != "-":
         report_written(done.n_rows, output)

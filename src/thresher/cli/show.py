@@ -20,7 +20,10 @@ def show(
     features: Annotated[int, typer.Option("-n", "--features", min=0, help="How many features to list.")] = 20,
     json: Json = False,
 ) -> None:
-    """Show what a model is and which features it selected, best first."""
+    """Show what a model is and which features it selected, best first.
+
+    Weights are shown with four digits; --json has all.
+    """
     from thresher.description import selected, settings
     from thresher.io.model_files import load_model
 
@@ -32,11 +35,16 @@ def show(
         _print(about, selected(trained, features))
 
 
-def _words(name: str, values: list[Any]) -> str:
+def _words(name: str, value: Any) -> str:
+    """Return a setting, or what was learned, in words."""
     from thresher.cli.console import listed
 
-    are_names = name in ("keep", "text", "categorical", "numeric")
-    return ", ".join(values) if are_names else listed([str(value) for value in values])
+    if name == "mistakes_while_learning" and value is None:
+        return "not shown: the rows were grouped by label"
+    if isinstance(value, list):
+        words = [_words(name, each) for each in value]
+        return ", ".join(words) if name in ("keep", "text", "categorical", "numeric") else listed(words)
+    return f"{value:.4g}" if name in ("intercept", "threshold") else str(value)
 
 
 def _listed(found: Selected) -> list[dict[str, Any]]:
@@ -58,10 +66,7 @@ def _print(about: dict[str, Any], found: Selected) -> None:
 
     console = Console()
     for name, value in about.items():
-        words = _words(name, value) if isinstance(value, list) else value
-        if name == "mistakes_while_learning" and value is None:
-            words = "not shown: the rows were grouped by label"
-        console.print(f"{name.replace('_', ' '):24} {words}", highlight=False, markup=False)
+        console.print(f"{name.replace('_', ' '):24} {_words(name, value)}", highlight=False, markup=False)
     has_many = found.weights.shape[1] > 1
     table = Table()
     table.add_column("best first", justify="right")
@@ -74,7 +79,7 @@ def _print(about: dict[str, Any], found: Selected) -> None:
     if has_many:
         table.add_column("of class")
     for rank, (name, c) in enumerate(zip(found.names, found.strongest().tolist(), strict=True)):
-        cells = [f"{found.weights[rank, c]:+.5f}"]
+        cells = [f"{found.weights[rank, c]:+.4g}"]
         if found.z is not None:
             cells.append(f"{found.z[rank, c]:+.1f}")
         if found.frequency is not None:

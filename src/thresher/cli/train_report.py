@@ -13,6 +13,7 @@ from thresher.cli.console import listed, report_skipped, say
 from thresher.cli.outputs import write_page, written
 from thresher.file_errors import sentence
 from thresher.messages import counted
+from thresher.progress import speed
 
 if TYPE_CHECKING:
     from thresher.evaluation import Evaluation
@@ -174,8 +175,8 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
         lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
     if report["threshold"] != 0.0:
         lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
-    speed = f", {report['megabytes_per_second']:,.0f} MB/s" if report["megabytes_per_second"] else ""
-    lines.append(f"{report['seconds']:.2f} s{speed}")
+    seconds = report["seconds"]
+    lines.append(f"{seconds:.2f} s{speed(report['megabytes_per_second'] * 1e6 * seconds, seconds)}")
     for path in (report["model"], report["report"]):
         if path:
             lines.append(written(path))
