@@ -133,6 +133,28 @@ def test_noise_as_frequent_as_the_signal():
     assert len(np.intersect1d(shadow.selected_, informative)) > 180
 
 
+def test_what_room_for_noise_costs():
+    """What `thresher demo` says of a budget above the 200 columns that matter: it is the weights of the noise."""
+    X, y, informative = datasets.make_x1(20_000, return_informative=True)
+    X_test, y_test = datasets.make_x1(5_000, start=20_000)
+    length = np.sqrt(np.asarray(X_test.multiply(X_test).sum(axis=1)).ravel())
+
+    def measure(estimator):
+        """Return the accuracy, the one without the weights of noise, and the mean weight of noise to that of signal."""
+        weights, intercept = estimator.fit(X, y).coef_.toarray()[0], estimator.intercept_[0]
+        is_noise = np.setdiff1d(np.flatnonzero(weights), informative)
+        ratio = np.abs(weights[is_noise]).mean() / np.abs(weights[informative]).mean()
+        weights[is_noise] = 0.0
+        without = np.mean((X_test @ weights / length + intercept > 0) == (y_test > 0))
+        return estimator.score(X_test, y_test), without, ratio
+
+    enough = ShadowSOFS(200).fit(X, y).score(X_test, y_test)
+    (ours, without, ratio), (papers, _, ratio_of_sofs) = measure(ShadowSOFS(400)), measure(SOFS(400))
+    assert ours < min(papers, enough)
+    assert without > ours + 0.01
+    assert ratio_of_sofs < 0.1 < ratio
+
+
 def test_the_set_looks_at_few_members():
     """Work for a change of membership, not for every member that a row touches."""
     X, y = datasets.make_x1(20_000)
