@@ -21,7 +21,7 @@ from every import made, online
 from states import assert_same_state
 
 from thresher import MRMR, SOFS, ShadowSOFS, datasets, distributed, evaluate, load, open_stream, save, train
-from thresher.distributed.engines import FAN_IN, HandedOver, InProcess, Processes, groups
+from thresher.distributed.engines import FAN_IN, HandedOver, InProcess, Processes, groups, local
 from thresher.distributed.shards import Shards, look, seen_together
 from thresher.streams import DataError
 from thresher.streams.writing import write_stream
@@ -409,6 +409,13 @@ class TestCommandLine:
         model, _ = trained(ShadowSOFS(100), files / "all.svm", n_shards=4)
         assert_same_state(load(output)._model.state(), model._model.state())
 
+    def test_workers(self, files, tmp_path, monkeypatch):
+        started = []
+        monkeypatch.setattr("thresher.distributed.loop.local", lambda n: started.append(n) or local(1))
+        for options, n in (([], None), (["--workers", 3], 3)):
+            assert thresher("train", files / "part-0.svm", "-k", 5, "--shards", 2, "--local", *options).returncode == 0
+            assert started.pop() == n
+
     @pytest.mark.parametrize(
         ("options", "what"),
         [
@@ -417,6 +424,14 @@ class TestCommandLine:
             (["--local"], "--local needs --shards N"),
             (["--ray"], "--ray needs --shards N"),
             (["--shards", 0, "--local"], "shards must be"),
+            (
+                ["--shards", 4, "--local", "--workers", 0],
+                "--workers must be a whole number of at least 1. Got 0 instead.",
+            ),
+            (["--shards", 4, "--local", "--workers", "x"], "--workers must be a whole number of at least 1. Got 'x'"),
+            (["--shards", 4, "--ray", "--workers", 2], "--workers needs --local"),
+            (["--workers", 2], "--workers needs --local"),
+            (["--workers", 2, "--local"], "--local needs --shards N"),
             (["--shards", 4, "--local", "--checkpoint", "a.ckpt"], "--checkpoint can't be used with --shards"),
             (["--shards", 4, "--local", "--shuffle"], "--shuffle can't be used with --shards"),
             (["--shards", 4, "--local", "--method", "mrmr"], "sees all rows at once"),

@@ -151,6 +151,10 @@ def train(
         ),
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="Train the shards in processes on this machine.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="With --local: how many processes.", show_default="one per core", **WHOLE),
+    ] = None,
     report: Report = None,
     passes: Passes = None,
     shuffle: Shuffle = None,
@@ -196,7 +200,7 @@ def train(
             raise ValueError(f"--{error}") from None
         check_place("--checkpoint", checkpoint)
     others = {"--cv": cv, "--stability": stability, "--checkpoint": checkpoint, "--shuffle": shuffle}
-    _check_shards(shards, syncs, ray, local, [option for option, value in others.items() if value])
+    _check_shards(shards, syncs, ray, local, workers, [option for option, value in others.items() if value])
     if from_ and (cv or stability or keep):
         refused = "--keep" if keep else "--cv" if cv else "--stability"
         why = "the model keeps its own features" if keep else "it needs new models"
@@ -240,7 +244,8 @@ def train(
             del options["shuffle"]
             history = run_on_shards(
                 learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs,
-                engine="local" if local else "ray", address=None if ray == ON_THIS_MACHINE else ray, **options,
+                engine="local" if local else "ray", address=None if ray == ON_THIS_MACHINE else ray, workers=workers,
+                **options,
             )  # fmt: skip
         elif checkpoint is not None:
             history = train_saving(learner, stream, checkpoint, every or "60s", resume, options)
@@ -268,8 +273,13 @@ def _on_samples(
     return resampled.model, resampled.history, found
 
 
-def _check_shards(shards: int | None, syncs: int | None, ray: str | None, local: bool, others: list[str]) -> None:
+def _check_shards(
+    shards: int | None, syncs: int | None, ray: str | None, local: bool, workers: int | None, others: list[str]
+) -> None:
     where = [option for option, value in (("--ray", ray), ("--local", local)) if value]
+    if workers is not None and not local:
+        raise ValueError("--workers needs --local: a Ray cluster has its own number of workers.")
+    check("--workers", 1 if workers is None else workers, Whole(1))
     if shards is None:
         needing = where + (["--syncs"] if syncs is not None else [])
         if needing:
