@@ -147,10 +147,11 @@ $(VENV)/.made:
 	@touch $@
 
 # The build's own requirements are installed here too: in pip's isolated builds their paths are new each time, and every
-# object would be compiled again.
+# object would be compiled again. For the same reason its folder is not that of `pip install .`.
 $(VENV)/.installed: $(VENV)/.made $(CORE)
 	$(PIP) install -q --group build
-	PATH=$(CURDIR)/$(BIN):$$PATH $(PIP) install -q --no-build-isolation -e .
+	@echo 'compiling the core: two minutes on two cores, less after a change'
+	PATH=$(CURDIR)/$(BIN):$$PATH $(PIP) install -q --no-build-isolation -C build-dir='build/editable/{wheel_tag}' -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml

@@ -33,6 +33,14 @@ def test_every_file_has_the_version_of_pyproject():
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text()
 
 
+def test_make_and_pip_do_not_share_a_build_folder():
+    """The paths in an isolated build's cache are gone when it has ended, and the other would compile all again."""
+    of_pip = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["build-dir"]
+    (of_make,) = re.findall(r"PIP\) install .*-C build-dir='([^']+)' -e \.", (ROOT / "Makefile").read_text())
+    assert "{wheel_tag}" in of_make  # each Python its own
+    assert of_make != of_pip
+
+
 def test_stub_names_what_the_core_has():
     tree = ast.parse((ROOT / "src/thresher/_core.pyi").read_text())
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
