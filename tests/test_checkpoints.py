@@ -453,19 +453,27 @@ class TestCommandLine:
                 raise KeyboardInterrupt
         assert capsys.readouterr().err == ""
 
-    def test_what_is_there_is_not_overwritten(self, rows, tmp_path):
+    def test_what_is_there_is_not_overwritten(self, rows, tmp_path, monkeypatch):
         checkpoint = tmp_path / "run.ckpt"
-        command = ["train", rows / "a.svm", "-k", 15, "--checkpoint", checkpoint]
+        command = ["train", rows / "a.svm", "-k", 15, "--no-shuffle", "--checkpoint", checkpoint]
         checkpoint.touch()  # as mktemp does
         assert thresher(*command).returncode == 0
-        before = checkpoint.read_bytes()
-        done = thresher(*command)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == (
-            f"thresher: {checkpoint}: this file exists already: use --resume to continue its run. To start from the "
-            "beginning, remove it, or name another file.\n"
-        )
-        assert checkpoint.read_bytes() == before
+        assert thresher(*command).returncode == 0  # of a run that has finished, nothing is lost
+        monkeypatch.setattr(text, "PIECE", 40_000)
+        monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
+        stopped_after(1, ShadowSOFS(15), open_stream(rows / "a.svm"), tmp_path, shuffle=False)
+        for content, line in (
+            (
+                checkpoint.read_bytes(),
+                "this is the checkpoint of a run that has not finished: use --resume to continue it. To start from the "
+                "beginning, remove it, or name another file.",
+            ),
+            (b"a diary", "this is not a thresher checkpoint, or it is truncated."),
+        ):
+            checkpoint.write_bytes(content)
+            done = thresher(*command)
+            assert (done.returncode, done.stdout, done.stderr) == (2, "", f"thresher: {checkpoint}: {line}\n")
+            assert checkpoint.read_bytes() == content
         done = thresher("train", rows / "a.svm", "--checkpoint", rows / "a.svm")
         assert "this file is also an input" in done.stderr  # nobody should remove it
         done = thresher(*command, "--resume", "-o", checkpoint)

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 
 def refuse_to_overwrite(checkpoint: str) -> None:
-    """Raise ValueError if there is a file already: it can be hours of another run."""
-    if _has_content(checkpoint):
+    """Raise ValueError if the file is there already and is no checkpoint, or one of a run that has not finished."""
+    from thresher.io.checkpoints import read_checkpoint
+
+    saved = read_checkpoint(checkpoint) if _has_content(checkpoint) else None
+    if saved is not None and not saved.about["finished"]:
         raise ValueError(
-            f"{checkpoint}: this file exists already: use --resume to continue its run. To start from the beginning, "
-            "remove it, or name another file."
+            f"{checkpoint}: this is the checkpoint of a run that has not finished: use --resume to continue it. To "
+            "start from the beginning, remove it, or name another file."
         )
 
 

@@ -73,7 +73,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
         with errors_of(path), Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             return _saved(
-                os.fspath(path), *verified(file, size, _KIND, _VERSION, "start without resume=True (--resume)")
+                os.fspath(path), *verified(file, size, _KIND, _VERSION, "remove it to start from the beginning")
             )
     except FileNotFoundError:
         return None

@@ -78,8 +78,8 @@ class Checkpoint:
         for file, then, now in zip(self._files, before, self._inputs, strict=True):
             if then != now:
                 raise ValueError(
-                    f"{file}: the file has changed since {self._path} was written: train from the beginning, without "
-                    "resume (--resume)."
+                    f"{file}: the file has changed since {self._path} was written: remove that checkpoint to train "
+                    "from the beginning."
                 )
         return saved
 
