@@ -449,9 +449,14 @@ class TestCommandLine:
         for content in (None, b""):
             if content is not None:
                 checkpoint.write_bytes(content)
-            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint)):
+            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint), resume=False):
                 raise KeyboardInterrupt
-        assert capsys.readouterr().err == ""
+        checkpoint.write_bytes(b"of an older run")
+        for resume in (False, True):
+            assert capsys.readouterr().err == ""
+            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint), resume):
+                raise KeyboardInterrupt
+        assert "the run is saved in" in capsys.readouterr().err
 
     def test_what_is_there_is_not_overwritten(self, rows, tmp_path, monkeypatch):
         checkpoint = tmp_path / "run.ckpt"
@@ -468,7 +473,7 @@ class TestCommandLine:
                 "this is the checkpoint of a run that has not finished: use --resume to continue it. To start from the "
                 "beginning, remove it, or name another file.",
             ),
-            (b"a diary", "this is not a thresher checkpoint, or it is truncated."),
+            (b"a diary", "this is not a thresher checkpoint, or it is truncated: remove the file, or name another."),
         ):
             checkpoint.write_bytes(content)
             done = thresher(*command)

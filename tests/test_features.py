@@ -185,6 +185,7 @@ class TestColumnHasher:
         ("given_", "why"),
         [
             ({"text": "nothing"}, "X has no column 'nothing'; it has site, price"),
+            ({"numeric": [0]}, "X has no column 0; it has site, price"),
             ({"numeric": "prize"}, r"X has no column 'prize'; it has site, price.* Did you mean 'price'\?"),
             ({"text": "price"}, "X: column 'price' has type double; a text column must hold strings"),
             ({"numeric": "day"}, "X: column 'day' has type date32.*dates and times are categorical="),

@@ -845,6 +845,10 @@ class TestLargeNumbers:
         assert "scale such numbers to about 1 first, or leave them out (docs/dense_tables.md)" in messages[0]
         assert caught[0].filename == __file__
 
+    def test_rows_of_values_too_small_for_float32_have_no_length(self):
+        stream = open_stream(self.table(p=[1e-60] * 400, q=[1e-50] * 400), numeric=["p", "q"])
+        train(ShadowSOFS(2), stream)  # a warning would be an error here
+
     @pytest.mark.parametrize(
         "learn",
         [

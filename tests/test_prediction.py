@@ -70,6 +70,38 @@ def test_paths_and_streams_are_predicted_as_they_are_written(estimator, rows, tm
         np.testing.assert_array_equal(picked.toarray(), model.transform(X).toarray())
 
 
+@pytest.mark.parametrize("label", [None, np.nan, "", [None, 1.0] * 20, ["x", None] * 20], ids=str)
+def test_rows_to_predict_may_lack_their_labels(label, tmp_path):
+    """As they often come: with the column, and nothing in it."""
+    frame = pd.DataFrame({"label": [1, 0] * 20, "site": ["a.com", "b.org"] * 20})
+    model = SOFS(2)
+    train(model, open_stream(frame, categorical="site"))
+    without = frame.assign(label=label)
+    without.to_csv(tmp_path / "without.csv", index=False)
+    for data in (frame, without, frame.drop(columns="label"), tmp_path / "without.csv"):
+        assert model.predict(data).tolist() == [1, 0] * 20
+        assert model.transform(data).shape == (40, 2)
+    with pytest.raises(ValueError, match="label"):
+        evaluate(model, without)
+
+
+def test_labels_are_those_of_the_model_that_has_the_margins(monkeypatch):
+    """Though another thread fits in between."""
+    X, (y, other) = np.eye(2), ([0, 1], ["a", "b"])
+    model = SOFS(2).fit(X, y)
+    scored = Model.decision_function
+
+    def fit_meanwhile(trained, rows):
+        margins = scored(trained, rows)
+        monkeypatch.undo()
+        model.fit(X, other)
+        return margins
+
+    monkeypatch.setattr(Model, "decision_function", fit_meanwhile)
+    assert model.predict(X).tolist() == y
+    assert model.predict(X).tolist() == other
+
+
 def test_no_rows_have_no_predictions(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("a 1:1\nb 2:1\nc 3:1\n" * 20)

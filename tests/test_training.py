@@ -85,8 +85,9 @@ class TestClasses:
             ([0.5, 1.0, 2.0, 2.0], 3, True),  # no class is called 0.5
             ([*range(21), 0], 21, True),
             ([*range(20), 0], 20, False),
-            ([11, 12, 13, 14], 4, True),  # each row its own: ids
-            (["u1", "u2", "u3"], 3, True),
+            ([*range(11, 21)], 10, True),  # each row its own: ids
+            ([f"u{k}" for k in range(10)], 10, True),
+            ([*range(11, 20)], 9, False),
             ([1, 2, 3, 3], 3, False),
         ],
     )

@@ -49,7 +49,7 @@ NB_MODULE(_core, m) {
     using namespace thresher::python;
     m.doc() = "The C++ core of thresher.";
 #if !defined(THRESHER_CHECKED)
-    // What somebody still holds when Python ends is no leak, and nothing that a user could mend.
+    // What somebody still holds when Python ends is no leak, and nothing that a user could fix.
     nb::set_leak_warnings(false);
 #endif
     nb::class_<BatchArrays>(m, "CsrBatch")

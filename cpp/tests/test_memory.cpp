@@ -119,8 +119,10 @@ TEST(features_move_where_they_fit) {
     for (std::int64_t k = 0; k < 20'000; ++k) touch(narrow, k * 1'000), touch(wide, k * 1'000);
     CHECK(!narrow.is_hash());  // 160 MB at most
     CHECK(wide.is_hash() && wide.n_touched() == 20'001);
-    for (std::int64_t id = 0; id < 12'000'000; ++id) touch(wide, id);
-    CHECK(!wide.is_hash() && wide.n_touched() == 12'000'000 + 8'001);
+    for (std::int64_t id = 0; id < 3'700'000; ++id) touch(wide, id);
+    CHECK(wide.is_hash());  // 104 MB, of 320 MB
+    for (std::int64_t id = 3'700'000; id < 4'000'000; ++id) touch(wide, id);
+    CHECK(!wide.is_hash() && wide.n_touched() == 4'000'000 + 16'001);
     CHECK(wide.load(7, 0)[1] == 2.0f && wide.load(40'000'000, 0)[0] == 1.0f && wide.load(39'000'001, 0)[0] == 0.0f);
     touch(wide, std::int64_t{1} << 60);
     CHECK(wide.is_hash() && wide.load(std::int64_t{1} << 60, 0)[0] == 1.0f && wide.load(7, 0)[1] == 2.0f);

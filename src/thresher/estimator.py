@@ -67,8 +67,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X : matrix, Stream or path
             As in `predict`.
         """
-        model = self._fitted_model()
-        return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validated_rows(X))
+        return self._margins(self._fitted_model(), X)
 
     def predict(self, X: Any) -> Labels:
         """Return the label of each row.
@@ -79,7 +78,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             A path is opened with `open_stream(path, labelled=False)`. For a model whose features have names
             (docs/names.md) a data frame or other table is read as the training data were; it need not have labels.
         """
-        return self._fitted_model().labels_of(self.decision_function(X))
+        model = self._fitted_model()  # once: another thread can fit meanwhile
+        return model.labels_of(self._margins(model, X))
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose label is predicted.
@@ -145,13 +145,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             file instead.
         """
         columns = self._columns()
-        if self._is_read(X):
-            return selected_rows(self._fitted_model(), X)
-        if hasattr(X, "columns") and not self._takes_any_width:
+        if hasattr(X, "columns") and not self._is_read(X) and not self._takes_any_width:
             # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
             return super().transform(X)
         if len(columns) == 0:
             warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
+        if self._is_read(X):
+            return selected_rows(self._fitted_model(), X)
         X = self._checked(X, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             picked = np.zeros((X.shape[0], len(columns)), dtype=X.dtype)
@@ -325,14 +325,16 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 X, labels = check_X_y(X, y, **rules)
             else:
                 X, labels = validate_data(self, X, y, reset=reset, **rules)
-        except ValueError:
-            _refuse_words(X)  # scikit-learn's message does not name the column
-            raise
+        except ValueError as error:  # scikit-learn's message does not name the column
+            raise _word_error(X) or error from None
         check_classification_targets(labels)
         return _as_csr(X), labels
 
     def _validated_rows(self, X: Any) -> Any:
         return _as_csr(self._checked(X, dtype=_DTYPES, ensure_all_finite=False))
+
+    def _margins(self, model: Model, X: Any) -> NDArray[np.float64]:
+        return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validated_rows(X))
 
     def _is_read(self, X: Any) -> bool:
         """Return whether X is read as a stream: also a table, where the model knows features by name."""
@@ -363,20 +365,21 @@ def _as_csr(X: Any) -> Any:
     return X if sp.issparse(X) else sp.csr_matrix(X)
 
 
-def _refuse_words(X: Any) -> None:
-    """Raise ValueError for the first value of a data frame that is text, with the name of its column."""
+def _word_error(X: Any) -> ValueError | None:
+    """Return an error for the first value of a data frame that is text, with the name of its column."""
     if not hasattr(X, "columns"):
-        return
+        return None
     # pyarrow has the columns themselves in `columns`.
     for name in X.columns if is_pandas(X) else getattr(X, "column_names", X.columns):
         column = np.asarray(X[name])
         word = next((each for each in column.flat if _is_word(each)), None) if column.dtype.kind in "OUT" else None
         if word is not None:
-            raise ValueError(
+            return ValueError(
                 f"X: column {name!r} has the value {shortened(str(word))!r}, which is not a number: use "
                 "train(model, open_stream(X, label=…, text=…, categorical=…)), or thresher.features.ColumnHasher in a "
                 "pipeline (docs/names.md)."
             )
+    return None
 
 
 def _is_word(value: Any) -> bool:

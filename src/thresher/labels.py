@@ -11,6 +11,11 @@ Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
 
 _MANY = 20  # classes that nobody has announced
+HARDLY_CLASSES = (
+    "Labels must be classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
+    "Python). If they are classes, use --multiclass (multiclass=True)."
+)
+_ENOUGH = 10  # rows with a label of their own each, for these to be ids
 
 
 def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
@@ -168,13 +173,9 @@ class StreamClasses:
             )
         third = f"the label {label} is a third class, after {' and '.join(known)}"
         n_different = len(np.unique(labels))
-        if _are_hardly_classes(labels, n_different):
-            raise UnknownLabelError(
-                row,
-                f"{third}, and these {len(labels):,} rows have {n_different:,} different labels. Labels must be "
-                "classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
-                "Python). If they are classes, use --multiclass (multiclass=True).",
-            )
+        if are_hardly_classes(labels, n_different):
+            these = f"these {len(labels):,} rows have {n_different:,} different labels"
+            raise UnknownLabelError(row, f"{third}, and {these}. {HARDLY_CLASSES}")
         raise UnknownLabelError(
             row,
             f"{third}: list all classes (--classes {','.join([*known, label])},…; classes= in Python), or let them be "
@@ -182,10 +183,10 @@ class StreamClasses:
         )
 
 
-def _are_hardly_classes(labels: Labels, n_different: int) -> bool:
+def are_hardly_classes(labels: Labels, n_different: int) -> bool:
     """Return whether labels look like numbers to predict, or like ids."""
     is_fraction = labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
-    return is_fraction or n_different > _MANY or n_different == len(labels)
+    return is_fraction or n_different > _MANY or n_different == len(labels) >= _ENOUGH
 
 
 def as_words(labels: Labels) -> Labels:

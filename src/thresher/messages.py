@@ -33,10 +33,10 @@ def shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def some_or_near(names: Sequence[str], wanted: str) -> str:
+def some_and_nearest(names: Sequence[str], wanted: object) -> str:
     """Return "a, b, price." for a name that is none of them, and " Did you mean 'price'?" if it is nearly one."""
     by_lower = {name.lower(): name for name in reversed(names[:_MOST_COMPARED])}
-    near = difflib.get_close_matches(wanted.lower(), by_lower, 1)
+    near = difflib.get_close_matches(str(wanted).lower(), by_lower, 1)
     return f"{some(names)}." + (f" Did you mean {by_lower[near[0]]!r}?" if near else "")
 
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 _MOMENT = 0.1  # seconds
 
 
-def speed(n_bytes: float, seconds: float) -> str:
+def speed(megabytes_per_second: float, seconds: float) -> str:
     """Return ", 12 MB/s", or nothing where that says nothing: of a moment, or of hardly any bytes."""
-    megabytes = n_bytes / 1e6 / seconds if seconds >= _MOMENT else 0.0
-    return f", {megabytes:,.0f} MB/s" if megabytes >= 0.5 else ""
+    is_worth_it = seconds >= _MOMENT and megabytes_per_second >= 0.5
+    return f", {megabytes_per_second:,.0f} MB/s" if is_worth_it else ""
 
 
 class Bar(Protocol):
@@ -95,7 +95,7 @@ class _Shown:
         self._n_bytes += n_bytes
         self._n_rows += n_rows
         seconds = max(1e-9, time.perf_counter() - self._started)
-        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s{speed(self._n_bytes, seconds)}"
+        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s{speed(self._n_bytes / seconds / 1e6, seconds)}"
         if error is not None:
             text += f", error {error:.2%}"
         self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, text=text)

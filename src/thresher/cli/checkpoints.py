@@ -20,7 +20,10 @@ def refuse_to_overwrite(checkpoint: str) -> None:
     """Raise ValueError if the file is there already and is no checkpoint, or one of a run that has not finished."""
     from thresher.io.checkpoints import read_checkpoint
 
-    saved = read_checkpoint(checkpoint) if _has_content(checkpoint) else None
+    try:
+        saved = read_checkpoint(checkpoint) if _has_content(checkpoint) else None
+    except ValueError as error:
+        raise ValueError(f"{str(error).rstrip('.')}: remove the file, or name another.") from None
     if saved is not None and not saved.about["finished"]:
         raise ValueError(
             f"{checkpoint}: this is the checkpoint of a run that has not finished: use --resume to continue it. To "
@@ -41,7 +44,8 @@ def train_saving(
         if resumed_at is None and history.resumed_at is not None:
             resumed_at = history.resumed_at
             in_pass = f", in pass {history.n_passes}" if history.n_passes > 1 else ""
-            say(f"{checkpoint}: resumed at row {resumed_at:,}{in_pass}.")
+            with suppress(OSError):  # the run is worth more than the line
+                say(f"{checkpoint}: resumed at row {resumed_at:,}{in_pass}.")
 
     history = train(learner, stream, **options, checkpoint=checkpoint, every=every, resume=resume, callback=say_once)
     if resumed_at is None and history.resumed_at is not None:  # there were no more points
@@ -51,12 +55,13 @@ def train_saving(
 
 
 @contextmanager
-def how_to_resume(checkpoint: str | None) -> Iterator[None]:
-    """Say how to continue if a signal ends the block and there is a checkpoint."""
+def how_to_resume(checkpoint: str | None, resume: bool) -> Iterator[None]:
+    """Say how to continue if a signal ends the block and there is a checkpoint, which is this run's."""
+    before = None if resume else _version(checkpoint)
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stopped:
-        if checkpoint is not None and _has_content(checkpoint):
+        if checkpoint is not None and _has_content(checkpoint) and _version(checkpoint) != before:
             by = _STOPPED_BY.get(getattr(stopped, "code", None), "")  # Ctrl-C is reported elsewhere
             with suppress(OSError):  # the terminal may be what was closed
                 say(f"{by}the run is saved in {checkpoint}; the same command with --resume continues there.")
@@ -66,6 +71,14 @@ def how_to_resume(checkpoint: str | None) -> Iterator[None]:
 _STOPPED_BY: dict[Any, str] = {
     128 + number: f"stopped by {number.name}: " for number in (signal.SIGTERM, signal.SIGHUP)
 }
+
+
+def _version(checkpoint: str | None) -> tuple[int, int] | None:
+    """Return what changes when the file is written."""
+    if checkpoint is None or not Path(checkpoint).exists():
+        return None
+    found = Path(checkpoint).stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _has_content(checkpoint: str) -> bool:

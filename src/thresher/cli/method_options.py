@@ -161,7 +161,7 @@ def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def typed(parameter: Parameter) -> tuple[Allowed, ...]:
-    """Return what an option allows: of numbers and objects the whole numbers alone.
+    """Return what an option allows; where whole numbers are allowed, only these.
 
     The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
     """

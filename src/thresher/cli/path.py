@@ -93,11 +93,14 @@ def path(
         classes=class_names(classes, multiclass), multiclass=multiclass, progress=not json,
     )  # fmt: skip
     report_skipped(curve.skipped, curve.n_skipped)
-    print(json_.dumps({**curve.to_dict(), "report": report}) if json else curve, flush=True)
+    if not json:
+        print(curve, flush=True)  # it stays, should the report fail
     if report is not None:
         write_page(report, curve.model, stream, history=curve.history, curve=curve)
-        if not json:
-            print(f"\n{written(report)}")
+    if json:
+        print(json_.dumps({**curve.to_dict(), "report": report}))
+    elif report is not None:
+        print(f"\n{written(report)}")
 
 
 def _budgets(text: str) -> list[int]:

@@ -114,7 +114,8 @@ def train(
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            help="Save the run to this file at intervals, so that it can be resumed. Without --resume, it must be new.",
+            help="Save the run to this file at intervals, so that it can be resumed. Without --resume, the "
+            "checkpoint of a run that has not finished is not overwritten.",
             show_default=False,
         ),
     ] = None,
@@ -235,7 +236,7 @@ def train(
         "multiclass": multiclass, "progress": not json,
     }  # fmt: skip
     found: dict[str, Any] = {}
-    with how_to_resume(checkpoint):
+    with how_to_resume(checkpoint, resume):
         if cv or stability:
             learner, history, found = _on_samples(learner, stream, cv, stability, options)
         elif shards is not None:

@@ -65,32 +65,12 @@ def finish(
             print(f"\n{each}")
     if output is None:
         say("the model was not saved: use -o FILE to save it.")
-    elif not history.interrupted:
-        _remove_superseded(f"{output}{_INTERRUPTED}", model)
+    elif not history.interrupted and Path(f"{output}{_INTERRUPTED}").exists():
+        say(f"{output}{_INTERRUPTED} is still there, from a run that was stopped: remove it if you don't need it.")
     if history.interrupted:
         where = f" and was written to {output}" if output else ""
         say(f"stopped by Ctrl-C: the model has learned {counted(report['rows'], 'row')}{where}.")
         sys.exit(130)
-
-
-def _remove_superseded(path: str, model: Model) -> None:
-    """Remove what an earlier run of the same settings left when Ctrl-C ended it, unless that has learned more rows.
-
-    Whatever else has this name stays: it is not ours.
-    """
-    from thresher.io.model_files import load_model
-
-    if not Path(path).is_file() or Path(path).is_symlink():
-        return
-    try:
-        earlier = load_model(path)
-    except (ValueError, OSError, MemoryError):
-        return
-    is_same = (earlier.method, earlier.parameters) == (model.method, model.parameters)
-    if is_same and earlier.counters["n_samples"] <= model.counters["n_samples"]:
-        Path(path).unlink()
-        n_rows = counted(earlier.counters["n_samples"], "row")
-        say(f"removed {path}, which an earlier run left: it had learned {n_rows}.")
 
 
 @contextmanager
@@ -176,7 +156,7 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     if report["threshold"] != 0.0:
         lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
     seconds = report["seconds"]
-    lines.append(f"{seconds:.2f} s{speed(report['megabytes_per_second'] * 1e6 * seconds, seconds)}")
+    lines.append(f"{seconds:.2f} s{speed(report['megabytes_per_second'], seconds)}")
     for path in (report["model"], report["report"]):
         if path:
             lines.append(written(path))

@@ -18,7 +18,7 @@ from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
 from thresher.evaluation import evaluate
-from thresher.labels import shown
+from thresher.labels import HARDLY_CLASSES, are_hardly_classes, shown
 from thresher.messages import some
 from thresher.model import Model
 from thresher.progress import Steps, steps_bar
@@ -192,6 +192,8 @@ class _Run:
             raise DataError(f"{stream.name}: {one or 'there are no rows'}.")
         if len(found) > 2 and classes is None and not multiclass:
             classes_found = some([shown(label) for label in found.tolist()])
+            if are_hardly_classes(found, len(found)):
+                raise DataError(f"{stream.name}: there are {len(found):,} labels ({classes_found}). {HARDLY_CLASSES}")
             raise DataError(
                 f"{stream.name}: there are more than two classes ({classes_found}): name them "
                 "with classes= (--classes a,b,c), or use multiclass=True (--multiclass)."

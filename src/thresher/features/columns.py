@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.features.base import Hasher, Tasks
-from thresher.messages import some_or_near, warn
+from thresher.messages import some_and_nearest, warn
 from thresher.naming import Naming, NGrams
 from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
@@ -138,5 +138,5 @@ def _warn_of_text(first: Any, names: list[str]) -> None:
 def _check(schema: Any, naming: Naming) -> None:
     missing = next((name for name, _ in naming.columns if name not in schema.names), None)
     if missing is not None:
-        raise ValueError(f"X has no column {missing!r}; it has {some_or_near(schema.names, missing)}")
+        raise ValueError(f"X has no column {missing!r}; it has {some_and_nearest(schema.names, missing)}")
     check_kinds("X", schema, naming)

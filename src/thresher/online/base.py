@@ -115,7 +115,8 @@ class OnlineSelector(FeatureSelector):
         X : matrix, Stream or path
             As in `predict`.
         """
-        return self._fitted_model().probabilities_of(self.decision_function(X))
+        model = self._fitted_model()
+        return model.probabilities_of(self._margins(model, X))
 
     @property
     def n_samples_seen_(self) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.messages import some, warn
 from thresher.model import Model
@@ -22,7 +24,7 @@ def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
     unseen = model.selected_ids() if _has_numbers_for_names(model, stream) else None
     for batch in batches_for(model, stream):
         n_values += len(batch.indices)
-        if unseen is not None and np.isin(batch.indices, unseen).any():
+        if unseen is not None and _any_among(batch.indices, unseen):
             unseen = None
         if batch.largest_id >= limit:
             n_beyond += int(np.count_nonzero(batch.indices >= limit))
@@ -79,6 +81,14 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
             "If the ids of these rows count from 1, set zero_based=False (--one-based).",
             UserWarning,
         )
+
+
+def _any_among(ids: NDArray[Any], ascending: NDArray[np.int64]) -> bool:
+    """Return whether some ids are among those given in ascending order."""
+    if len(ascending) == 0:
+        return False
+    places = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
+    return bool((ascending[places] == ids).any())
 
 
 def _has_numbers_for_names(model: Model, stream: Stream) -> bool:

@@ -48,7 +48,8 @@ def large_columns(batch: Batch, naming: Naming) -> str | None:
     row_of = np.repeat(np.arange(n_rows), np.diff(starts))
     ids = batch.indices[starts[0] : starts[-1]]
     squares = np.square(batch.data[starts[0] : starts[-1]], dtype=np.float64)
-    shares = squares / np.bincount(row_of, squares, n_rows)[row_of]
+    lengths = np.bincount(row_of, squares, n_rows)
+    shares = squares / np.where(lengths > 0, lengths, 1.0)[row_of]  # values too small for float32 are 0
     numeric_ids = naming.ids_of(list(naming.numeric))
     order = np.argsort(numeric_ids)
     places = order[np.minimum(np.searchsorted(numeric_ids, ids, sorter=order), len(order) - 1)]

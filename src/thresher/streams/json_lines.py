@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from thresher import _core
-from thresher.messages import some, some_or_near
+from thresher.messages import some, some_and_nearest
 from thresher.naming import Naming
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
@@ -70,9 +70,8 @@ def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: boo
     for role, name in wanted:
         if keys and name not in keys:
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
-            raise DataError(
-                f"{source.name}: no key {name!r}, {role}, in the first rows; there are {some_or_near(keys, name)}{hint}"
-            )
+            there = some_and_nearest(keys, name)
+            raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
     labels = "none" if roles.no_labels else "required" if roles.labelled else "optional"
     return JsonText(naming, label, roles.weight or "", skip_bad, labels)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.class_weights import are_weights
-from thresher.messages import some_or_near
+from thresher.messages import some_and_nearest
 from thresher.naming import Naming
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
@@ -60,7 +60,7 @@ def _label(file: str, names: list[str], roles: Roles) -> str | None:
         return wanted
     if roles.labelled or roles.label:
         hint = "" if roles.label else " Name the label's column with label= (--label)."
-        raise DataError(f"{file}: there is no column {wanted!r}; there are {some_or_near(names, wanted)}{hint}")
+        raise DataError(f"{file}: there is no column {wanted!r}; there are {some_and_nearest(names, wanted)}{hint}")
     return None
 
 
@@ -72,6 +72,7 @@ class Columns:
     features: list[str] | None  # None: a pair of ids and values
     weight: str | None = None
     naming: Naming | None = None  # of the features, if they are hashed
+    needs_labels: bool = True  # or a row may have none in the label's column
 
     @classmethod
     def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
@@ -81,7 +82,7 @@ class Columns:
         if weight is not None and weight not in names:
             if roles.labelled:
                 raise DataError(
-                    f"{file}: there is no column {weight!r} for weights; there are {some_or_near(names, weight)}"
+                    f"{file}: there is no column {weight!r} for weights; there are {some_and_nearest(names, weight)}"
                 )
             weight = None
         if weight is not None and weight == wanted:
@@ -89,7 +90,7 @@ class Columns:
         unknown = next((name for name in roles.ignore if name not in names), None)
         if unknown is not None and roles.labelled:
             raise DataError(
-                f"{file}: there is no column {unknown!r} to ignore; there are {some_or_near(names, unknown)}"
+                f"{file}: there is no column {unknown!r} to ignore; there are {some_and_nearest(names, unknown)}"
             )
         for role, name in (("label", wanted), ("weight", weight)):
             if name is not None and name in roles.ignore:
@@ -98,22 +99,25 @@ class Columns:
         if twice is not None:
             raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
         if roles.of_columns is not None:
-            return cls._named(file, names, roles.of_columns, wanted, weight)
+            return cls._named(file, names, roles, wanted, weight)
         rest = [name for name in names if name not in (wanted, weight, *roles.ignore)]
         if not rest:
             raise DataError(f"{file}: no column is left for the features.")
-        return cls(wanted, None if pairs and set(rest) == set(_PAIR) else rest, weight)
+        features = None if pairs and set(rest) == set(_PAIR) else rest
+        return cls(wanted, features, weight, needs_labels=roles.labelled)
 
     @classmethod
-    def _named(cls, file: str, names: list[str], naming: Naming, label: str | None, weight: str | None) -> Columns:
+    def _named(cls, file: str, names: list[str], roles: Roles, label: str | None, weight: str | None) -> Columns:
+        naming = roles.of_columns
+        assert naming is not None
         features = [name for name, _ in naming.columns]
         missing = next((name for name in features if name not in names), None)
         if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some_or_near(names, missing)}")
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
         for role, name in (("label", label), ("weight", weight)):
             if name in features:
                 raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
-        return cls(label, features, weight, naming)
+        return cls(label, features, weight, naming, roles.labelled)
 
     @property
     def all(self) -> list[str]:
@@ -140,7 +144,7 @@ class Columns:
         """Raise DataError if a column is missing."""
         missing = next((name for name in self.all if name not in names), None)
         if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some_or_near(names, missing)}")
+            raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
 
     def check_types(self, file: str, schema: Any) -> None:
         """Raise DataError if a column is missing or has a type that can't be read."""
@@ -162,7 +166,8 @@ class Columns:
         if self.label is not None:
             kind = schema.field(self.label).type
             plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
-            if not is_numeric(plain) and not is_text(plain):
+            is_empty = arrow().types.is_null(plain) and not self.needs_labels
+            if not is_numeric(plain) and not is_text(plain) and not is_empty:
                 raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
         if self.weight is not None and not is_numeric(schema.field(self.weight).type):
             kind = schema.field(self.weight).type
@@ -173,7 +178,7 @@ def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: i
     """Return the rows of a record batch that passed the checks of structure and types."""
     checked = _Checked(table, skip_bad)
     try:
-        labels = _labels(checked, columns.label)
+        labels = _labels(checked, columns.label, columns.needs_labels)
         weights = None if columns.weight is None else _weights(checked, columns.weight)
         if columns.naming is not None:
             batch = _named(checked, columns.naming)
@@ -224,16 +229,18 @@ class _Checked:
         return slice(None) if self.numbers is None else self.numbers
 
 
-def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
-    """Return the labels of all rows; those of dropped rows have no meaning."""
-    if name is None:
+def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[Any]:
+    """Return the labels of all rows, NaN or "" where there is none; those of dropped rows have no meaning."""
+    pa = arrow()
+    if name is None or pa.types.is_null(checked.table.schema.field(name).type):
         return np.full(checked.table.num_rows, np.nan)
-    pa, column = arrow(), plain_values(checked.table.column(name))
+    column = plain_values(checked.table.column(name))
     missing = column.is_null()
     if is_text(column.type):
         missing = pa.compute.or_kleene(missing, pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
     lost = missing.to_numpy(zero_copy_only=False).astype(bool)
-    checked.drop(lost, partial(_always, "the label is missing"))
+    if are_needed:
+        checked.drop(lost, partial(_always, "the label is missing"))
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     if is_text(column.type):
         values[lost] = ""
@@ -241,7 +248,8 @@ def _labels(checked: _Checked, name: str | None) -> NDArray[Any]:
     numbers = np.full(len(values), np.nan)
     numbers[~lost] = values[~lost].astype(np.float64)
     left = numbers[checked.left]
-    checked.drop(~np.isfinite(left), lambda row: f"the label is {left[row]}; it must be a finite number, or text")
+    is_number = np.isfinite(left) if are_needed else ~np.isinf(left)
+    checked.drop(~is_number, lambda row: f"the label is {left[row]}; it must be a finite number, or text")
     return numbers
 
 

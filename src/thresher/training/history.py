@@ -52,8 +52,7 @@ class History:
         With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves, the `bytes` that
         the shards sent to be merged, and the `sample_bytes` of the rows that the size was chosen on.
     resumed_at : int or None
-        Where the run was resumed from a checkpoint: how many rows it had learned by then. If there are no more in the
-        end, it had finished.
+        Where the run was resumed from a checkpoint: how many rows it had learned by then.
     """
 
     rows: list[int] = field(default_factory=list)

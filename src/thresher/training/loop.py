@@ -238,9 +238,12 @@ def run(
             "shuffle=True (--shuffle) does so at once.",
             UserWarning,
         )
-        n_bytes = reading.runs[0].history.n_bytes
+        before = reading.runs[0].history
         stream = _shuffled_for(model, in_order, progress)
-        runs = [Run(each, stream, callback, started, n_bytes, of) for each, of in zip(models, of_each, strict=True)]
+        runs = [
+            Run(each, stream, callback, started, before.n_bytes, of) for each, of in zip(models, of_each, strict=True)
+        ]
+        runs[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
         reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
         passes_.learn(reading, stop_if_grouped=False)
     elif grouping is not None:

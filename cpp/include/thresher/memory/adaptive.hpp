@@ -5,7 +5,8 @@
 // while all ids together take no more than 256 MiB. Beyond, it looks whenever twice as many nonzeros were learned as at
 // the last look: if a hash table would take less than a quarter of the pages in use, all features move there. An id for
 // which there is no address space makes them move at once. They move back when dense memory for all ids would take no
-// more than the table. All of this depends on the rows alone, not on their batches, what was reserved, or the machine.
+// more than the table; up to 8 GiB, no more than three times as much, since it is several times as fast. All of this
+// depends on the rows alone, not on their batches, what was reserved, or the machine.
 #pragma once
 
 #include <algorithm>
@@ -101,6 +102,7 @@ class AdaptiveMemory {
 
   private:
     static constexpr std::size_t kAlwaysDense = std::size_t{1} << 28;  // bytes
+    static constexpr std::size_t kModest = std::size_t{1} << 33;
     static constexpr std::size_t kAddressSpace = std::size_t{1} << 39;
     static constexpr std::size_t kFirstLook = 4096;  // nonzeros
 
@@ -123,8 +125,9 @@ class AdaptiveMemory {
 
     THRESHER_INLINE void move_if_needed() {
         if (is_hash_) {
-            if (hash_.bytes_for(hash_.n_touched()) / bytes_per_id() >= static_cast<std::size_t>(width_))
-                move_to_dense();
+            const std::size_t in_dense = static_cast<std::size_t>(width_) * bytes_per_id();
+            const std::size_t in_table = hash_.bytes_for(hash_.n_touched());
+            if (in_dense <= (in_dense <= kModest ? 3 : 1) * in_table) move_to_dense();
         } else if (!has_space_for(width_)) {
             move_to_hash();
         } else if (n_scattered_ >= next_look_) {
