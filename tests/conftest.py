@@ -25,6 +25,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let Python free what it can at its end."""
+    gc.unfreeze()
+
+
 @pytest.fixture(params=["scalar", "avx2", "avx512"])
 def simd(request: pytest.FixtureRequest):
     """Run the test once for each SIMD path that this machine has."""
