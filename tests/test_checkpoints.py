@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import pty
 import signal
 import subprocess
 import time
@@ -426,6 +428,21 @@ class TestCommandLine:
         assert thresher(*saving, "--resume").returncode == 0
         assert thresher(*command, "-o", tmp_path / "whole.thresher").returncode == 0
         assert output.read_bytes() == (tmp_path / "whole.thresher").read_bytes()
+
+    def test_a_terminal_that_is_closed(self, tmp_path):
+        """It sends SIGHUP, and the progress bar can't be drawn any more."""
+        convert(datasets.make_x1(10_000, n_features=2_000, n_informative=50, n_noise=50), str(tmp_path / "a.svm"))
+        saving = ["--checkpoint", str(tmp_path / "run.ckpt"), "--every", "1000"]
+        command = ["train", str(tmp_path / "a.svm"), "-k", "50", "--no-shuffle", "--passes", "1000", *saving]
+        reader, terminal = pty.openpty()
+        running = subprocess.Popen([THRESHER, *command], stderr=terminal, stdout=terminal)
+        os.close(terminal)
+        while not (tmp_path / "run.ckpt").exists() and running.poll() is None:
+            time.sleep(0.01)
+        os.close(reader)
+        time.sleep(0.3)  # the bar is drawn ten times a second
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(timeout=60) == 129
 
     def test_a_signal_that_is_ignored_stays_so(self, tmp_path):
         """Under nohup a run goes on when the terminal is closed, and writes no more checkpoints than it should."""

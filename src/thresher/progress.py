@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 _MOMENT = 0.1  # seconds
@@ -56,11 +56,31 @@ def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, An
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    terminal: Any = _Terminal(sys.stderr)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
+        console=Console(file=terminal), transient=True,
     ) as display:  # fmt: skip
         yield display, display.add_task(what, total=total, text="")
+
+
+class _Terminal:
+    """A terminal, also when it is gone: a bar that can't be drawn is no reason to stop."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 class Steps:
