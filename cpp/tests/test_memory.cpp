@@ -126,6 +126,8 @@ TEST(features_move_where_they_fit) {
     CHECK(wide.load(7, 0)[1] == 2.0f && wide.load(40'000'000, 0)[0] == 1.0f && wide.load(39'000'001, 0)[0] == 0.0f);
     touch(wide, std::int64_t{1} << 60);
     CHECK(wide.is_hash() && wide.load(std::int64_t{1} << 60, 0)[0] == 1.0f && wide.load(7, 0)[1] == 2.0f);
+    touch(wide, (std::int64_t{1} << 61) + 1);  // times eight bytes it is eight more than 2^64
+    CHECK(wide.is_hash());
 }
 
 // Ids in steps of a Fibonacci number, which a multiplicative hash puts close together, take as long as others.

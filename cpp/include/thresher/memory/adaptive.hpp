@@ -123,11 +123,15 @@ class AdaptiveMemory {
         return !is_small() && 4 * hash_.bytes_for(n) < n_pages * 4096;
     }
 
+    // Whether the features of the table fill so much of dense memory that they should be there.
+    bool is_full() const {
+        const std::size_t in_dense = static_cast<std::size_t>(width_) * bytes_per_id();
+        return in_dense <= (in_dense <= kModest ? 3 : 1) * hash_.bytes_for(hash_.n_touched());
+    }
+
     THRESHER_INLINE void move_if_needed() {
         if (is_hash_) {
-            const std::size_t in_dense = static_cast<std::size_t>(width_) * bytes_per_id();
-            const std::size_t in_table = hash_.bytes_for(hash_.n_touched());
-            if (in_dense <= (in_dense <= kModest ? 3 : 1) * in_table) move_to_dense();
+            if (has_space_for(width_) && is_full()) move_to_dense();
         } else if (!has_space_for(width_)) {
             move_to_hash();
         } else if (n_scattered_ >= next_look_) {
