@@ -10,15 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thresher.file_errors import errors_of
 from thresher.io.atomic import written_whole
 from thresher.io.checkpoint_content import check_content
-from thresher.io.container import Tensors, all_finite, demand, is_ascending, serialized, verified
+from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
 from thresher.model import Model
 
 _VERSION = 1
@@ -70,23 +68,13 @@ def write_checkpoint(path: str | os.PathLike[str], model: Model, about: dict[str
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
     """Read a checkpoint; None if there is none yet. If the file is not valid, raise a ValueError that names it."""
     try:
-        with errors_of(path), Path(path).open("rb") as file:
+        with opened(path, _KIND) as file:
             size = os.fstat(file.fileno()).st_size
             return _saved(
                 os.fspath(path), *verified(file, size, _KIND, _VERSION, "remove it to start from the beginning")
             )
     except FileNotFoundError:
         return None
-    except IsADirectoryError:
-        raise IsADirectoryError(f"{path}: this is a folder, not a checkpoint.") from None
-    except PermissionError:
-        raise PermissionError(f"{path}: permission denied.") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
-        raise ValueError(
-            f"{path}: the checkpoint is not valid: a part of it is missing or has the wrong type."
-        ) from None
 
 
 def _saved(path: str, tensors: Tensors, metadata: dict[str, Any]) -> Saved:

@@ -12,11 +12,16 @@ import hashlib
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thresher.file_errors import errors_of
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -46,6 +51,24 @@ def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | m
         digest.update(piece)
         yield piece
     yield digest.digest()
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
+    """Open a file to read all of it in the block; whatever is wrong with it becomes one line that names it."""
+    try:
+        with errors_of(path), Path(path).open("rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{path}: this is a folder, not a {kind}.") from None
+    except PermissionError:
+        raise PermissionError(f"{path}: permission denied.") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
+        raise ValueError(f"{path}: the {kind} is not valid: a part of it is missing or has the wrong type.") from None
 
 
 def verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:

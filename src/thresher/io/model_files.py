@@ -13,16 +13,14 @@ import math
 import os
 import stat
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import methods
-from thresher.file_errors import errors_of
 from thresher.io.atomic import written_whole
-from thresher.io.container import Tensors, all_finite, demand, is_ascending, serialized, verified
+from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.parameters import Between, check
@@ -72,23 +70,12 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model. If the file is not valid, raise a ValueError that names it."""
-    try:
-        with errors_of(path), Path(path).open("rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode):
-                return _model(*verified(file, status.st_size, "model", FORMAT_VERSION, _REMEDY))
-            content = file.read()  # a pipe: its size is not known before its end
-            return _model(*verified(io.BytesIO(content), len(content), "model", FORMAT_VERSION, _REMEDY))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file.") from None
-    except IsADirectoryError:
-        raise IsADirectoryError(f"{path}: this is a folder, not a model.") from None
-    except PermissionError:
-        raise PermissionError(f"{path}: permission denied.") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
-        raise ValueError(f"{path}: the model is not valid: a part of it is missing or has the wrong type.") from None
+    with opened(path, "model") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            return _model(*verified(file, status.st_size, "model", FORMAT_VERSION, _REMEDY))
+        content = file.read()  # a pipe: its size is not known before its end
+        return _model(*verified(io.BytesIO(content), len(content), "model", FORMAT_VERSION, _REMEDY))
 
 
 def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
