@@ -59,6 +59,19 @@ def text_features(text: str, least: int, most: int, analyzer: str, counts: bool,
     return found
 
 
+def escaped(column: str) -> str:
+    """Return a column as it stands in the name of a feature."""
+    return "".join(f"\\{letter}" if letter in "=^\\" else letter for letter in column)
+
+
+def vw_name(space: str, name: str) -> str:
+    """Return the name of a feature of VW text."""
+    if space:
+        return f"{escaped(space)}^{name}"
+    column, equals, value = name.partition("=")
+    return f"{escaped(column)}{equals}{value}"
+
+
 def as_row(features: dict[str, float]) -> list[tuple[int, float]]:
     """Return named features as a row: ids ascending, with their values."""
     return sorted((name_id(name), value) for name, value in features.items())

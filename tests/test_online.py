@@ -468,3 +468,20 @@ def test_the_learner_is_the_kind_for_its_classes(estimator):
     assert isinstance(found._model, Model)
     state = found._model.state()
     assert len(state["intercept"]) * len(state["ids"]) == len(state["cells"])
+
+
+@budgeted
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_rows_with_a_member_are_counted(estimator, n_classes, fit_intercept):
+    """Row by row, against the members that there were before; by any batching the count is the same."""
+    X, y = random_problem(300, 40, 0.1, 3, n_classes)
+    model, n_expected = made(estimator, 5, fit_intercept=fit_intercept), 0
+    for row in range(X.shape[0]):
+        members = set(model.selected_.tolist()) if row else set()
+        n_expected += bool(members & set(X[row].nonzero()[1].tolist()))
+        model.partial_fit(X[row], y[row : row + 1], classes=np.unique(y))
+    assert 0 < n_expected < X.shape[0]
+    at_once = made(estimator, 5, fit_intercept=fit_intercept).partial_fit(X, y, classes=np.unique(y))
+    for each in (model, at_once, pickle.loads(pickle.dumps(model))):
+        assert each._model.counters["n_with_member"] == n_expected  # no public name: warnings go by it

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 import thresher
-from thresher import MRMR, SOFS, cross_validate, distributed, evaluate, open_stream, set_threshold, stability, train
+from thresher import (
+    MRMR,
+    SOFS,
+    ShadowSOFS,
+    cross_validate,
+    distributed,
+    evaluate,
+    load,
+    open_stream,
+    save,
+    set_threshold,
+    stability,
+    train,
+)  # fmt: skip
 from thresher.prediction import write_predictions
 from thresher.selecting import write_selected
 from thresher.streams import DataError
@@ -103,6 +118,73 @@ class TestOtherData:
         (tmp_path / "wide.svm").write_text("1 0:1 700:1 800:1\n-1 1:1 900:1 1000:1\n")
         with pytest.warns(UserWarning, match=r"wide\.svm: 67% of the values have ids beyond the model's 4 columns"):
             evaluate(model, tmp_path / "wide.svm")
+
+    @pytest.mark.parametrize("kind", ["ids", "text", "table"])
+    def test_rows_without_a_selected_feature(self, tmp_path, kind):
+        """In training every row has one. Where not one has, or 1 of 1,000, there is a warning; nowhere else."""
+        rng, rows = np.random.default_rng(0), []
+        for is_new in [0] * 400 + [1] * 1_000:
+            label = int(rng.integers(2))
+            rows.append((label, f"{'new' if is_new else 'old'}{label}", is_new * 100 + label + 1))
+        names = {"ids": "a.svm", "text": "a.jsonl", "table": "a.csv"}
+        write = {
+            "ids": lambda label, word, id_: f"{label} {id_}:1 500:1\n",
+            "text": lambda label, word, id_: f'{{"label": {label}, "c": "{word} it"}}\n',
+            "table": lambda label, word, id_: f"{label},{word}\n",
+        }[kind]
+
+        def data(part):
+            path = tmp_path / f"{len(part)}{names[kind]}"
+            path.write_text(("label,c\n" if kind == "table" else "") + "".join(write(*row) for row in part))
+            return path
+
+        roles = {"text": {"text": "c"}, "table": {"categorical": "c"}}.get(kind, {})
+        model = ShadowSOFS(2, random_state=0)
+        train(model, open_stream(data(rows[:400]), **roles))
+        save(model, tmp_path / "m.thresher")
+        for each in (model, load(tmp_path / "m.thresher")):
+            for use in (evaluate, type(each).predict, type(each).transform, type(each).decision_function):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    use(each, data(rows[:390]))
+                    use(each, data(rows[380:500]))  # one in six
+                with pytest.warns(
+                    UserWarning, match=r"none of 1,000 rows has a feature that the model selected, and 100%"
+                ):
+                    use(each, data(rows[400:]))
+                with pytest.warns(UserWarning, match=r": 1 of 1,001 rows have a feature that the model selected"):
+                    use(each, data(rows[399:]))
+        with pytest.warns(UserWarning, match="none of 1,000 rows"):
+            train(ShadowSOFS(2), open_stream(data(rows[:400]), **roles), validate=data(rows[400:]))
+
+    def test_few_rows_may_have_none_by_chance(self, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n1 3:1\n-1 3:1\n" * 50)
+        model = ShadowSOFS(2, fit_intercept=False)
+        train(model, open_stream(tmp_path / "a.svm", zero_based=False))
+        assert sorted(model.selected_.tolist()) == [0, 1]
+        (tmp_path / "b.svm").write_text("1 3:1\n-1 3:1\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(tmp_path / "b.svm")
+
+    def test_types_that_are_not_those_of_training(self, tmp_path):
+        frame = pd.DataFrame({"label": [1, 0] * 30, "app": [35, 7] * 30, "site": ["a", "b"] * 30})
+        frame.to_parquet(tmp_path / "a.parquet")
+        model = ShadowSOFS(4)
+        train(model, open_stream(tmp_path / "a.parquet", categorical=["app", "site"]))
+        save(model, tmp_path / "m.thresher")
+        margins = model.decision_function(frame)
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        model = load(tmp_path / "m.thresher")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for same in (frame, frame.astype({"app": "int8", "site": "category"}), tmp_path / "a.csv"):
+                np.testing.assert_array_equal(model.decision_function(same), margins)
+        for kind, word in (("float64", "numbers"), ("str", "text")):
+            with pytest.warns(
+                UserWarning, match=rf"'app' holds {word} here, and held whole numbers where the model was"
+            ):
+                np.testing.assert_array_equal(model.decision_function(frame.astype({"app": kind})), margins)
 
     def test_a_table_that_became_text_counts_from_one(self, tmp_path):
         (tmp_path / "t.csv").write_text("label,a,b\n" + "1,2,0\n0,0,3\n" * 20)

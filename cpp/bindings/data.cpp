@@ -6,20 +6,33 @@
 namespace thresher::python {
 
 void bind_data(nb::module_& m) {
-    m.def(
-        "pick_columns",
-        [](const BatchArrays& batch, Array<const std::int64_t> ids) {
-            std::vector<std::int64_t> starts(batch.n_rows() + 1), places;
-            std::vector<std::int32_t> columns;
-            {
+    nb::class_<ColumnIndex>(m, "ColumnIndex")
+        .def(
+            "__init__",
+            [](ColumnIndex* self, Array<const std::int64_t> ids) { new (self) ColumnIndex(ids.data(), ids.size()); },
+            "ids"_a)
+        .def(
+            "pick",
+            [](const ColumnIndex& index, const BatchArrays& batch) {
+                std::vector<std::int64_t> starts(batch.n_rows() + 1), places;
+                std::vector<std::int32_t> columns;
+                {
+                    nb::gil_scoped_release release;
+                    batch.visit([&](const auto& csr) { pick_columns(csr, index, starts.data(), columns, places); });
+                }
+                return nb::make_tuple(new_array(std::move(starts)), new_array(std::move(columns)),
+                                      new_array(std::move(places)));
+            },
+            "batch"_a)
+        .def(
+            "count_rows_with",
+            [](const ColumnIndex& index, const BatchArrays& batch) {
                 nb::gil_scoped_release release;
-                const ColumnIndex index(ids.data(), ids.size());
-                batch.visit([&](const auto& csr) { pick_columns(csr, index, starts.data(), columns, places); });
-            }
-            return nb::make_tuple(new_array(std::move(starts)), new_array(std::move(columns)),
-                                  new_array(std::move(places)));
-        },
-        "batch"_a, "ids"_a);
+                std::size_t n = 0;
+                batch.visit([&](const auto& csr) { n = count_rows_with(csr, index); });
+                return n;
+            },
+            "batch"_a);
     nb::class_<Synth>(m, "Synth")
         .def(
             "__init__",

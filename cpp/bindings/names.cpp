@@ -84,7 +84,7 @@ ParsedText<std::int64_t> named_rows(const Naming& naming, std::size_t n_rows, bo
     for (std::size_t row = 0; row < n_rows; ++row, ++rows.n_lines) {
         namer.row.clear();
         bool good = read_row(row, namer, why);
-        if (good && !namer.row.move_to(rows.ids, rows.values, rows.names->marks)) why = kSumTooLarge, good = false;
+        if (good && !namer.row.move_to(rows.ids, rows.values, *rows.names)) why = kSumTooLarge, good = false;
         if (good) {
             rows.end_row(0.0, 1.0, {});
             continue;
@@ -212,6 +212,17 @@ void visit_ids(const AnyArray& ids, Visit visit) {
         visit(std::span(static_cast<const std::int64_t*>(ids.data()), ids.size()));
 }
 
+WrittenNames written_names(const AnyArray& ids, const Array<const std::uint64_t>& marks,
+                           const Array<const std::uint8_t>& text, const std::vector<std::string>& prefixes,
+                           const std::optional<Array<const std::int64_t>>& bases) {
+    if (ids.size() != marks.size() || (bases && bases->size() != ids.size()))
+        throw nb::value_error("ids, marks and bases differ in length");
+    return {marks.data(),
+            bases ? bases->data() : nullptr,
+            {reinterpret_cast<const char*>(text.data()), text.size()},
+            prefixes};
+}
+
 void bind_book(nb::module_& m) {
     nb::class_<NameBook>(m, "NameBook")
         .def(nb::init<>())
@@ -234,16 +245,21 @@ void bind_book(nb::module_& m) {
         .def(
             "read",
             [](NameBook& book, AnyArray ids, Array<const std::uint64_t> marks, Array<const std::uint8_t> text,
-               const std::vector<std::string>& prefixes, bool add, std::optional<Array<const std::int64_t>> bases) {
-                if (ids.size() != marks.size() || (bases && bases->size() != ids.size()))
-                    throw nb::value_error("ids, marks and bases differ in length");
-                const std::string_view names(reinterpret_cast<const char*>(text.data()), text.size());
-                const std::int64_t* const begins = bases ? bases->data() : nullptr;
-                visit_ids(ids, [&](auto each) {
-                    book.read(each, marks.data(), begins, names, std::span<const std::string>(prefixes), add);
-                });
+               const std::vector<std::string>& prefixes, std::optional<Array<const std::int64_t>> bases, bool add) {
+                const WrittenNames names = written_names(ids, marks, text, prefixes, bases);
+                visit_ids(ids, [&](auto each) { book.read(each, names, add); });
             },
-            "ids"_a, "marks"_a, "text"_a, "prefixes"_a, "add"_a = false, "bases"_a = nb::none())
+            "ids"_a, "marks"_a, "text"_a, "prefixes"_a, "bases"_a = nb::none(), "add"_a = false)
+        .def(
+            "strangers",
+            [](const NameBook& book, AnyArray ids, Array<const std::uint64_t> marks, Array<const std::uint8_t> text,
+               const std::vector<std::string>& prefixes, std::optional<Array<const std::int64_t>> bases) {
+                const WrittenNames names = written_names(ids, marks, text, prefixes, bases);
+                std::vector<std::int64_t> places;
+                visit_ids(ids, [&](auto each) { places = book.strangers(each, names); });
+                return new_array(std::move(places));
+            },
+            "ids"_a, "marks"_a, "text"_a, "prefixes"_a, "bases"_a = nb::none())
         .def("names",
              [](const NameBook& book) {
                  std::vector<std::pair<std::int64_t, std::string>> all;
@@ -285,6 +301,14 @@ void bind_names(nb::module_& m) {
             return marks_fit({marks.data(), marks.size()}, n_text, n_prefixes);
         },
         "marks"_a, "n_text"_a, "n_prefixes"_a);
+    m.def(
+        "category_name",
+        [](const std::string& column, const std::string& value) {
+            std::string room;
+            return escaped(column).append("=").append(category_value(value, room));
+        },
+        "column"_a, "value"_a);
+    m.def("escaped", &escaped, "column"_a);
     m.attr("UNICODE_VERSION") = kUnicodeVersion;
     bind_naming(m);
     bind_book(m);

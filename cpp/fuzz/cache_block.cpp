@@ -58,7 +58,7 @@ void check_block(std::string_view bytes, std::size_t n_rows, std::size_t n_value
         NameBook book;
         book.keep(members);
         const std::vector<std::string> prefixes(n_prefixes, "p^");
-        book.read(std::span<const Id>(ids.items.get(), n_values), all.data(), nullptr, text.view(), prefixes, false);
+        book.read(std::span<const Id>(ids.items.get(), n_values), {all.data(), nullptr, text.view(), prefixes}, false);
         book.for_each([&](std::int64_t id, const std::string& name) {
             CHECK(std::find(members.begin(), members.end(), id) != members.end());
             CHECK(name.starts_with("p^") && name.size() <= 2 + text.size);

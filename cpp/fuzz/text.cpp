@@ -37,7 +37,7 @@ void check_ngrams(std::string_view text, const std::vector<std::string>& tokens,
         CHECK(why.find("64 KB") != why.npos);
         return;
     }
-    CHECK(namer.row.move_to(rows.ids, rows.values, rows.names->marks) && rows.end_row(0.0, 1.0, {}));
+    CHECK(namer.row.move_to(rows.ids, rows.values, *rows.names) && rows.end_row(0.0, 1.0, {}));
     check_rows(rows);
     std::map<std::int64_t, float> expected;
     for (std::size_t i = 0; i < tokens.size(); ++i)

@@ -76,7 +76,7 @@ TEST(a_child_can_use_a_book_of_names_that_is_read) {
     const std::vector<std::string> prefixes = {"word="};
     NameBook book;
     check_children(
-        [&] { book.read(std::span<const std::int64_t>(ids), marks.data(), nullptr, "name", prefixes, true); },
+        [&] { book.read(std::span<const std::int64_t>(ids), {marks.data(), nullptr, "name", prefixes}, true); },
         [&] {
             std::size_t n = 0;
             book.for_each([&](std::int64_t, const std::string& name) { n += name == "word=name"; });

@@ -129,7 +129,7 @@ TEST(a_book_forgets_who_leaves) {
     const std::vector<std::string> prefixes = {"a^", ""};
     const std::vector<std::int64_t> ids = {3, 5, 7, 3};
     const std::uint64_t marks[] = {name_mark(0, 3, 0), name_mark(3, 3, 1), kNoName, name_mark(3, 3, 1)};
-    auto read = [&] { book.read(std::span<const std::int64_t>(ids), marks, nullptr, "onetwo", prefixes, false); };
+    auto read = [&] { book.read(std::span<const std::int64_t>(ids), {marks, nullptr, "onetwo", prefixes}, false); };
     read();
     book.keep(std::vector<std::int64_t>{3, 7});
     read();
@@ -149,7 +149,7 @@ TEST(a_book_has_no_names_of_negative_ids) {
     for (const bool add : {false, true}) {
         NameBook book;
         book.keep(std::vector<std::int64_t>{3});
-        book.read(std::span<const std::int64_t>(ids), marks.data(), nullptr, "one", prefixes, add);
+        book.read(std::span<const std::int64_t>(ids), {marks.data(), nullptr, "one", prefixes}, add);
         book.for_each([](std::int64_t id, const std::string& name) { CHECK(id == 3 && name == "one"); });
         CHECK(book.find(std::span<const std::int64_t>(ids)) == std::vector<std::int64_t>{1});
     }

@@ -67,8 +67,12 @@ class Run {
         CHECK(selector_.learn(batch_of(rows), kWidest, lesson).kind == Fault::Kind::none);
         if (!rows.names) return;
         book_.keep(selector_.member_ids());
-        book_.read(std::span<const std::int64_t>(rows.ids.data(), rows.ids.size()), rows.names->marks.data(), nullptr,
-                   {rows.names->text.data(), rows.names->text.size()}, rows.names->prefixes, false);
+        book_.read(std::span<const std::int64_t>(rows.ids.data(), rows.ids.size()),
+                   {rows.names->marks.data(),
+                    nullptr,
+                    {rows.names->text.data(), rows.names->text.size()},
+                    rows.names->prefixes},
+                   false);
     }
 
     void score(const Parsed& rows) {

@@ -88,7 +88,7 @@ std::uint64_t digest(const State& state, std::size_t n_classes) {
     }
     for (const std::size_t i : touched) add(&state.cells[i * width], width * sizeof(float));
     add(state.intercept.data(), state.intercept.size() * sizeof(float));
-    add(&state.counters, sizeof(state.counters));
+    add(&state.counters, offsetof(Counters, n_with_member));  // the last one, which only describes the data
     add(state.numbers.data(), state.numbers.size() * sizeof(double));
     return hash;
 }

@@ -159,7 +159,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             picked[:, present] = X[:, columns[present]]
             return picked
         X = checked(X, self._norm_of_rows, 0)[0]
-        starts, picked, places = _core.pick_columns(as_batch(X, 0), columns)
+        starts, picked, places = _core.ColumnIndex(columns).pick(as_batch(X, 0))
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
     def inverse_transform(self, X: Any) -> Any:

@@ -9,6 +9,7 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -106,17 +107,18 @@ class Model:
         intercept: NDArray[Any],
         *,
         id_base: int = 0,
-        n_rows: int = 0,
+        counters: dict[str, Any],
     ) -> Self:
         """Return the model of a batch method, which can predict and be saved.
 
         Columns are ordered best first. Weights and intercept have one row or entry for two classes, else one per class.
+        Of `counters` it has `n_samples` and `n_with_member`.
         """
         model = cls(method, **given)
         model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
         flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
         model._selection = Selection(
-            model.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), n_rows
+            model.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), counters
         )
         return model
 
@@ -235,8 +237,26 @@ class Model:
         Ids that were never learned are ignored.
         """
         n_rows = batch.n_rows if rows is None else len(rows)
-        margins = self._shaped(self._trained().score(trusted_batch(batch), 0, n_rows, rows))
+        margins = self._shaped(self._trained().score(self.known_rows(batch), 0, n_rows, rows))
         return margins, self.probabilities_of(margins) if with_probabilities else None
+
+    def known_rows(self, batch: Any) -> _core.CsrBatch:
+        """Return a batch in which no name has the id of a selected feature that has another name.
+
+        Such a name gets an id that is not selected, so that it still counts in the length of its row.
+        """
+        if batch.names is None or self._names is None:
+            return trusted_batch(batch)
+        members = self.selected_ids() if self._method.has_budget else None
+        strangers = self._names.strangers(members, batch.indices, batch.names)
+        if len(strangers) == 0:
+            return trusted_batch(batch)
+        ids = batch.indices.astype(np.int64)
+        selected = self.selected_ids()
+        while len(strangers):
+            ids[strangers] += 1
+            strangers = strangers[np.isin(ids[strangers], selected)]
+        return trusted_batch(replace(batch, indices=ids, indptr=batch.indptr.astype(np.int64)))
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
         """Return the predicted labels for these margins."""
@@ -275,6 +295,12 @@ class Model:
     def selected_ids(self) -> NDArray[np.int64]:
         """Return the learner's ids of the selected features, ascending; also in the middle of a first stream."""
         return np.sort(self._trained().members()[0])
+
+    @property
+    def share_with_member(self) -> float:
+        """Of the rows that it has learned, the share that had a selected feature at the time."""
+        counters = self.counters
+        return float(counters["n_with_member"] / max(1, counters["n_samples"]))
 
     def z_scores(self, columns: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the z-scores of the given columns, or of the members, best first; with many classes, one each.

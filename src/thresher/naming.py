@@ -7,7 +7,7 @@ which that happens, and is dropped when the feature leaves. So there is no dicti
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -47,6 +47,9 @@ class Naming:
         Of VW text: "strings" leaves names that are numbers as they are, "all" hashes them too.
     label : str or None
         The column of the label, for files that are read with the model later.
+    types : tuple of str
+        What the categorical columns hold, in their order, such as "text" or "whole numbers"; empty if the format of
+        the data has no types. "" for a column without a value.
     """
 
     text: tuple[str, ...] = ()
@@ -58,6 +61,7 @@ class Naming:
     lowercase: bool = True
     hash: str = "strings"
     label: str | None = None
+    types: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -125,6 +129,12 @@ class Naming:
                 return name, mine, its
         return None
 
+    def other_types(self, other: Naming) -> dict[str, tuple[str, str]]:
+        """Return the categorical columns that hold something else than in `other`, with both types."""
+        mine, its = (dict(zip(each.categorical, each.types, strict=bool(each.types))) for each in (self, other))
+        both = {name: (kind, its.get(name, "")) for name, kind in mine.items()}
+        return {name: types for name, types in both.items() if all(types) and types[0] != types[1]}
+
     def ids_of(self, names: list[str]) -> NDArray[np.int64]:
         """Return the ids of features by name; a number stays an id unless all names are hashed."""
         if self.hashes_all:
@@ -145,10 +155,11 @@ class Naming:
         """Return the naming that `to_dict` was called on; raise ValueError if the values are not valid."""
         if not isinstance(values, dict) or values.keys() != {field.name for field in fields(cls)}:
             raise ValueError("the naming of features is not valid")
-        columns = [values["text"], values["categorical"], values["numeric"]]
-        label = values["label"]
+        columns = [values["text"], values["categorical"], values["numeric"], values["types"]]
+        label, types = values["label"], tuple(values["types"])
         if not (
             all(are_texts(names) for names in columns)
+            and len(types) in (0, len(values["categorical"]))
             and isinstance(values["ngrams"], list | tuple)
             and all(type(length) is int for length in values["ngrams"])
             and type(values["counts"]) is type(values["lowercase"]) is bool
@@ -156,7 +167,8 @@ class Naming:
         ):
             raise ValueError("the naming of features is not valid")
         try:
-            return cls.of(**values)
+            naming = cls.of(**{name: value for name, value in values.items() if name != "types"})
+            return replace(naming, types=types)
         except (TypeError, ValueError):
             raise ValueError("the naming of features is not valid") from None
 
@@ -243,9 +255,13 @@ class BatchNames:
         if not _core.marks_fit(self.marks, len(self.text), len(self.prefixes)):
             raise ValueError("a mark points nowhere")
 
-    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
-        """Give a book the names of its features, or of all; `ids` are those of the batch."""
-        book.read(ids, self.marks, self.text, self.prefixes, add)
+    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+        """Return the names of the values at these places, as the core reads them."""
+        return self.marks[places], self.text, self.prefixes, None
+
+
+# Marks, the text and the prefixes that they refer to, and where the text of each value begins, if it is not at 0.
+WrittenNames: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint8], list[str], NDArray[np.int64] | None]
 
 
 class Names(Protocol):
@@ -254,8 +270,8 @@ class Names(Protocol):
     def part(self, begin: int, end: int) -> Names:
         """Return the names of some of the values."""
 
-    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
-        """Give a book the names of its features, or of all; `ids` are those of the batch."""
+    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+        """Return the names of the values at these places, as the core reads them."""
 
 
 class MemberNames:
@@ -280,10 +296,18 @@ class MemberNames:
 
     def read(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> None:
         """Find the names of the members in a batch, and forget all others. None: every feature is a member."""
-        if members is not None:
-            self._book.keep(members)
-        names.read_into(self._book, ids, add=members is None)
+        places = np.arange(len(ids)) if members is None else self._found(members, ids)
+        self._book.read(ids[places], *names.written(places), add=members is None)
         self._by_id = None  # last: another thread may have asked for the names in between
+
+    def strangers(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> NDArray[np.int64]:
+        """Return where in a batch a feature has the id of a member, but another name."""
+        places = self._book.find(ids) if members is None else self._found(members, ids)
+        return places[self._book.strangers(ids[places], *names.written(places))]
+
+    def _found(self, members: NDArray[np.int64], ids: NDArray[Any]) -> NDArray[np.int64]:
+        self._book.keep(members)
+        return self._book.find(ids)
 
     @property
     def by_id(self) -> dict[int, str]:

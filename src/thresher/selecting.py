@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.csr import trusted_batch
 from thresher.io.atomic import refuse_inputs
 from thresher.labels import as_whole_numbers, shown
 from thresher.model import Model
@@ -92,7 +91,7 @@ def write_selected(
     with nullcontext() if column_map is None else _map_beside(column_map, columns.as_csv(trained)):
         if not is_table:
             naming = stream.naming if keep_ids else None
-            write_stream(_selected(batches, columns, keep_ids), path, naming=naming)
+            write_stream(_selected(trained, batches, columns, keep_ids), path, naming=naming)
         else:
             write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
             write_rows(_parts(trained, batches, columns), columns, path)
@@ -102,7 +101,7 @@ def write_selected(
 def selected_rows(model: Model, data: Data) -> Any:
     """Return all rows of data with only the selected columns, in column order, in CSR."""
     columns = _Columns.of(model, is_table=False, keep_ids=False)
-    picked = _selected(batches_of(model, data), columns, keep_ids=False)
+    picked = _selected(model, batches_of(model, data), columns, keep_ids=False)
     return Stream("the selected columns", lambda: picked, id_base=1, n_features=len(columns.ids)).to_csr()[0]
 
 
@@ -119,6 +118,7 @@ class _Columns:
     """The selected features, in column order: their ids and names in the data, and what they are called now."""
 
     ids: NDArray[np.int64]
+    index: _core.ColumnIndex
     features: list[str]
     now: list[str]
 
@@ -128,7 +128,7 @@ class _Columns:
         ids = members + model.id_base
         features = [model.name_of(int(column)) for column in members]
         now = _distinct(features) if is_table else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
-        return cls(ids, features, now)
+        return cls(ids, _core.ColumnIndex(ids), features, now)
 
     def as_csv(self, model: Model) -> str:
         assert model.classes is not None
@@ -149,10 +149,10 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _selected(batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
+def _selected(model: Model, batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
     """Yield batches with the selected features only."""
     for batch in batches:
-        starts, picked, places = _core.pick_columns(trusted_batch(batch), columns.ids)
+        starts, picked, places = columns.index.pick(model.known_rows(batch))
         kept = batch.indices[places] if keep_ids else picked + 1
         batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
         batch.largest_id = int(kept.max(initial=-1))
@@ -191,7 +191,7 @@ def _parts(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterato
     most = max(1, _CELLS // max(1, len(columns.ids)))
     is_weighted = None
     for batch in batches:
-        starts, ids, places = _core.pick_columns(trusted_batch(batch), columns.ids)
+        starts, ids, places = columns.index.pick(model.known_rows(batch))
         part = _Part(_labels(batch, kind), batch.importances, starts, ids, batch.data[places])
         if is_weighted is None:
             is_weighted = part.weights is not None

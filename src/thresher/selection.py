@@ -19,13 +19,13 @@ class Selection:
         ids: NDArray[np.int64],
         weights: NDArray[np.float32],
         intercept: NDArray[np.float32],
-        n_rows: int,
+        counters: dict[str, Any],
     ) -> None:
-        self._made_of = (norm, ids, weights, intercept, n_rows)
+        self._made_of = (norm, ids, weights, intercept, counters)
         self._scorer = _core.LinearScorer(len(intercept), norm, np.ascontiguousarray(ids), weights, intercept)
         self.score, self.members = self._scorer.score, self._scorer.members
         self.intercept = intercept
-        self.counters: dict[str, Any] = {"n_samples": n_rows}
+        self.counters = {name: counters[name] for name in ("n_samples", "n_with_member")}
 
     def __reduce__(self) -> Any:
         return Selection, self._made_of

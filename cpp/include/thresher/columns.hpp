@@ -65,4 +65,17 @@ void pick_columns(const CsrBatch<Id>& batch, const ColumnIndex& index, std::int6
     starts[batch.n_rows] = static_cast<std::int64_t>(columns.size());
 }
 
+// How many rows have a column of the index.
+template <class Id>
+std::size_t count_rows_with(const CsrBatch<Id>& batch, const ColumnIndex& index) {
+    std::size_t n_rows = 0;
+    for (std::size_t r = 0; r < batch.n_rows; ++r) {
+        auto i = batch.starts[r];
+        const auto end = batch.starts[r + 1];
+        while (i < end && index.find(static_cast<std::int64_t>(batch.ids[i])) == ColumnIndex::kAbsent) ++i;
+        n_rows += i < end;
+    }
+    return n_rows;
+}
+
 }  // namespace thresher

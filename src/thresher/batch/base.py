@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import row_norms
 
-from thresher import methods, parameters
+from thresher import _core, methods, parameters
 from thresher.batch.memory import check_memory
-from thresher.csr import checked
+from thresher.csr import as_batch, checked
 from thresher.estimator import FeatureSelector
 from thresher.kept_features import ids_as_written, ids_of_columns
 from thresher.labels import Labels, encode
@@ -101,11 +101,13 @@ class BatchSelector(FeatureSelector):
         problem = _problem(rows, self.norm, codes, len(classes), budget, keep)
         nothing = Selection(problem.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
         found = _with(self._select(problem) if problem.budget > 0 else nothing, keep)
+        selected = _core.ColumnIndex(found.columns)
+        counters = {"n_samples": len(codes), "n_with_member": selected.count_rows_with(as_batch(rows, 0))}
         # Predictions and files go by what was learned, whatever is set later.
         learned_with = {**given, "progress": False}
         self._model = Model.of_selection(
             self._method, learned_with, classes, rows.shape[1],
-            found.columns, found.weights, found.intercept, id_base=id_base, n_rows=len(codes),
+            found.columns, found.weights, found.intercept, id_base=id_base, counters=counters,
         )  # fmt: skip
         if isinstance(names, Naming):
             self._model.naming = names

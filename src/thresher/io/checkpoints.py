@@ -19,7 +19,7 @@ from thresher.io.checkpoint_content import check_content
 from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
 from thresher.model import Model
 
-_VERSION = 1
+_VERSION = 2
 _KIND = "checkpoint"
 _TENSORS: dict[str, Any] = {"ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32}
 

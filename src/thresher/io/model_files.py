@@ -25,7 +25,7 @@ from thresher.model import Model
 from thresher.naming import Naming
 from thresher.parameters import Between, check
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _ONLINE_TENSORS: dict[str, Any] = {
     "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32, "names": np.uint8
@@ -159,7 +159,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         if method.is_batch:
             model = Model.of_selection(
                 method.name, given, np.array(classes), n_features, tensors["ids"] - id_base, tensors["weights"].T,
-                tensors["intercept"], id_base=id_base, n_rows=counters["n_samples"],
+                tensors["intercept"], id_base=id_base, counters=counters,
             )  # fmt: skip
         else:
             model = Model(method.name, **given)

@@ -3,44 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thresher.messages import some, warn
+from thresher import _core
+from thresher.csr import trusted_batch
+from thresher.messages import counted, some, warn
 from thresher.model import Model
+from thresher.naming import Naming
 from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 
 _PLAIN_IDS = 1 << 32  # one of a billion hashes of names is below it
+_SMALL_PART = 0.01  # of the share of rows that had a selected feature in training
+_CHANCE = 0.01  # that no row of so few has one
 
 
 def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
     """Yield batches as `batches_for` does; warn if most or all of the data mean nothing to the model."""
-    n_values = n_beyond = 0
+    n_rows = n_known = n_values = n_beyond = 0
     limit = (model.n_features or 0) + model.id_base
-    # Ids can be those of names: of svmlight text that was made of the model's own data, or numbers of VW text.
-    unseen = model.selected_ids() if _has_numbers_for_names(model, stream) else None
+    selected = _core.ColumnIndex(model.selected_ids())
     for batch in batches_for(model, stream):
-        n_values += len(batch.indices)
-        if unseen is not None and _any_among(batch.indices, unseen):
-            unseen = None
+        n_rows, n_values = n_rows + batch.n_rows, n_values + len(batch.indices)
+        n_known += selected.count_rows_with(trusted_batch(batch))
         if batch.largest_id >= limit:
             n_beyond += int(np.count_nonzero(batch.indices >= limit))
         yield batch
-    if unseen is not None and n_values:
-        warn(
-            f"{stream.name}: no row has a feature that the model selected, so all predictions are the same: features "
-            f"are numbers here, and the model was trained on names, from {_origin(model)}.",
-            UserWarning,
-        )
     if 2 * n_beyond > n_values:
         warn(
             f"{stream.name}: {n_beyond / n_values:.0%} of the values have ids beyond the model's "
             f"{model.n_features:,} columns and were ignored: check that the model was trained on such data.",
             UserWarning,
         )
+    else:
+        _warn_of_strange_rows(model, stream, n_rows, n_known)
+
+
+def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: int) -> None:
+    """Warn if far fewer rows have a selected feature than had one in training.
+
+    A few rows may have none by chance: in rows like those of training that must be improbable.
+    """
+    share = model.share_with_member
+    if n_known >= _SMALL_PART * share * n_rows or (1.0 - share) ** n_rows > _CHANCE:
+        return
+    why = "check that columns, names and ids are those of the training data"
+    if _has_numbers_for_names(model, stream):
+        why = f"features are numbers here, and the model was trained on names, from {_origin(model)}"
+    found = f"{n_known:,} of" if n_known else "none of"
+    warn(
+        f"{stream.name}: {found} {counted(n_rows, 'row')} {'have' if n_known else 'has'} a feature that the model "
+        f"selected, and {share:.0%} of the rows of training had one; all others get the same prediction: {why}.",
+        UserWarning,
+    )
 
 
 def batches_for(model: Model, stream: Stream, start: Position | None = None) -> Iterator[Batch]:
@@ -83,14 +99,6 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
         )
 
 
-def _any_among(ids: NDArray[Any], ascending: NDArray[np.int64]) -> bool:
-    """Return whether some ids are among those given in ascending order."""
-    if len(ascending) == 0:
-        return False
-    places = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
-    return bool((ascending[places] == ids).any())
-
-
 def _has_numbers_for_names(model: Model, stream: Stream) -> bool:
     """Return whether the features of the data are numbers, and those that the model was trained on were names."""
     return model.classes is not None and model.naming is not None and stream.naming is None
@@ -124,6 +132,7 @@ def _check_naming(model: Model, stream: Stream) -> None:
             "the roles of its columns (text=, categorical=, numeric=)."
         )
     if model.naming is not None and stream.naming is not None:
+        _warn_of_types(model.naming, stream.naming, stream.name)
         differs = model.naming.difference(stream.naming)
         if differs is not None:
             name, trained, read = differs
@@ -131,6 +140,15 @@ def _check_naming(model: Model, stream: Stream) -> None:
                 f"{stream.name}: it is read with {name}={read!r}, but the model was trained with {name}={trained!r}: "
                 "leave the option out, since a model remembers how its data were read."
             )
+
+
+def _warn_of_types(known: Naming, found: Naming, name: str) -> None:
+    for column, (trained, read) in known.other_types(found).items():
+        warn(
+            f"{name}: column {column!r} holds {read} here, and held {trained} where the model was trained. Categories "
+            "are compared by value, as docs/names.md says: check that these are the same values.",
+            UserWarning,
+        )
 
 
 def check_names(model: Model, stream: Stream) -> None:

@@ -21,7 +21,7 @@ from thresher.streams.sources import Source
 from thresher.streams.stream import DataError
 
 MAGIC = b"THRESHC1"
-VERSION = 2
+VERSION = 3
 TAIL = struct.Struct("<QI8s")
 PAD = 64
 HEAD = MAGIC + bytes(PAD - len(MAGIC))

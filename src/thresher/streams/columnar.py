@@ -96,16 +96,13 @@ def _rows_of_cells(n_columns: int) -> int:
     return min(_BATCH_ROWS, max(64, BATCH_CELLS // max(1, n_columns)))
 
 
-def schema_names(source: Source) -> list[str]:
-    """Return the names of a file's columns."""
+def schema_of(source: Source) -> Any:
+    """Return the names and types of a file's columns."""
     pa = arrow()
     with _opened(source) as raw:
-        if source.format == "parquet":
-            with pa.parquet.ParquetFile(raw) as file:
-                names: list[str] = file.schema_arrow.names
-        else:
-            names = _reader(source, raw)[0].schema.names
-    return names
+        schema = pa.parquet.read_schema(raw) if source.format == "parquet" else _reader(source, raw)[0].schema
+        _ = schema.names  # raises here if one is not text
+        return schema
 
 
 def _record_batches(source: Source, first: int, end: int | None, batch_rows: int) -> Iterator[tuple[Any, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,29 @@ def check_kinds(file: str, schema: Any, naming: Naming) -> None:
             )
         if kind == "category" and not _can_be_category(plain):
             raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a category.")
+
+
+def with_types(naming: Naming | None, schema: Any) -> Naming | None:
+    """Return a naming that knows what the categorical columns of a table hold."""
+    if naming is None:
+        return None
+    return replace(naming, types=tuple(_content(_plain(schema.field(name).type)) for name in naming.categorical))
+
+
+def _content(kind: Any) -> str:
+    """Return what a column of this type holds, in words."""
+    types = arrow().types
+    if is_text(kind):
+        return "text"
+    if types.is_boolean(kind):
+        return "true and false"
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        return "whole numbers"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    if types.is_time(kind):
+        return "times of day"
+    return "" if types.is_null(kind) else "dates"
 
 
 def kind_of(type_: Any, where: str) -> str:
@@ -120,19 +144,19 @@ def _strings(column: Any) -> _core.TableColumn:
 
 
 def _written(column: Any) -> Any:
-    """Return values as other formats write them: 1.0 with its decimal, no fraction of a second that is 0."""
+    """Return values as strings, of which the core makes names: numbers by value, times in UTC."""
     pa = arrow()
     kind, compute = column.type, pa.compute
-    if pa.types.is_floating(kind):
-        column = compute.if_else(compute.is_nan(column), None, column)  # NaN is how pandas writes a missing value
-        written = column.cast(pa.large_string())
-        zero, empty = (pa.scalar(each, pa.large_string()) for each in (".0", ""))
-        is_whole = compute.match_substring_regex(written, r"^-?[0-9]+$")
-        return compute.if_else(is_whole, compute.binary_join_element_wise(written, zero, empty), written)
-    written = column.cast(pa.large_string())
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        return compute.replace_substring_regex(written, r"\.0+(Z?)$", r"\1")
-    return written
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))
+    if pa.types.is_decimal(kind):
+        return compute.replace_substring_regex(column.cast(pa.large_string()), r"(\.\d*[1-9])0+$", r"\1")
+    if not pa.types.is_floating(kind):
+        return column.cast(pa.large_string())
+    column = compute.if_else(compute.is_nan(column), None, column)  # NaN is how pandas writes a missing value
+    is_whole = compute.and_(compute.equal(compute.trunc(column), column), compute.less(compute.abs(column), 2.0**63))
+    whole = compute.if_else(is_whole, column, 0.0).cast(pa.int64())
+    return compute.if_else(is_whole, whole.cast(pa.large_string()), column.cast(pa.large_string()))
 
 
 def _numbers(column: Any) -> _core.TableColumn:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from thresher.streams.columnar import rows_at_a_time
-from thresher.streams.columns import arrow
+from thresher.streams.columns import arrow, with_types
 from thresher.streams.files import Piece
 from thresher.streams.pipeline import in_order
 from thresher.streams.stream import Batch, DataError, Stream
@@ -31,7 +31,7 @@ def stream_of_frame(frame: Any, roles: Roles, id_base: int | None, skip_bad: boo
         id_base=id_base,
         n_rows=_n_rows(frame),
         only_once=name if once else None,
-        naming=roles.of_columns,
+        naming=rows.naming,
     )
 
 
@@ -46,6 +46,7 @@ class _FrameRows:
         if not is_pandas(frame):
             self.columns = Columns.choose(name, reader.schema.names, roles)
         self.columns.check_types(name, reader.schema)
+        self.naming = with_types(roles.of_columns, reader.schema)
         # A database may have one open result at a time, so it is opened again when it is read.
         self._first: Any = reader if isinstance(frame, arrow().RecordBatchReader) else None
         if self._first is None:

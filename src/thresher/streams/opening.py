@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from thresher.messages import shown_size
@@ -14,7 +14,8 @@ from thresher.parameters import OneOf, Whole, check
 from thresher.streams import limits
 from thresher.streams.cache import CacheFormat
 from thresher.streams.cache_footer import read_footer
-from thresher.streams.columnar import ColumnarFormat, schema_names
+from thresher.streams.columnar import ColumnarFormat, schema_of
+from thresher.streams.columns import with_types
 from thresher.streams.delimited import DelimitedFormat, read_layout
 from thresher.streams.files import FileRows, Format
 from thresher.streams.frames import is_frame, stream_of_frame
@@ -146,7 +147,9 @@ def open_stream(
     )  # fmt: skip
     is_asked = bool(asked.columns) or hash != "strings"
     ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-    roles = Roles(label, weight, ignored, labelled, no_labels, asked if is_asked else naming)
+    roles = Roles(
+        label, weight, ignored, labelled, no_labels, asked if is_asked else naming and replace(naming, types=())
+    )
     clash = next((name for name in ignored if name in (each for each, _ in asked.columns)), None)
     if clash is not None:
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
@@ -260,13 +263,14 @@ def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad
                     "with the same options."
                 )
         return _Layout([CacheFormat(footer) for footer in footers], footers[0].names, footers[0].naming)
-    names = read_layout(sources[0], delimiter, longest).names if kind == "csv" else schema_names(sources[0])
-    columns = Columns.choose(sources[0].name, names, roles, pairs=kind != "csv")
     if kind == "csv":
+        names = read_layout(sources[0], delimiter, longest).names
+        columns = Columns.choose(sources[0].name, names, roles, pairs=False)
         formats = [DelimitedFormat(source, columns, skip_bad, delimiter, longest) for source in sources]
-    else:
-        formats = [ColumnarFormat(columns, skip_bad)] * len(sources)
-    return _Layout(formats, columns.names, naming)
+        return _Layout(formats, columns.names, naming)
+    schema = schema_of(sources[0])
+    columns = Columns.choose(sources[0].name, schema.names, roles)
+    return _Layout([ColumnarFormat(columns, skip_bad)] * len(sources), columns.names, with_types(naming, schema))
 
 
 def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool, longest: int) -> _Layout:

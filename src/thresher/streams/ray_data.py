@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.streams.columnar import rows_at_a_time
+from thresher.streams.columns import with_types
 from thresher.streams.files import Piece
 from thresher.streams.frames import numbered
 from thresher.streams.pipeline import in_order
@@ -55,7 +56,7 @@ def stream_of_dataset(dataset: Any, roles: Roles, id_base: int | None, skip_bad:
         BlockRows(blocks, list(sizes), columns, skip_bad, n_threads),
         feature_names=columns.names,
         id_base=id_base,
-        naming=roles.of_columns,
+        naming=with_types(roles.of_columns, schema),
     )
 
 

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import _core
 from thresher.file_errors import errors_of
 from thresher.labels import Labels, together
-from thresher.naming import MOST_PREFIXES, NO_NAME, BatchNames
+from thresher.naming import MOST_PREFIXES, NO_NAME, BatchNames, WrittenNames
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch
@@ -210,11 +209,10 @@ class _TakenNames:
     def part(self, begin: int, end: int) -> _TakenNames:
         return _TakenNames(self.whole, self.at[begin:end])
 
-    def read_into(self, book: _core.NameBook, ids: NDArray[Any], add: bool) -> None:
-        found = np.arange(len(ids)) if add else book.find(ids)
-        places, whole = self.at[found], self.whole
+    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+        places, whole = self.at[places], self.whole
         bases = whole.bases[np.searchsorted(whole.values, places, side="right") - 1]
-        book.read(ids[found], whole.marks[places], whole.text, whole.prefixes, add, bases)
+        return whole.marks[places], whole.text, whole.prefixes, bases
 
 
 class _NameStore:

@@ -19,6 +19,26 @@
 
 namespace thresher {
 
+// The names of a batch's features, as marks. Where rows come from several texts, behind each other, `bases` says for
+// each value where its text begins; else it is null.
+struct WrittenNames {
+    const std::uint64_t* marks;
+    const std::int64_t* bases;
+    std::string_view text;
+    std::span<const std::string> prefixes;
+
+    std::string_view prefix(std::size_t i) const {
+        const auto k = static_cast<std::size_t>(marks[i] & 0xffff);
+        if (k >= prefixes.size()) throw std::out_of_range("a mark points behind the prefixes");
+        return prefixes[k];
+    }
+    std::string_view rest(std::size_t i) const {
+        const std::size_t base = bases == nullptr ? 0 : static_cast<std::size_t>(bases[i]);
+        return text.substr(base + static_cast<std::size_t>(marks[i] >> 32),
+                           static_cast<std::size_t>(marks[i] >> 16 & 0xffff));
+    }
+};
+
 // Threads can share a book: it may be asked for names while rows are read, also by the child of a fork.
 class NameBook {
   public:
@@ -52,38 +72,38 @@ class NameBook {
     std::vector<std::int64_t> find(std::span<const Id> ids) const {
         std::lock_guard lock(mutex_);
         std::vector<std::int64_t> places;
-        for (std::size_t i = 0; i < ids.size() && n_entries_ > 0; ++i) {
-            const auto id = static_cast<std::int64_t>(ids[i]);
-            if (id >= 0 && may_have(id) && table_[place(table_, shift_, id)].id == id)
-                places.push_back(static_cast<std::int64_t>(i));
-        }
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (find(static_cast<std::int64_t>(ids[i])) != nullptr) places.push_back(static_cast<std::int64_t>(i));
         return places;
     }
 
     // Reads the names of its features from a batch; with `add`, of all features, for methods that select every one. A
-    // name that differs from the one known for its id is a clash. Where rows come from several texts, behind each
-    // other, `bases` says for each value where its text begins; else it is null.
+    // name that differs from the one known for its id is a clash.
     template <class Id>
-    void read(std::span<const Id> ids, const std::uint64_t* marks, const std::int64_t* bases, std::string_view text,
-              std::span<const std::string> prefixes, bool add) {
+    void read(std::span<const Id> ids, const WrittenNames& names, bool add) {
         std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto id = static_cast<std::int64_t>(ids[i]);
-            if (marks[i] == kNoName || id < 0) continue;  // a negative id is that of a free slot
-            if (add) {
-                make_room(id);
-            } else if (n_entries_ == 0 || !may_have(id)) {
-                continue;
-            }
-            Entry& entry = table_[place(table_, shift_, id)];
-            if (entry.id != id) continue;
-            const auto prefix = static_cast<std::size_t>(marks[i] & 0xffff);
-            if (prefix >= prefixes.size()) throw std::out_of_range("a mark points behind the prefixes");
-            const std::size_t base = bases == nullptr ? 0 : static_cast<std::size_t>(bases[i]);
-            note(entry, prefixes[prefix],
-                 text.substr(base + static_cast<std::size_t>(marks[i] >> 32),
-                             static_cast<std::size_t>(marks[i] >> 16 & 0xffff)));
+            if (names.marks[i] == kNoName || id < 0) continue;  // a negative id is that of a free slot
+            if (add) make_room(id);
+            if (Entry* const entry = find(id)) note(*entry, names.prefix(i), names.rest(i));
         }
+    }
+
+    // Where in a batch a feature has the id of one in the book, but another name, or a name where that one is a number.
+    template <class Id>
+    std::vector<std::int64_t> strangers(std::span<const Id> ids, const WrittenNames& names) const {
+        std::lock_guard lock(mutex_);
+        std::vector<std::int64_t> places;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const Entry* const entry = find(static_cast<std::int64_t>(ids[i]));
+            if (entry == nullptr) continue;
+            const bool has_name = names.marks[i] != kNoName;
+            if (has_name && entry->is_known ? !is_named(*entry, names.prefix(i), names.rest(i))
+                                            : has_name != entry->is_known)
+                places.push_back(static_cast<std::int64_t>(i));
+        }
+        return places;
     }
 
     Clashes clashes() const {
@@ -121,12 +141,23 @@ class NameBook {
     void mark_in_filter(std::int64_t id) { filter_[filter_bit(id) / 64] |= std::uint64_t{1} << filter_bit(id) % 64; }
     bool may_have(std::int64_t id) const { return (filter_[filter_bit(id) / 64] >> filter_bit(id) % 64 & 1) != 0; }
 
+    const Entry* find(std::int64_t id) const {
+        if (id < 0 || n_entries_ == 0 || !may_have(id)) return nullptr;
+        const Entry& entry = table_[place(table_, shift_, id)];
+        return entry.id == id ? &entry : nullptr;
+    }
+    Entry* find(std::int64_t id) { return const_cast<Entry*>(std::as_const(*this).find(id)); }
+
+    static bool is_named(const Entry& entry, std::string_view prefix, std::string_view rest) {
+        return entry.name.size() == prefix.size() + rest.size() && entry.name.starts_with(prefix) &&
+               entry.name.ends_with(rest);
+    }
+
     void note(Entry& entry, std::string_view prefix, std::string_view rest) {
         if (!entry.is_known) {
             entry.name.assign(prefix).append(rest);
             entry.is_known = true;
-        } else if (entry.name.size() != prefix.size() + rest.size() || !entry.name.starts_with(prefix) ||
-                   !entry.name.ends_with(rest)) {
+        } else if (!is_named(entry, prefix, rest)) {
             if (clashes_.n++ == 0) clashes_.one = entry.name, clashes_.other = std::string(prefix).append(rest);
         }
     }

@@ -48,6 +48,11 @@ struct RowNames {
     std::string_view text_of(std::uint64_t mark) const {
         return {text.data() + (mark >> 32), static_cast<std::size_t>(mark >> 16 & 0xffff)};
     }
+    // Whether two marks are of the same name.
+    bool is_same(std::uint64_t one, std::uint64_t other) const {
+        if (one == other || one == kNoName || other == kNoName) return one == other;
+        return (one & 0xffff) == (other & 0xffff) && text_of(one) == text_of(other);
+    }
     std::string name_of(std::uint64_t mark) const {
         return std::string(prefixes[static_cast<std::size_t>(mark & 0xffff)]).append(text_of(mark));
     }
@@ -115,25 +120,26 @@ class NamedRow {
         return name_id({whole_.data(), prefix.size() + rest.size()});
     }
 
-    // Moves the features behind those of earlier rows, in ascending order of id, each once. Returns whether all sums of
-    // repeated ones are finite.
-    bool move_to(Column<std::int64_t>& ids, Column<float>& values, Column<std::uint64_t>& marks) {
+    // Moves the features behind those of earlier rows, in ascending order of id, each once. Of two names with the same
+    // id, the first one counts. Returns whether all sums of repeated features are finite.
+    bool move_to(Column<std::int64_t>& ids, Column<float>& values, RowNames& names) {
         sort_by_id(features_, room_);
         ids.ensure(features_.size());
         values.ensure(features_.size());
-        marks.ensure(features_.size());
+        names.marks.ensure(features_.size());
         bool finite = true;
         for (std::size_t i = 0; i < features_.size();) {
             const NamedFeature& first = features_[i];
-            double sum = 0.0;
-            std::size_t end = i;
+            double sum = static_cast<double>(first.value);
+            std::size_t end = i + 1;
             for (; end < features_.size() && features_[end].id == first.id; ++end)
-                sum += static_cast<double>(features_[end].value);
+                if (first.sums && names.is_same(first.mark, features_[end].mark))
+                    sum += static_cast<double>(features_[end].value);
             const float value = first.sums ? static_cast<float>(sum) : first.value;
             finite &= std::isfinite(value);
             ids.push(first.id);
             values.push(value);
-            marks.push(first.mark);
+            names.marks.push(first.mark);
             i = end;
         }
         features_.clear();

@@ -1,5 +1,5 @@
 // How the values of columns become named features: text to n-grams of words or characters, `column^n-gram`; a category
-// to `column=value`; a number to `column`. The only text column has no prefix.
+// to `column=value`; a number to `column` (spelling.hpp). The only text column has no prefix.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "thresher/names/named_row.hpp"
+#include "thresher/names/spelling.hpp"
 #include "thresher/names/tokens.hpp"
 #include "thresher/names/unicode.hpp"
 
@@ -42,20 +43,20 @@ class Naming {
         for (const NamedColumn& each : columns_) {
             switch (each.kind) {
                 case ColumnKind::text:
-                    prefixes_.push_back(is_alone ? "" : each.name + "^");
+                    prefixes_.push_back(is_alone ? "" : escaped(each.name) + "^");
                     break;
                 case ColumnKind::category:
-                    prefixes_.push_back(each.name + "=");
+                    prefixes_.push_back(escaped(each.name) + "=");
                     break;
                 case ColumnKind::number:
-                    prefixes_.push_back(each.name);
-                    numbers_.push_back(name_id(each.name));
+                    prefixes_.push_back(escaped(each.name));
+                    numbers_.push_back(name_id(prefixes_.back()));
                     break;
             }
         }
         // A word that is also the name of a column of numbers keeps the prefix, or the two would be one feature.
         for (const NamedColumn& each : columns_)
-            if (each.kind == ColumnKind::text && is_alone) prefixes_.push_back(each.name + "^");
+            if (each.kind == ColumnKind::text && is_alone) prefixes_.push_back(escaped(each.name) + "^");
         std::sort(numbers_.begin(), numbers_.end());
     }
 
@@ -109,18 +110,13 @@ class RowNamer {
     }
 
     // An empty value is a missing one.
-    bool add_category(std::size_t column, std::string_view value, std::string& why) {
-        if (value.empty()) return true;
-        const std::string_view prefix = naming_.prefixes()[column];
-        if (value.size() + prefix.size() > kLongestName) return why = too_long(column, value.size()), false;
-        if (!is_utf8(value)) return why = not_utf8(column), false;
-        if (!has_room(value, why)) return false;
-        names_.text.ensure(value.size());
-        const std::size_t begin = names_.text.size();
-        std::memcpy(names_.text.data() + begin, value.data(), value.size());
-        names_.text.grow(value.size());
-        row.add(row.id_of(prefix, value), name_mark(begin, value.size(), column), 1.0f, false);
-        return true;
+    bool add_category(std::size_t column, std::string_view written, std::string& why) {
+        return add_value(column, category_value(written, spelled_), why);
+    }
+
+    // A category that is a number.
+    bool add_category(std::size_t column, double number, std::string_view written, std::string& why) {
+        return add_value(column, category_value(number, written, spelled_), why);
     }
 
     // 0 and NaN, a missing value, are no feature.
@@ -137,6 +133,17 @@ class RowNamer {
     NamedRow row;
 
   private:
+    bool add_value(std::size_t column, std::string_view value, std::string& why) {
+        if (value.empty()) return true;
+        const std::string_view prefix = naming_.prefixes()[column];
+        if (value.size() + prefix.size() > kLongestName) return why = too_long(column, value.size()), false;
+        if (!is_utf8(value)) return why = not_utf8(column), false;
+        if (!has_room(value, why)) return false;
+        const std::size_t begin = names_.text.append(value.data(), value.size());
+        row.add(row.id_of(prefix, value), name_mark(begin, value.size(), column), 1.0f, false);
+        return true;
+    }
+
     // Marks have 32 bits for the place in the text.
     bool has_room(std::string_view value, std::string& why) const {
         if (names_.text.size() + most_token_bytes(value) <= std::numeric_limits<std::uint32_t>::max()) return true;
@@ -161,6 +168,7 @@ class RowNamer {
     const Naming& naming_;
     RowNames& names_;
     std::vector<Token> tokens_;
+    std::string spelled_;  // the value of a category
 };
 
 }  // namespace thresher

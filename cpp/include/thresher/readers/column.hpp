@@ -40,6 +40,12 @@ class Column {
 #endif
         size_ += n;
     }
+    // Copies n items behind the last one; returns where they begin.
+    std::size_t append(const T* items, std::size_t n) {
+        ensure(n);
+        if (n > 0) std::memcpy(data() + size_, items, n * sizeof(T));
+        return std::exchange(size_, size_ + n);
+    }
     void cut(std::size_t size) { size_ = size; }
     std::size_t size() const { return size_; }
     T* data() const { return static_cast<T*>(buffer_.data()); }

@@ -50,7 +50,7 @@ class JsonLines {
                     return why = "the label, '" + roles_.label + "', is missing", false;
                 if (!has_weight_ && !roles_.weight.empty() && roles_.labels == Labels::required)
                     return why = "the weight, '" + roles_.weight + "', is missing", false;
-                if (!namer->row.move_to(rows.ids, rows.values, rows.names->marks)) return why = kSumTooLarge, false;
+                if (!namer->row.move_to(rows.ids, rows.values, *rows.names)) return why = kSumTooLarge, false;
                 return rows.end_row(label_, weight_, word_);
             });
     }
@@ -160,7 +160,9 @@ class JsonLines {
         }
         const auto k = static_cast<std::size_t>(role);
         if (naming_.columns()[k].kind == ColumnKind::number) return namer.add_number(k, number, why);
-        if (naming_.columns()[k].kind == ColumnKind::category) return namer.add_category(k, written, why);
+        if (naming_.columns()[k].kind == ColumnKind::category)
+            return written == "true" || written == "false" ? namer.add_category(k, written, why)
+                                                           : namer.add_category(k, number, written, why);
         return why = "'" + key_of(role) + "' is " + std::string(written) + "; it must be " + expected(role), false;
     }
 

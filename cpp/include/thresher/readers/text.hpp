@@ -147,8 +147,8 @@ struct ParsedText {
 
 inline constexpr const char* kSumTooLarge = "a repeated id adds up to more than a float32 can hold";
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-inline bool ends_line(char c) { return c == '\n' || c == '\0'; }
+inline constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+inline constexpr bool ends_line(char c) { return c == '\n' || c == '\0'; }
 
 inline const char* token_end(const char* p) {
     while (!is_space(*p) && !ends_line(*p)) ++p;

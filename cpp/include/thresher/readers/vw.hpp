@@ -2,9 +2,11 @@
 //
 // A label is a finite number. A feature without a value has the value 1, and repeated ones add up. A namespace's weight
 // multiplies its values. A name that is a whole number is an id; any other name is hashed, with the prefix `namespace^`
-// unless the namespace has no name. Numbers of two namespaces would collide, so they must all be hashed then.
+// unless the namespace has no name (names/spelling.hpp). Numbers of two namespaces would collide, so they must all be
+// hashed then.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +18,25 @@
 #include <vector>
 
 #include "thresher/names/named_row.hpp"
+#include "thresher/names/spelling.hpp"
 #include "thresher/names/unicode.hpp"
 #include "thresher/readers/text.hpp"
 
 namespace thresher {
 
-inline bool ends_vw_name(char c) { return is_space(c) || ends_line(c) || c == ':' || c == '|'; }
+// What a character means to a name: it ends it, or is to be escaped in some.
+enum VwCharacter : unsigned char { kEndsName = 1, kSpecial = 2 };
+inline constexpr std::array<unsigned char, 256> kVwCharacters = [] {
+    std::array<unsigned char, 256> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        const char c = static_cast<char>(i);
+        if (is_space(c) || ends_line(c) || c == ':' || c == '|') table[i] = kEndsName;
+        if (needs_backslash(c)) table[i] = kSpecial;
+    }
+    return table;
+}();
+inline unsigned char vw_character(char c) { return kVwCharacters[static_cast<unsigned char>(c)]; }
+inline bool ends_vw_name(char c) { return vw_character(c) == kEndsName; }
 
 // Reads what comes before the first bar: a label, an importance, an initial value, a tag that touches the bar.
 inline bool read_vw_head(const char*& p, Labels labels, double& label, double& importance, std::string& why) {
@@ -144,6 +159,7 @@ ParsedText<Id> read_vw(std::string_view text, bool skip_bad, Labels labels = Lab
 // Rows with names. With `hash_numbers`, names that are numbers are hashed like all others.
 inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_bad, Labels labels, bool hash_numbers) {
     NamedRow row;
+    std::string spelled;                                         // a name in which characters were escaped
     std::unordered_map<std::string_view, std::size_t> prefixes;  // by namespace
     if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
         ParsedText<std::int64_t> none(1, 0);
@@ -158,17 +174,14 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
             why = "more than 65,535 namespaces: a namespace groups features, and values belong behind its name";
             return kMostPrefixes;
         }
-        if (is_new) names.prefixes.push_back(space.empty() ? std::string() : std::string(space) + "^");
+        if (is_new) names.prefixes.push_back(space.empty() ? std::string() : escaped(space) + "^");
         return found->second;
     };
     return read_lines<std::int64_t>(
         text, skip_bad, kNamed, [&](const char*& p, ParsedText<std::int64_t>& rows, std::string& why) {
             RowNames& names = *rows.names;
-            if (names.text.size() == 0) {  // names are pieces of the text itself
-                names.text.ensure(text.size());
-                std::memcpy(names.text.data(), text.data(), text.size());
-                names.text.grow(text.size());
-            }
+            // Names are pieces of the text itself.
+            if (names.text.size() == 0) names.text.append(text.data(), text.size());
             while (is_space(*p)) ++p;
             if (ends_line(*p)) return true;
             double label = 0.0, importance = 1.0;
@@ -188,8 +201,9 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                     continue;
                 }
                 const char* const token = p;
-                while (!ends_vw_name(*p)) ++p;
-                const std::string_view name(token, static_cast<std::size_t>(p - token));
+                unsigned char kinds = 0;
+                for (; !ends_vw_name(*p); ++p) kinds |= vw_character(*p);
+                std::string_view name(token, static_cast<std::size_t>(p - token));
                 std::int64_t id;
                 std::uint64_t number, mark = kNoName;
                 const char* digits = token;
@@ -202,17 +216,24 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                         return why = quoted(token, token_end(token)) + ": a name must come before the value", false;
                     if (prefix == kMostPrefixes && (prefix = find_prefix(space.name, names, why)) == kMostPrefixes)
                         return false;
+                    auto begin = static_cast<std::size_t>(token - text.data());
+                    if (kinds == kSpecial && space.name.empty() && (spelled = escaped_before_value(name)) != name) {
+                        name = spelled;
+                        begin = names.text.append(name.data(), name.size());
+                    }
                     if (name.size() + names.prefixes[prefix].size() > kLongestName)
                         return why = name_too_long(name.size()), false;
                     if (!is_utf8(name)) return why = quoted(token, p) + ": the name is not UTF-8 text", false;
+                    if (begin > std::numeric_limits<std::uint32_t>::max())
+                        return why = "the text is too long: 4 GiB at most", false;
                     id = row.id_of(names.prefixes[prefix], name);
-                    mark = name_mark(static_cast<std::size_t>(token - text.data()), name.size(), prefix);
+                    mark = name_mark(begin, name.size(), prefix);
                 }
                 double value;
                 if (!read_vw_value(p, token, space.weight, value, why)) return false;
                 row.add(id, mark, static_cast<float>(value), true);
             }
-            if (!row.move_to(rows.ids, rows.values, names.marks)) return why = kSumTooLarge, false;
+            if (!row.move_to(rows.ids, rows.values, names)) return why = kSumTooLarge, false;
             return rows.end_row(label, importance, {});
         });
 }

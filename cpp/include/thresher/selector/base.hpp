@@ -322,6 +322,22 @@ class SelectorBase {
         }
     }
 
+    // The margin of a row without members, exactly as learners add it up. So only rows that have this one need a look
+    // at their features to know whether there is a member among them.
+    double intercept_margin(std::size_t c) const {
+        return options_.fit_intercept ? static_cast<double>(kInterceptValue * intercept_[c][0]) : 0.0;
+    }
+    // Those that entered with the row itself do not count. All classes have the same members if there is a budget.
+    [[gnu::noinline]] bool has_member(std::size_t n) {
+        std::size_t n_members = 0;
+        for (std::size_t c = 0; c < (Members::kBounded ? 1 : n_vectors()); ++c) {
+            const Row row = buffer_.row(c);
+            for (std::size_t i = 0; i < n; ++i)
+                n_members += static_cast<std::size_t>(L::is_member(cell_at(row, i)) & (row.x()[i] != 0.0f));
+        }
+        return n_members > entered_.size();
+    }
+
     THRESHER_INLINE void fold_if_needed() {
         if constexpr (L::kHooks.folds)
             if (learner_.must_fold()) fold();

@@ -18,6 +18,7 @@ struct Counters {
     double loss = 0.0;                     // summed over rows, before learning
     double mistake_weight = 0.0;           // importances of the rows whose margin was not on their side: y·m ≤ 0
     MarginScale margins;
+    std::uint64_t n_with_member = 0;  // rows that had a member when they were learned; nothing learned depends on it
 };
 
 template <class Number>
@@ -32,13 +33,14 @@ struct NamedScale {
 };
 
 // The names under which counters are reported and saved.
-inline constexpr std::array<NamedCounter<std::uint64_t>, 6> kCounts{{
+inline constexpr std::array<NamedCounter<std::uint64_t>, 7> kCounts{{
     {"n_samples", &Counters::n_samples},
     {"n_updates", &Counters::n_updates},
     {"n_mistakes", &Counters::n_mistakes},
     {"n_undecided_first", &Counters::n_undecided_first},
     {"n_undecided_second", &Counters::n_undecided_second},
     {"n_saturated", &Counters::n_saturated},
+    {"n_with_member", &Counters::n_with_member},
 }};
 inline constexpr std::array<NamedCounter<double>, 2> kSums{{
     {"loss", &Counters::loss},

@@ -96,6 +96,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         if (is_new_) counters_.margins.learn(scores_, truth, importance);
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
+        counters_.n_with_member += scores_[truth] != this->intercept_margin(truth) || this->has_member(n);
         const auto step =
             learner_.pull_apart(buffer_.row(truth), buffer_.row(rival), n, scores_[truth] - scores_[rival], importance);
         counters_.loss += step.loss;

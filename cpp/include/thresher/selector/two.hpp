@@ -91,6 +91,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
         if (is_new_) counters_.margins.learn(step.margin, y, importance);
         counters_.mistake_weight += y * step.margin > 0.0 ? 0.0 : importance;
+        counters_.n_with_member += step.margin != this->intercept_margin(0) || this->has_member(n);
         counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
