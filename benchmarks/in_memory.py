@@ -20,6 +20,7 @@ FLOOR = "scipy `X @ w` (floor)"
 SGD = "scikit-learn SGD hinge l1, one `partial_fit`"
 SGD_IN_ORDER = "the same with `shuffle=False`: rows in their order, as ours"
 SHUFFLED = "thresher SOFS with `shuffle=True`"
+INTERCEPT = "thresher ShadowSOFS, with an intercept"
 DEFAULTS = "thresher ShadowSOFS with its defaults: shuffled, scaled, an intercept"
 RIVER_ROWS = 2_000  # it learns row by row, from dicts, and takes hundreds of times as long
 
@@ -48,6 +49,9 @@ def x1(permute: bool, effort: Effort) -> Section:
             why="Most of what SOFS takes is the gather and the write-back of its cells.",
         ),
         Bar(f"ShadowSOFS / SOFS, {name}", seconds["thresher ShadowSOFS"] / sofs, 1.5),
+        Bar(
+            f"ShadowSOFS with an intercept / without, {name}", seconds[INTERCEPT] / seconds["thresher ShadowSOFS"], 1.08
+        ),
     ]
     if not permute:
         bars.insert(0, Bar("SOFS `fit`, input checks included / scipy `X @ w`, X1", sofs / seconds[FLOOR], 2.5))
@@ -87,6 +91,7 @@ def _compare(
         return run
 
     ours = {f"thresher {name}": _ours(of, budget, X, y) for name, of in online_estimators().items()}
+    ours[INTERCEPT] = _ours(ShadowSOFS, budget, X, y, fit_intercept=True)
     ours[SHUFFLED] = _ours(SOFS, budget, X, y, shuffle=True)
     ours[DEFAULTS] = lambda: ShadowSOFS(budget).fit(X, y)
     contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}

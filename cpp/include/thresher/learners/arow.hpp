@@ -39,9 +39,9 @@ class Arow : public SecondOrder {
         done.updated = true;
         const double gamma = gamma_for(importance);
         const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
-        const float intercept_before = intercept_excess(row, n);
-        const std::int32_t n_grown = move<Outsiders::none>(row, alpha, static_cast<float>(1.0 / gamma));
-        done.saturated = is_saturated(row, n, n_grown, intercept_before);
+        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+        grow_intercept(row, n, inverse_gamma);
+        done.saturated = is_saturated(row, n, move<Outsiders::none>(row, alpha, inverse_gamma));
         return done;
     }
 

@@ -177,23 +177,28 @@ class SecondOrder {
         const double variance = margin_and_variance<false>(up).variance + margin_and_variance<false>(down).variance;
         const float alpha = static_cast<float>(loss / (variance + gamma));
         const float inverse_gamma = static_cast<float>(1.0 / gamma);
-        const float up_before = intercept_excess(up, n), down_before = intercept_excess(down, n);
-        const std::int32_t up_grown = move<outsiders>(up, alpha, inverse_gamma);
-        const std::int32_t down_grown = move<outsiders>(down, -alpha, inverse_gamma);
-        return {loss * loss, true,
-                is_saturated(up, n, up_grown, up_before) && is_saturated(down, n, down_grown, down_before)};
+        grow_intercept(up, n, inverse_gamma);
+        grow_intercept(down, n, inverse_gamma);
+        const std::int32_t n_grown =
+            move<outsiders>(up, alpha, inverse_gamma) + move<outsiders>(down, -alpha, inverse_gamma);
+        return {loss * loss, true, is_saturated(up, n, n_grown)};
     }
 
     double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
 
     // Whether none of the n features of a row grew, although some have x ≠ 0.
-    static bool is_saturated(const Row& row, std::size_t n, std::int32_t n_grown, float intercept_before) {
-        if (n < row.size()) n_grown -= std::fabs(row.plane(kExcess)[n]) != std::fabs(intercept_before);
+    static bool is_saturated(const Row& row, std::size_t n, std::int32_t n_grown) {
         return n_grown == 0 && any_nonzero(row.x(), n);
     }
 
-    static float intercept_excess(const Row& row, std::size_t n) {
-        return n < row.size() ? row.plane(kExcess)[n] : 0.0f;
+    // The intercept has a member's mark but is no feature: a step must count it neither among the row's members nor
+    // among what grew. So its precision grows before the step, in which its x is then 0; its mean moves with the
+    // others, by the direction that the gain plane has.
+    THRESHER_INLINE static void grow_intercept(const Row& row, std::size_t n, float inverse_gamma) {
+        if (n == row.size()) return;
+        float& excess = row.plane(kExcess)[n];
+        excess = marked(grown(excess, kInterceptValue, inverse_gamma), excess);
+        row.x()[n] = 0.0f;
     }
 
     THRESHER_INLINE static float worth(float mean, float excess) {

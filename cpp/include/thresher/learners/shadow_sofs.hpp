@@ -64,7 +64,7 @@ class ShadowSofs : public SecondOrder {
         const float residual = static_cast<float>(loss), common = static_cast<float>(score.variance + gamma);
         const float sign = static_cast<float>(y), inverse_gamma = static_cast<float>(1.0 / gamma);
 
-        const float intercept_before = intercept_excess(row, n);
+        grow_intercept(row, n, inverse_gamma);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
@@ -89,11 +89,10 @@ class ShadowSofs : public SecondOrder {
             lowest_member = lowest_member < as_member ? lowest_member : as_member;
             highest_outsider = highest_outsider > as_outsider ? highest_outsider : as_outsider;
         }
-        // The intercept carries a member's mark but is no member: at worst this bound is lower than needed.
         done.lowest_member = lowest_member;
         if constexpr (Members::kReports == RankReports::low) done.low = lowest_member < members.watched();
         done.candidates = highest_outsider > std::min(members.threshold(), lowest_member);
-        done.saturated = is_saturated(row, n, n_grown, intercept_before);
+        done.saturated = is_saturated(row, n, n_grown);
         return done;
     }
 
@@ -106,13 +105,13 @@ class ShadowSofs : public SecondOrder {
                                 margin_and_variance<true>(down, kOutsidersShare).variance;
         const float alpha = static_cast<float>(loss / (variance + gamma));
         const float residual = static_cast<float>(loss), common = static_cast<float>(variance + gamma);
-        set_rates(up, down, alpha, residual, common);
         const float inverse_gamma = static_cast<float>(1.0 / gamma);
-        const float up_before = intercept_excess(up, n), down_before = intercept_excess(down, n);
-        const std::int32_t up_grown = move_by_rates(up, up.plane(kRank), 1.0f, inverse_gamma);
-        const std::int32_t down_grown = move_by_rates(down, up.plane(kRank), -1.0f, inverse_gamma);
-        return {loss * loss, true,
-                is_saturated(up, n, up_grown, up_before) && is_saturated(down, n, down_grown, down_before)};
+        grow_intercept(up, n, inverse_gamma);
+        grow_intercept(down, n, inverse_gamma);
+        set_rates(up, down, alpha, residual, common);
+        const std::int32_t n_grown = move_by_rates(up, up.plane(kRank), 1.0f, inverse_gamma) +
+                                     move_by_rates(down, up.plane(kRank), -1.0f, inverse_gamma);
+        return {loss * loss, true, is_saturated(up, n, n_grown)};
     }
 
     static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }

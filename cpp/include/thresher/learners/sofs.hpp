@@ -43,7 +43,8 @@ class Sofs : public SecondOrder {
         alpha_ = static_cast<float>(y * loss / (score.variance + gamma));
         const float inverse_gamma = static_cast<float>(1.0 / gamma);
 
-        const float alpha = alpha_, threshold = members.threshold(), intercept_before = intercept_excess(row, n);
+        const float alpha = alpha_, threshold = members.threshold();
+        grow_intercept(row, n, inverse_gamma);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
@@ -60,7 +61,7 @@ class Sofs : public SecondOrder {
             n_grown += static_cast<std::int32_t>(after != std::fabs(before));
         }
         done.candidates = candidates != 0;
-        done.saturated = is_saturated(row, n, n_grown, intercept_before);
+        done.saturated = is_saturated(row, n, n_grown);
         return done;
     }
 
