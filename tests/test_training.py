@@ -16,15 +16,29 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from states import assert_same_state, same_state
 from strategies import problems
 
-from thresher import MRMR, SOFS, datasets, distributed, load, open_stream, save, train
+from thresher import (
+    MRMR,
+    SOFS,
+    ShadowSOFS,
+    cross_validate,
+    datasets,
+    distributed,
+    load,
+    open_stream,
+    save,
+    stability,
+    train,
+)
 from thresher.io.model_files import load_model, save_model
 from thresher.model import Model
 from thresher.streams import DataError, Stream
+from thresher.streams.conversion import convert
 from thresher.tally import accuracy
 from thresher.training import train_many
 
@@ -139,6 +153,59 @@ class TestIds:
         with pytest.raises(ValueError, match=r"not enough memory for 9223372036854775807 feature ids"):
             train(SOFS(5, memory="dense"), path)
         assert trained(path).n_features == 2**63 - 2
+
+    @pytest.mark.parametrize(
+        "source", ["pair", "sparse", "shuffled", "iterator", "matrix", "frame", "csv", "parquet", "cache"]
+    )
+    def test_empty_columns_of_a_table_count(self, tmp_path, source):
+        """A model of a matrix can predict that matrix, whichever of its columns the rows happened to have."""
+        X, y = np.eye(10, dtype=np.float32)[np.arange(60) % 7], np.arange(60) % 2
+        frame = pandas.DataFrame(X, columns=list("abcdefghij")).assign(label=y)
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        frame.to_parquet(tmp_path / "a.parquet")
+        convert(tmp_path / "a.csv", str(tmp_path / "a.thc"))
+        convert((X, y), str(tmp_path / "matrix.thc"))
+        data = {
+            "pair": lambda: (X, y), "sparse": lambda: (sp.csr_matrix(X), y), "shuffled": lambda: (X, y),
+            "iterator": lambda: iter([(X[:30], y[:30]), (X[30:], y[30:])]), "frame": lambda: frame,
+            "matrix": lambda: open_stream(tmp_path / "matrix.thc", zero_based=True).shard(0, 2),
+            "csv": lambda: tmp_path / "a.csv", "parquet": lambda: tmp_path / "a.parquet",
+            "cache": lambda: open_stream(tmp_path / "a.thc").shard(0, 2),
+        }[source]  # fmt: skip
+        model = ShadowSOFS(3)
+        train(model, data(), shuffle=source == "shuffled")
+        assert model.n_features_in_ == 10
+        named = {"frame", "csv", "parquet", "cache"}
+        assert len(model.predict(frame[list("abcdefghij")] if source in named else X)) == 60
+
+    def test_empty_columns_count_in_all_that_trains(self):
+        X, y = np.eye(10, dtype=np.float32)[np.arange(600) % 7], np.arange(600) % 2
+        assert stability(ShadowSOFS(3), (X, y), n=2).n_features == 10
+        assert cross_validate(ShadowSOFS(3), (X, y), folds=2).model.n_features_in_ == 10
+        many = [ShadowSOFS(3), SOFS(2)]
+        train_many(many, (X, y))
+        assert [model.n_features_in_ for model in many] == [10, 10]
+        shards = ShadowSOFS(3)
+        distributed.train(shards, (X, y), n_shards=2, syncs=2, engine="local", workers=1)
+        assert shards.n_features_in_ == 10
+
+    def test_ids_of_a_matrix_that_count_from_1(self):
+        """Column 0 is that of id 1; the matrices of a stream are still as wide as their ids need."""
+        X, y = np.eye(10, dtype=np.float32)[1 + np.arange(60) % 7], np.arange(60) % 2
+        stream = open_stream((X, y), zero_based=False)
+        model = ShadowSOFS(3)
+        train(model, stream)
+        assert model.n_features_in_ == stream.n_features == stream.to_csr()[0].shape[1] == 9
+        np.testing.assert_array_equal(next(iter(stream))[0].toarray(), X)
+
+    def test_a_wider_matrix_widens_the_model(self, tmp_path):
+        """As a file with larger ids does; a narrower one changes nothing, and a model's ids can count from 1."""
+        y = np.arange(20) % 2
+        model = ShadowSOFS(3)
+        train(model, write(tmp_path / "a.svm", y, [[(at % 5, 1.0)] for at in range(20)]))
+        for width, expected in ((3, 5), (10, 10), (8, 10)):
+            train(model, (np.eye(width, dtype=np.float32)[np.arange(20) % 3], y))
+            assert model.n_features_in_ == model.coef_.shape[1] == expected
 
     def test_the_model_grows_with_the_stream(self, tmp_path):
         model = SOFS(3)

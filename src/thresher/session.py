@@ -49,7 +49,8 @@ class Session:
     names : list of str or Naming, optional
         The names of the columns, if they have names, or how names are hashed.
     n_features : int, optional
-        The number of columns, if it is known in advance.
+        The number of columns, if it is known in advance: the model then has as many, also of those in which no row has
+        a value. One that has fewer grows, one that has more keeps them.
     is_first_pass : bool, default=True
         Whether the rows come for the first time.
     """
@@ -77,9 +78,9 @@ class Session:
         self._largest_id = max(largest, int(kept.max(initial=-1)))
         self._zero_seen = bool((kept == 0).any())
         self._naming = names if isinstance(names, Naming) else None
-        if self._naming is not None:
-            reserve(self._learner, N_IDS)
-            self._largest_id = N_IDS - 1
+        if n_features is not None:
+            base = (id_base or 0) if model.classes is None else model.id_base
+            self._make_room(n_features + base - 1)
         self._n_saturated_before = self._learner.counters["n_saturated"]
         self._n_clashes_before = model.name_clashes[0]
         self.label_order = LabelOrder()
@@ -95,13 +96,12 @@ class Session:
         own = batch.importances if importances is None else importances
         weights = self.model.class_weights
         importances = weights.of_rows(codes, own, self._classes.by_code(), are_new=self._is_first_pass)
-        if batch.largest_id > self._largest_id:
-            reserve(self._learner, batch.largest_id + 1)
-            self._largest_id = batch.largest_id
+        self._make_room(batch.largest_id)
         self._zero_seen |= batch.zero_seen
         rows = trusted_batch(batch)
         check = self.model.parameters["norm"] is None
-        self.model.learned_more()
+        if batch.n_rows if importances is None else importances.any():
+            self.model.learned_more()
         for begin, end in _until_observed(blocks(batch.n_rows, len(batch.data)), importances, observer):
             with room_for_features():
                 fault = self._learner.learn(
@@ -114,10 +114,15 @@ class Session:
         if batch.names is not None:
             self.model.read_names(batch.indices, batch.names)
             if self._naming is None and self.model.classes is None:  # VW text whose first rows have numbers only
-                self._naming, self._largest_id = Naming(), N_IDS - 1
-                reserve(self._learner, N_IDS)
+                self._naming = Naming()
+                self._make_room(N_IDS - 1)
         self.label_order.add(codes)
         return codes
+
+    def _make_room(self, largest_id: int) -> None:
+        if largest_id > self._largest_id:
+            reserve(self._learner, largest_id + 1)
+            self._largest_id = largest_id
 
     @property
     def largest_id(self) -> int:

@@ -28,7 +28,7 @@ def stream_of(items: Iterable[Any], labelled: bool, id_base: int | None) -> Stre
     """
     base = 0 if id_base is None else id_base
     if isinstance(items, list | tuple):
-        return Stream("the list of batches", ListRows(items, labelled), id_base=base, n_features=_width(items))
+        return Stream("the list of batches", ListRows(items, labelled), id_base=base, n_features=_width(items, base))
     once = iter(items) is items
     name = "the iterator of batches" if once else "the iterable of batches"
     return Stream(name, lambda: _numbered(name, items, labelled), id_base=base, only_once=name if once else None)
@@ -108,7 +108,7 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
     if not np.isfinite(values).all():
         raise DataError(f"{where}: a value is too large for a float32. Scale the data.")
     return Batch(
-        X.indptr.astype(ids.dtype, copy=False), ids, values, labels, int(ids.max(initial=-1)),
+        X.indptr.astype(ids.dtype, copy=False), ids, values, labels, X.shape[1] - 1,
         zero_seen=bool((ids == 0).any()), importances=weights, counted_in="row",
     )  # fmt: skip
 
@@ -127,9 +127,9 @@ def _matrix_of(item: Any, number: int, labelled: bool) -> Any:
     return parts[0]
 
 
-def _width(items: list[Any] | tuple[Any, ...]) -> int | None:
+def _width(items: list[Any] | tuple[Any, ...], id_base: int) -> int | None:
     parts = [item[0] if isinstance(item, tuple | list) and item else item for item in items]
-    return max((int(X.shape[1]) for X in parts if _is_matrix(X)), default=None)
+    return max((max(int(X.shape[1]) - id_base, 0) for X in parts if _is_matrix(X)), default=None)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -28,7 +28,7 @@ class Batch:
     indices: NDArray[Any]
     data: NDArray[np.float32]
     labels: NDArray[Any]  # numbers, or str; NaN where there are none
-    largest_id: int
+    largest_id: int  # no id is larger; of a matrix or a table, that of the last column
     zero_seen: bool
     importances: NDArray[np.float64] | None = None
     n_bytes: int = 0  # of the source, on disk
@@ -48,7 +48,7 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows, and the smallest number of columns that includes all ids."""
+        """The number of rows, and a number of columns that includes all ids."""
         return self.n_rows, self.largest_id + 1
 
     def rows_from(self, first: int) -> NDArray[np.int64]:
@@ -63,7 +63,7 @@ class Batch:
         starts, ids = self.indptr[begin : end + 1] - self.indptr[begin], self.indices[low:high]
         return Batch(
             starts, ids, self.data[low:high], self.labels[begin:end],
-            int(ids.max(initial=-1)), bool((ids == 0).any()),
+            self.largest_id, bool((ids == 0).any()),
             None if self.importances is None else self.importances[begin:end],
             n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
             file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
@@ -129,7 +129,7 @@ class Stream:
     id_base : int, optional
         The id of the first column, 0 or 1; columns with names count from 0.
     n_features : int, optional
-        The number of columns.
+        The number of columns; of columns with names, their number.
     only_once : str, optional
         The name of the part that can be read only once, if there is one.
     naming : Naming, optional
@@ -171,7 +171,7 @@ class Stream:
         self.feature_names = feature_names
         self.naming = naming
         self.id_base = 0 if has_names else id_base
-        self.n_features = n_features if naming is None else N_IDS
+        self.n_features = N_IDS if naming is not None else len(feature_names) if feature_names else n_features
         self._content: Content | None = None
         self._read: Callable[[], Iterator[Batch]] | None = None
         self.is_part = False
@@ -308,7 +308,8 @@ class Stream:
         import scipy.sparse as sp
 
         for batch in self.batches():
-            shape = (batch.n_rows, batch.largest_id + 1 if self.n_features is None else self.n_features)
+            width = batch.largest_id + 1 if self.n_features is None else self.n_features + (self.id_base or 0)
+            shape = (batch.n_rows, width)
             X = as_configured(sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape))
             yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
             del X, batch  # not kept while the next one is made

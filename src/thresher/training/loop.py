@@ -63,7 +63,10 @@ def train(
         An online one that was trained before continues. The estimator of a batch method (MRMR, L1SVM, FGM) holds
         all rows in memory: it is fitted once, after a check that they will fit.
     stream : Stream, path, or anything else that `open_stream` takes
-        What to learn from. A path is opened with `open_stream`.
+        What to learn from. A path is opened with `open_stream`. The columns of a matrix, or of a table with a column
+        per feature, are all counted, also those in which no row has a value; other data are as wide as their largest
+        id. A model that was trained on fewer columns grows, where `partial_fit` would refuse; one that was trained on
+        more keeps its own.
     passes : int, optional
         How often to read it; by default the model's `n_passes`. Batch methods have one pass.
     validate : Stream or path, optional
