@@ -315,18 +315,91 @@ class TestRuns:
 class TestGoingOn:
     """A trained model and other data."""
 
-    def test_an_error_midway_leaves_a_trained_estimator_whole(self, tmp_path, monkeypatch):
+    @pytest.mark.filterwarnings("ignore:The threshold of 0.25")
+    @pytest.mark.parametrize("memory", ["auto", "sketch"])
+    @pytest.mark.parametrize("failure", ["line", "label", "value", "pass", "validation", "callback"])
+    def test_an_error_leaves_a_model_as_it_was(self, tmp_path, monkeypatch, failure, memory):
+        """To the bit, in all that a file has, in what it learns next, and if it is new, untrained."""
         monkeypatch.setattr("thresher.streams.text.PIECE", 64)
-        model = SOFS(3)
-        train(model, write(tmp_path / "a.svm", [1, -1], [[(0, 1.0)], [(1, 1.0)]]))
-        bad = tmp_path / "b.svm"
-        bad.write_text("1 50:1\n-1 1000:1\n" * 50 + "oops oops\n")
-        with pytest.raises(DataError, match="line 101"):
-            train(model, bad)
-        assert model.n_features_in_ == model.coef_.shape[1] == 1_000
-        assert model.get_support().sum() == 3
-        save(model, tmp_path / "m.thresher")
-        assert load(tmp_path / "m.thresher").selected_.tolist() == model.selected_.tolist()
+        rows, labels = [[(0, 1.0), (3, 2.0)], [(1, 1.0), (3, 1.0)]] * 60, [1, -1] * 60
+        good = write(tmp_path / "good.svm", labels, rows)
+        wide = write(tmp_path / "wide.svm", labels, [[(at + 50, value) for at, value in row] for row in rows])
+        bad = {"line": "oops oops\n", "label": "7 1:1\n", "value": "1 1:1e30\n"}.get(failure, "")
+        (tmp_path / "bad.svm").write_text(wide.read_text() + bad)
+        (tmp_path / "held_out.svm").write_text("oops oops\n" if failure == "validation" else "1 1:1\n-1 2:1\n")
+
+        def fail(model):
+            def callback(history):
+                if failure == "callback" or (failure == "pass" and history.n_passes == 2):
+                    raise ValueError("my own")
+
+            with pytest.raises(ValueError, match=r"line 1|too large|my own"):
+                train(model, tmp_path / "bad.svm", passes=2, validate=tmp_path / "held_out.svm", callback=callback)
+
+        model = SOFS(3, norm=None, class_weight="balanced", memory=memory)
+        fail(model)
+        assert not hasattr(model, "classes_")
+        train(model, good)
+        model.threshold_ = 0.25
+        model._model.selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
+        save(model, tmp_path / "before.thresher")
+        before = load(tmp_path / "before.thresher")
+        model.gamma = 3.0
+        fail(model)
+        save(model._model, tmp_path / "after.thresher")
+        assert (tmp_path / "after.thresher").read_bytes() == (tmp_path / "before.thresher").read_bytes()
+        assert (model.n_features_in_, model.classes_.tolist(), model.gamma_) == (4, [-1, 1], 1.0)
+        model.gamma = 1.0
+        for each in (model, before):
+            train(each, good)
+        assert_same_state(model._model.state(), before._model.state())
+
+    def test_an_error_leaves_the_names(self, tmp_path):
+        """Those of features that left are found again."""
+        rows = [("a b", 1), ("c d", 0)] * 50, [("e f", 1), ("g h", 0)] * 2_000
+        first, second = (pandas.DataFrame(each, columns=["t", "label"]) for each in rows)
+        model = SOFS(4)
+        train(model, open_stream(first, text="t"))
+        before = model.selected_names_
+        bad = pandas.concat([second] * 200 + [second.assign(label=7)])
+        with pytest.raises(DataError, match="7"):
+            train(model, open_stream(bad, text="t"))
+        assert model.selected_names_ == before
+
+    @pytest.mark.parametrize("failure", ["validation", "callback"])
+    def test_an_error_leaves_a_batch_method_as_it_was(self, tmp_path, failure):
+        good = write(tmp_path / "good.svm", [1, -1] * 10, [[(0, 1.0)], [(1, 1.0)]] * 10)
+        model = MRMR(1)
+        held_out = tmp_path / "held_out.svm"
+        held_out.write_text("oops oops\n" if failure == "validation" else "1 1:1\n-1 2:1\n")
+
+        def callback(_history):
+            raise ValueError("my own")
+
+        for _ in range(2):
+            before = {name: id(value) for name, value in vars(model).items()}
+            with pytest.raises(ValueError, match=r"oops|my own"):
+                train(model, good, validate=held_out, callback=callback)
+            assert {name: id(value) for name, value in vars(model).items()} == before
+            train(model, good)
+
+    def test_rows_of_weight_0_leave_a_model_as_it_was(self, tmp_path, recwarn):
+        X, y = np.eye(4, dtype=np.float32).repeat(10, axis=0), [0, 1] * 20
+        model = SOFS(2).fit(X, y)
+        model.threshold_ = 0.25
+        model._model.selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
+        save(model, tmp_path / "before.thresher")
+        recwarn.clear()
+        margins = model.decision_function(2 * X)
+        model.set_params(norm=None)
+        model.partial_fit(X, y, sample_weight=np.zeros(40))
+        np.testing.assert_array_equal(model.decision_function(2 * X), margins)
+        with pytest.raises(DataError, match="every row has weight 0"):
+            train(model, (X, y, np.zeros(40)))
+        np.testing.assert_array_equal(model.decision_function(2 * X), margins)
+        save(model._model, tmp_path / "after.thresher")
+        assert (tmp_path / "after.thresher").read_bytes() == (tmp_path / "before.thresher").read_bytes()
+        assert not recwarn.list
 
     def test_labels_of_another_type(self, tmp_path):
         rows = [[(0, 1.0)], [(1, 1.0)]] * 20

@@ -9,6 +9,7 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -186,7 +187,10 @@ class Model:
         sample_weight: ArrayLike | None = None,
         feature_names: list[str] | None = None,
     ) -> Self:
-        """Learn more rows. On an error the model does not change, unless memory runs out while it learns."""
+        """Learn more rows; with rows of weight 0 alone, a trained model does not change.
+
+        On an error the model does not change either, unless memory runs out while it learns.
+        """
         with self._lock:
             self.check_can_learn("partial_fit")
             known = self.agreed_classes(classes)
@@ -200,6 +204,8 @@ class Model:
             learner = self._learner or self._new_learner(n_features, len(known), kept)
             _, batch = checked(X, self.norm, self.id_base)
             importances = self.class_weights.of_rows(codes, importances, known.tolist())
+            if self._learner is not None and not (len(codes) if importances is None else importances.any()):
+                return self  # there is nothing to learn from
             before = learner.counters["n_saturated"]
             # From here on only Ctrl-C or a lack of memory can interrupt; the rows learned until then are kept.
             self._learner, self._n_classes, self.classes = learner, len(known), known
@@ -456,6 +462,26 @@ class Model:
         with self._lock:
             self.__dict__.update({name: value for name, value in other.__dict__.items() if name != "_lock"})
 
+    def backup(self) -> dict[str, Any]:
+        """Return all that learning can change, for `revert`; of a trained model it takes what a saved one takes."""
+        with self._lock:
+            before = self.__dict__.copy()
+            before["_learner"] = None if self._learner is None else self._learner.state()
+        before["parameters"], before["class_weights"] = dict(self.parameters), copy.copy(self.class_weights)
+        before["_names"] = None if self._names is None else self._names.__reduce__()  # made again only if needed
+        return before
+
+    def revert(self, before: dict[str, Any]) -> None:
+        """Become as the model was when `backup` returned this."""
+        with self._lock:
+            self.__dict__.update(before)
+            self._learner = None
+            if before["_names"] is not None:
+                make, known = before["_names"]
+                self._names = make(*known)
+            if before["_learner"] is not None:
+                self.restore(before["_learner"], self._n_classes)
+
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = self.__dict__.copy()
@@ -623,13 +649,6 @@ class Model:
     def kept_ids(self) -> NDArray[np.int64]:
         """The ids of the features to keep, while a stream is learned."""
         return np.zeros(0, np.int64) if self._kept_ids is None else self._kept_ids
-
-    def forget(self) -> None:
-        """Reset the model, after a first stream that ended with an error."""
-        self._learner, self._chosen_gamma, self._looks = None, None, []
-        self._kept_ids, self._names = None, None
-        self.class_weights = ClassWeights(self.parameters["class_weight"])
-        self.grouped_by_label = False
 
     def settle(self, classes: Labels, id_base: int, *, swapped: bool) -> None:
         """Set what the first stream has shown; `swapped`: the provisional codes were in the opposite order."""

@@ -142,13 +142,6 @@ class Session:
         self.model.warn_if_saturated(self._n_saturated_before)
         self.model.warn_of_clashes(self._n_clashes_before)
 
-    def abandon(self) -> None:
-        """Stop before the end of the stream. A new model is reset; any other keeps what it has learned."""
-        if self.model.classes is None:
-            self.model.forget()
-        else:
-            self.model.widen(self._largest_id)
-
     def state(self) -> dict[str, Any]:
         """Return what the session knows in addition to its model's state, as values for JSON."""
         return {

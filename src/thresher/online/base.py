@@ -78,7 +78,7 @@ class OnlineSelector(FeatureSelector):
         classes : array, optional
             All classes, also those of later rows; needed on the first call.
         sample_weight : array of shape (n_samples,), optional
-            Rows of weight 0 are skipped.
+            Rows of weight 0 are skipped; if all are, a fitted estimator does not change.
 
         Returns
         -------
@@ -99,6 +99,7 @@ class OnlineSelector(FeatureSelector):
                 if model.is_trained:
                     self._keep(model)
                 raise
+            model.undo_adoption()  # if no row had a weight
             self._keep(model)
         return self
 

@@ -51,11 +51,17 @@ def fit_at_once(
     """Fit a batch method on a stream; on an error or Ctrl-C the estimator stays as it was."""
     started = time.perf_counter()
     rows, history = read_at_once(estimator, stream, classes=classes, multiclass=multiclass, progress=progress)
-    fit_rows(estimator, stream, rows)
-    history.seconds.append(time.perf_counter() - started)
-    history.validation.append(None if held_out is None else accuracy(estimator._fitted_model(), held_out))
-    if callback is not None:
-        callback(history)
+    before = dict(vars(estimator))
+    try:
+        fit_rows(estimator, stream, rows)
+        history.seconds.append(time.perf_counter() - started)
+        history.validation.append(None if held_out is None else accuracy(estimator._fitted_model(), held_out))
+        if callback is not None:
+            callback(history)
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
     return history
 
 

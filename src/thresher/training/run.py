@@ -55,6 +55,7 @@ class Run:
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.started = started
         self.is_continued = model.classes is not None
+        self._start = model.backup()
         self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self._next_note = _FIRST_NOTE
         self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
@@ -95,6 +96,10 @@ class Run:
         assert self.sample is not None
         own = 1.0 if batch.importances is None else batch.importances
         return np.where(self.sample.learns(rows), own, 0.0)
+
+    def revert(self) -> None:
+        """Undo the run: the model becomes as it was before."""
+        self.model.revert(self._start)
 
     def n_right(self, batch: Batch) -> int:
         """Count the rows of a batch that the model predicts right."""
@@ -196,7 +201,11 @@ class Run:
 
 
 class SharedReading:
-    """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads."""
+    """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads.
+
+    An error that leaves its `with` block undoes the runs. Ctrl-C does so only where there is no model yet: before the
+    end of a first pass.
+    """
 
     def __init__(
         self, runs: list[Run], n_threads: int | None, watch: Watch | None = None, scale: ScaleCheck | None = None
@@ -215,9 +224,11 @@ class SharedReading:
         if self._n_threads > 1:
             self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="thresher-learn")
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+        if error is not None and (error is not KeyboardInterrupt or self.runs[0].model.classes is None):
+            self.revert()
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open the sessions of a pass."""
@@ -283,7 +294,6 @@ class SharedReading:
             for run in self.runs:
                 run.session.finish(stream.id_base)
         except ValueError as error:
-            self.abandon()
             if self.interrupted:  # interrupted before both classes were seen
                 raise KeyboardInterrupt from None
             raise DataError(f"{stream.name}: {error}{self._skipped()}") from None
@@ -313,10 +323,10 @@ class SharedReading:
         """Whether Ctrl-C was pressed."""
         return self.runs[0].history.interrupted
 
-    def abandon(self) -> None:
-        """Stop before the end of the stream."""
+    def revert(self) -> None:
+        """Undo the runs: the models become as they were before."""
         for run in self.runs:
-            run.session.abandon()
+            run.revert()
 
     def call_back(self) -> None:
         """Call the user's function with each history."""
