@@ -12,6 +12,7 @@ import threading
 
 import numpy as np
 import pytest
+from every import every, made
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
@@ -36,6 +37,26 @@ def test_saved_loaded_and_trained_on_equals_never_saved(tmp_path_factory, proble
     again.partial_fit(X[cut:], y[cut:]) if cut < X.shape[0] else None
     assert pickle.dumps(again._model.state()) == pickle.dumps(model._model.state())
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@every
+def test_what_was_set_since_is_kept(tmp_path, estimator):
+    """It counts when the model learns next; until then predictions go by what it was trained with, as in memory."""
+    X, y = random_problem(100, 30, 0.3, seed=0)
+    model = made(estimator, 4).fit(X, y)
+    margins = model.decision_function(X)
+    model.set_params(norm=None, fit_intercept=not model.fit_intercept)
+    save(model, tmp_path / "m.thresher")
+    again = load(tmp_path / "m.thresher")
+    assert again.get_params() == model.get_params()
+    for each in (model, again):
+        np.testing.assert_array_equal(each.decision_function(X), margins)
+        each.partial_fit(X, y) if hasattr(each, "partial_fit") else each.fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert (again.decision_function(X) != margins).any()
+    model.set_params(norm="l1")
+    with pytest.raises(ValueError, match="norm"):
+        save(model, tmp_path / "m.thresher")
 
 
 @pytest.fixture
@@ -103,6 +124,9 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
         ({"parameters": {"method": 1}}, "not valid"),
         ({"parameters": {"class_weight": [1, 2]}}, "not valid"),
+        ({"set_since": 3}, "set_since is no list of parameters"),
+        ({"set_since": {"gamma": -1.0}}, "gamma of SOFS must be"),
+        ({"set_since": {"class_weight": [1, 2]}}, "not valid"),
         ({"feature_names": ["a"]}, "one name per feature"),
         ({"counters": {"n_samples": -1}}, "n_samples is out of range"),
         ({"counters": {"n_samples": "1"}}, "n_samples is out of range"),

@@ -36,11 +36,14 @@ _BATCH_TENSORS: dict[str, Any] = {
 _REMEDY = "train the model again"
 
 
-def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = False) -> None:
+def save_model(
+    model: Model, path: str | os.PathLike[str], *, compact: bool = False, set_since: dict[str, Any] | None = None
+) -> None:
     """Write a model, completely or not at all.
 
     A full file has the state of every feature that was touched, so that learning can continue with the same result. A
-    compact file has only the members: enough to predict, and a few kilobytes.
+    compact file has only the members: enough to predict, and a few kilobytes. `set_since` are the parameters of the
+    estimator, where they are no longer those that the model has learned with.
     """
     tensors, about = _batch_content(model) if model.is_batch else _online_content(model, compact)
     from thresher import __version__
@@ -62,6 +65,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
         "name_clashes": list(model.name_clashes),
         **about,
     }
+    if set_since is not None:
+        metadata["set_since"] = _portable(set_since)
     tensors["names"] = _written_names(model, compact)
     with written_whole(path) as file:
         for piece in serialized(tensors, metadata):
@@ -70,12 +75,19 @@ def save_model(model: Model, path: str | os.PathLike[str], *, compact: bool = Fa
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model. If the file is not valid, raise a ValueError that names it."""
+    return load_with_parameters(path)[0]
+
+
+def load_with_parameters(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
+    """Read a model as `load_model` does, and the parameters that its estimator had."""
     with opened(path, "model") as file:
         status = os.fstat(file.fileno())
-        if stat.S_ISREG(status.st_mode):
-            return _model(*verified(file, status.st_size, "model", FORMAT_VERSION, _REMEDY))
-        content = file.read()  # a pipe: its size is not known before its end
-        return _model(*verified(io.BytesIO(content), len(content), "model", FORMAT_VERSION, _REMEDY))
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            content = file.read()  # a pipe: its size is not known before its end
+            file, size = io.BytesIO(content), len(content)
+        tensors, metadata = verified(file, size, "model", FORMAT_VERSION, _REMEDY)
+        return _model(tensors, metadata), _set_parameters(metadata)
 
 
 def _online_content(model: Model, compact: bool) -> tuple[Tensors, dict[str, Any]]:
@@ -192,6 +204,15 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         demand(valid and all(_is_finite(each) and 0 <= each <= 1 for each in frequencies), "frequencies are not shares")
         model.selection_frequency = dict(zip(columns, map(float, frequencies), strict=True))
     return model
+
+
+def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
+    given = metadata.get("set_since", metadata["parameters"])
+    demand(isinstance(given, dict), "set_since is no list of parameters")
+    try:
+        return methods.find(metadata["method"]).complete(_usable(given))
+    except ValueError as error:
+        raise ValueError(f"the model is not valid: {error}") from None
 
 
 def _written_names(model: Model, compact: bool) -> NDArray[np.uint8]:

@@ -6,12 +6,15 @@ import os
 from typing import Any
 
 from thresher import methods
-from thresher.io.model_files import load_model, save_model
+from thresher.io.model_files import load_with_parameters, save_model
 from thresher.model import Model
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to a file. An online estimator can later continue learning with the same result.
+
+    Parameters that were set since it was trained are written too. As in memory, they count when it learns next, and
+    predictions go by those that it was trained with.
 
     Parameters
     ----------
@@ -23,8 +26,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, Model):
         if not hasattr(model, "_fitted_model"):
             raise TypeError(f"{type(model).__name__} can't be saved as a model file: only thresher's estimators can.")
-        model = model._fitted_model()
-    save_model(model, path)
+        trained = model._fitted_model()
+        given = methods.find(trained.method).complete(model.get_params(deep=False))
+        save_model(trained, path, set_since=None if given == trained.parameters else given)
+    else:
+        save_model(model, path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -50,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load(path).partial_fit(X, y).n_samples_seen_
     2000
     """
-    model = load_model(path)
-    estimator = methods.find(model.method).load_estimator()(**model.parameters)
+    model, given = load_with_parameters(path)
+    estimator = methods.find(model.method).load_estimator()(**given)
     estimator._take_back(model)
     return estimator
