@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -232,6 +234,49 @@ def test_real_data_of_twenty_classes():
     found = evaluate(model, stream_of(X[3_000:5_000], y[3_000:5_000]))
     check_against_sklearn(found, model, X[3_000:5_000], y[3_000:5_000].tolist())
     assert found.confusion.shape == (20, 20)
+
+
+class TestManyClasses:
+    """Time and memory go by the rows, and by the pairs of labels that occur."""
+
+    @pytest.mark.filterwarnings("ignore:memory. no row was predicted right")
+    def test_memory(self):
+        n_classes = 8_000
+        X = np.random.default_rng(0).standard_normal((2 * n_classes, 3))
+        y = np.arange(2 * n_classes) % n_classes
+        model = AROW().fit(X, y)
+        n_bytes = model.decision_function(X[:100]).nbytes
+        tracemalloc.start()
+        try:
+            found = evaluate(model, stream_of(X[:100], y[:100], [50]))
+            whole = pooled([found, found])
+            assert len(json.dumps(found.to_dict())) + len(str(found)) + len(found._repr_html_()) < 3_000_000
+            assert tracemalloc.get_traced_memory()[1] < 3 * n_bytes + 10_000_000
+        finally:
+            tracemalloc.stop()
+        assert whole.confusion_pairs[:, 2].sum() == 200
+        assert found.to_dict()["confusion"] is None
+
+    @pytest.mark.parametrize("few", [0, 7, 1 << 12])
+    def test_pairs_are_the_confusion_matrix(self, monkeypatch, few):
+        monkeypatch.setattr("thresher.tally._FEW_PAIRS", few)
+        X, y = random_problem(400, 20, 0.5, seed=0)
+        y = np.random.default_rng(0).integers(0, 30, len(y))
+        model = SOFS(10).fit(X[:200], y[:200])
+        actual = np.where(np.arange(400) % 9, y, 99)  # which the model does not know
+        with pytest.warns(UserWarning, match="not among the model's classes"):
+            found = evaluate(model, stream_of(X, actual, range(0, 400, 13)))
+        check_against_sklearn(found, model, X, actual.tolist())
+        rows, columns = np.nonzero(found.confusion)
+        np.testing.assert_array_equal(
+            found.confusion_pairs, np.column_stack([rows, columns, found.confusion[rows, columns]])
+        )
+        assert found.to_dict()["confusion"] == found.confusion.tolist()
+        with pytest.warns(UserWarning, match="not among the model's classes"):
+            parts = [evaluate(model, stream_of(X[rows], actual[rows])) for rows in (slice(0, 150), slice(150, 400))]
+        together = pooled(parts)
+        np.testing.assert_array_equal(together.confusion, found.confusion)
+        assert (together.per_class, together.accuracy) == (found.per_class, found.accuracy)
 
 
 class TestCurves:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +18,10 @@ from thresher.streams import as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
-from thresher.tally import Tally
+from thresher.tally import PairCounts, Tally, n_by_label
 
+MOST_LABELS = 50  # in a confusion matrix that is shown as a table
+_MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers
 _Floats = NDArray[np.float64]
 
 
@@ -45,7 +48,11 @@ class Evaluation:
     accuracy : float
         Share of rows whose label is predicted.
     confusion : array of shape (n_labels, n_labels)
-        Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`.
+        Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
+        first use: of 10,000 labels, as 800 MB.
+    confusion_pairs : array of shape (n_pairs, 3)
+        The entries of `confusion` that are not 0, in their order: actual label and predicted label, as places in
+        `labels`, and rows.
     per_class : dict
         Precision, recall, f1 and support by label. A ratio of 0 to 0 counts as 0.
     log_loss : float or None
@@ -67,7 +74,7 @@ class Evaluation:
     n_rows: int
     labels: list[Any]
     accuracy: float
-    confusion: NDArray[np.int64]
+    confusion_pairs: NDArray[np.int64]
     per_class: dict[Any, ClassScores]
     log_loss: float | None = None
     roc_auc: float | None = None
@@ -78,8 +85,19 @@ class Evaluation:
     roc_curve: _Floats | None = None
     precision_recall_curve: _Floats | None = None
 
+    @cached_property
+    def confusion(self) -> NDArray[np.int64]:
+        """Rows by actual and predicted label."""
+        counts = np.zeros((len(self.labels), len(self.labels)), np.int64)
+        actual, predicted, n_rows = self.confusion_pairs.T
+        counts[actual, predicted] = n_rows
+        return counts
+
     def to_dict(self) -> dict[str, Any]:
-        """Return it as values that JSON can hold, without the curves; labels as a file would write them."""
+        """Return it as values that JSON can hold, without the curves; labels as a file would write them.
+
+        `confusion` is None if there are more than 1,000 labels; `confusion_pairs` has the same counts.
+        """
         return {
             "rows": self.n_rows,
             "lines_skipped": self.n_skipped,
@@ -88,7 +106,8 @@ class Evaluation:
             "roc_auc": self.roc_auc,
             "average_precision": self.average_precision,
             "labels": [shown(label) for label in self.labels],
-            "confusion": self.confusion.tolist(),
+            "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
+            "confusion_pairs": self.confusion_pairs.tolist(),
             "per_class": {shown(label): vars(scores) for label, scores in self.per_class.items()},
             "threshold": self.threshold,
         }
@@ -142,7 +161,7 @@ class Evaluation:
         false, true = self.roc_curve.T.tolist()
         recall, precision = self.precision_recall_curve.T.tolist()
         positive, whole = shown(self.labels[1]), (0.0, 1.0)
-        share = float(self.confusion[1].sum()) / self.n_rows
+        share = self.per_class[self.labels[1]].support / self.n_rows
         return {
             "roc": Chart(
                 f"ROC curve, area {self.roc_auc:.4f}", "false positive rate", f"true positive rate of {positive}",
@@ -166,6 +185,8 @@ class Evaluation:
                 for label, s in self.per_class.items()
             ),
         )
+        if len(self.labels) > MOST_LABELS:
+            return fragment(heading, scores)
         names = [shown(label) for label in self.labels]
         counts = table(
             ["actual ↓ predicted →", *names],
@@ -211,10 +232,9 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
 def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
     """Return what a tally of the data of this name shows."""
     reading, found = reading or Reading(), tally.measured(name)
-    n_rows, right = int(found.counts.sum()), int(np.trace(found.counts))
     curves = {} if found.margins is None else at_all_thresholds(*found.margins)
     return Evaluation(
-        n_rows, found.labels, right / n_rows, found.counts, _per_class(found.labels, found.counts), found.log_loss,
+        *_scores(found.labels, found.pairs), found.log_loss,
         n_skipped=reading.n_skipped, skipped=reading.skipped, threshold=found.threshold, **curves,
     )  # fmt: skip
 
@@ -227,28 +247,35 @@ def pooled(parts: list[Evaluation]) -> Evaluation:
     """
     labels = max((part.labels for part in parts), key=len)
     labels = list(dict.fromkeys([*labels, *(label for part in parts for label in part.labels)]))
-    counts = np.zeros((len(labels), len(labels)), np.int64)
+    places, counts = {label: place for place, label in enumerate(labels)}, PairCounts(len(labels))
     for part in parts:
-        places = [labels.index(label) for label in part.labels]
-        counts[np.ix_(places, places)] += part.confusion
-    n_rows = int(counts.sum())
+        place = np.array([places[label] for label in part.labels])
+        actual, predicted, n_rows = part.confusion_pairs.T
+        counts.add(place[actual], place[predicted], n_rows)
 
     def mean(name: str, weights: list[int] | None = None) -> float | None:
         values = [getattr(part, name) for part in parts]
         return None if None in values else float(np.average(values, weights=weights))
 
     return Evaluation(
-        n_rows, labels, float(np.trace(counts)) / n_rows, counts, _per_class(labels, counts),
+        *_scores(labels, counts.pairs()),
         mean("log_loss", [part.n_rows for part in parts]), mean("roc_auc"), mean("average_precision"),
     )  # fmt: skip
 
 
-def _per_class(labels: list[Any], counts: NDArray[np.int64]) -> dict[Any, ClassScores]:
-    scores = {}
-    for code, label in enumerate(labels):
-        right, predicted, actual = (int(n) for n in (counts[code, code], counts[:, code].sum(), counts[code].sum()))
-        scores[label] = ClassScores(
-            precision=right / max(1, predicted), recall=right / max(1, actual),
-            f1=2 * right / max(1, predicted + actual), support=actual,
-        )  # fmt: skip
-    return scores
+def _scores(
+    labels: list[Any], pairs: NDArray[np.int64]
+) -> tuple[int, list[Any], float, NDArray[np.int64], dict[Any, ClassScores]]:
+    """Return the first fields of an `Evaluation`."""
+    n_rows, right = int(pairs[:, 2].sum()), pairs[pairs[:, 0] == pairs[:, 1]]
+    hits, predicted, actual = (
+        n_by_label(each, column, len(labels)).tolist() for each, column in ((right, 0), (pairs, 1), (pairs, 0))
+    )
+    per_class = {
+        label: ClassScores(
+            precision=hits[k] / max(1, predicted[k]), recall=hits[k] / max(1, actual[k]),
+            f1=2 * hits[k] / max(1, predicted[k] + actual[k]), support=actual[k],
+        )
+        for k, label in enumerate(labels)
+    }  # fmt: skip
+    return n_rows, labels, int(right[:, 2].sum()) / n_rows, pairs, per_class

@@ -19,6 +19,10 @@ _Floats = NDArray[np.float64]
 # Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
 # or the wrong column.
 _MOST_UNKNOWN = 100
+_FEW_PAIRS = 1 << 12
+
+
+_Pairs = NDArray[np.int64]  # each row: the places of an actual and a predicted label, and how many rows have them
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +30,54 @@ class Measured:
     """What was counted over all batches."""
 
     labels: list[Any]  # the model's classes, and after them labels that it does not know, sorted
-    counts: NDArray[np.int64]  # rows by actual and predicted label
+    pairs: _Pairs
     log_loss: float | None
     margins: tuple[_Floats, NDArray[np.bool_]] | None  # and which rows are of the second class, where both of two occur
     threshold: float
+
+
+class PairCounts:
+    """Counts of pairs of labels, actual and predicted; its time and memory go by rows and by the pairs that occur.
+
+    Parameters
+    ----------
+    n_labels : int
+        The places of labels are below it.
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self._n_labels = n_labels
+        self._keys, self._counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        self._n_new = 0  # since they were merged
+
+    def add(self, actual: NDArray[Any], predicted: NDArray[Any], n_rows: NDArray[np.int64] | None = None) -> None:
+        """Count rows by the places of their labels; with `n_rows`, pairs that stand for several rows each."""
+        keys = actual.astype(np.int64) * self._n_labels + predicted
+        if n_rows is None:
+            keys, n_rows = np.unique(keys, return_counts=True)
+        self._keys.append(keys)
+        self._counts.append(n_rows)
+        self._n_new += len(keys)
+        if self._n_new > _FEW_PAIRS + len(self._keys[0]):  # so that all merges together take about as long as the last
+            self._merge()
+
+    def _merge(self) -> None:
+        keys, places = np.unique(np.concatenate(self._keys), return_inverse=True)
+        counts = np.zeros(len(keys), np.int64)
+        np.add.at(counts, places, np.concatenate(self._counts))
+        self._keys, self._counts, self._n_new = [keys], [counts], 0
+
+    def pairs(self) -> _Pairs:
+        """Return the pairs that occur, in ascending order."""
+        self._merge()
+        return np.column_stack([*np.divmod(self._keys[0], self._n_labels), self._counts[0]])
+
+
+def n_by_label(pairs: _Pairs, column: int, n_labels: int) -> NDArray[np.int64]:
+    """Return how many rows have each label: the actual one (column 0) or the predicted one (1)."""
+    counts = np.zeros(n_labels, np.int64)
+    np.add.at(counts, pairs[:, column], pairs[:, 2])
+    return counts
 
 
 class Tally:
@@ -44,7 +92,7 @@ class Tally:
         for place, label in enumerate(self._labels):
             self._places.setdefault(shown(label), place)
         self._n_classes = len(self._labels)
-        self._counts = np.zeros((self._n_classes, self._n_classes), np.int64)
+        self._pairs = PairCounts(self._n_classes + _MOST_UNKNOWN)
         self._log_likelihood = 0.0
         self._margins: list[_Floats] = []
         self._is_second: list[NDArray[np.bool_]] = []
@@ -55,45 +103,45 @@ class Tally:
         margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
         predicted = model.codes_of(margins)
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
-        size = len(self._labels)
-        self._counts += np.bincount(actual * size + predicted, minlength=size * size).reshape(size, size)
-        if probabilities is not None and size == self._n_classes:
+        self._pairs.add(actual, predicted)
+        knows_all = len(self._labels) == self._n_classes
+        if probabilities is not None and knows_all:
             # As scikit-learn does, no probability counts as exactly 0.
             likelihoods = np.maximum(probabilities[np.arange(len(actual)), actual], np.finfo(np.float64).eps)
             self._log_likelihood += float(np.log(likelihoods).sum())
-        if margins.ndim == 1 and size == self._n_classes:
+        if margins.ndim == 1 and knows_all:
             self._margins.append(margins)
             self._is_second.append(actual == 1)
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """How many rows of each class were counted."""
-        return np.asarray(self._counts.sum(axis=1))
+        """How many rows of each label were counted."""
+        return n_by_label(self._pairs.pairs(), 0, len(self._labels))
 
     def measured(self, name: str) -> Measured:
         """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
-        n_rows = int(self._counts.sum())
+        labels, pairs = self._sorted()
+        n_rows = int(pairs[:, 2].sum())
         if n_rows == 0:
             raise DataError(f"{name}: there are no rows.")
-        knows_all = len(self._labels) == self._n_classes
-        labels, counts = self._sorted()
+        knows_all = len(labels) == self._n_classes
         if not knows_all:
-            unknown, n_unknown = labels[self._n_classes :], int(counts[self._n_classes :].sum())
+            unknown, n_unknown = labels[self._n_classes :], int(self.support[self._n_classes :].sum())
             warn(
                 f"{name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_some_labels(unknown)}) not among "
                 f"the model's classes ({_some_labels(labels[: self._n_classes])}), so no prediction of them can be "
                 "right.",
                 UserWarning,
             )
-        elif not np.trace(counts):
+        elif not (pairs[:, 0] == pairs[:, 1]).any():
             _warn_none_right(self._model, name)
         log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
         has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
-        return Measured(labels, counts, log_loss, self.margins(name) if has_both else None, self._model.threshold)
+        return Measured(labels, pairs, log_loss, self.margins(name) if has_both else None, self._model.threshold)
 
     def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
         """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
-        labels = [label for label, n in zip(self._labels, self._counts.sum(axis=1), strict=True) if n]
+        labels = [label for label, n in zip(self._labels, self.support, strict=True) if n]
         if len(self._labels) > self._n_classes or len(labels) < 2:
             known = _some_labels(self._labels[: self._n_classes])
             found = _some_labels(labels) or "none"
@@ -105,8 +153,6 @@ class Tally:
         batch.refuse_unlabelled("there is nothing to compare with")
         found, places = np.unique(labels, return_inverse=True)
         codes = [self._place(label, batch) for label in found.tolist()]
-        size = len(self._labels)
-        self._counts = np.pad(self._counts, (0, size - len(self._counts)))
         return np.array(codes, dtype=np.intp)[places]
 
     def _place(self, label: Any, batch: Batch) -> int:
@@ -123,14 +169,16 @@ class Tally:
             self._places[label] = self._places[shown(label)] = place
         return place
 
-    def _sorted(self) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return labels and counts in an order that does not depend on the batches: classes, numbers, words."""
+    def _sorted(self) -> tuple[list[Any], _Pairs]:
+        """Return labels and pairs in an order that does not depend on the batches: classes, numbers, words."""
         are_words = isinstance(self._labels[0], str)
         unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]
         labels = self._labels[: self._n_classes] + unknown
         order = sorted(range(len(unknown)), key=lambda at: (isinstance(unknown[at], str), unknown[at]))
-        places = np.array([*range(self._n_classes), *(self._n_classes + at for at in order)])
-        return [labels[place] for place in places], self._counts[np.ix_(places, places)]
+        order = [*range(self._n_classes), *(self._n_classes + at for at in order)]
+        pairs = self._pairs.pairs()
+        pairs[:, 0] = np.argsort(order)[pairs[:, 0]]  # what is predicted is a class
+        return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
 def accuracy(model: Model, stream: Stream) -> float:

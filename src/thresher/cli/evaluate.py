@@ -21,7 +21,8 @@ def evaluate(
     """Measure a model on rows with labels.
 
     Prints accuracy, and precision, recall and f1 of each class; log loss for methods that have probabilities; ROC AUC
-    and average precision for two classes, of which the second is the positive one. --json adds the confusion matrix.
+    and average precision for two classes, of which the second is the positive one. --json adds the confusion matrix,
+    and its counts by pair of labels.
     """
     from thresher.cli.console import report_skipped
     from thresher.evaluation import evaluate as run

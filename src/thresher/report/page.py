@@ -22,7 +22,7 @@ from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, visible
 from thresher.charts.chart import Chart
 from thresher.description import selected, settings
-from thresher.evaluation import Evaluation
+from thresher.evaluation import MOST_LABELS, Evaluation
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
 from thresher.messages import counted
@@ -31,7 +31,6 @@ from thresher.prediction import as_model
 from thresher.training.history import History
 
 MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
-MOST_LABELS = 50  # in the confusion table
 _MANY_LABELS = 6  # of which it has no room for shares
 _HERE = Path(__file__).parent
 
@@ -246,7 +245,6 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             error = f" ± {errors[name]:.4f}" if name in errors else ""
             metrics.append((f"{value:.4f}{error}", words))
     names = [visible(shown(label)) for label in found.labels]
-    totals = found.confusion.sum(axis=1).tolist()
     return {
         "heading": heading,
         "n_rows": counted(found.n_rows, "row"),
@@ -256,8 +254,8 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         "labels": names,
         "has_many": len(names) > _MANY_LABELS,
         "confusion": [
-            (name, [(f"{n:,}", n / max(1, total), k == j) for j, n in enumerate(row)])
-            for k, (name, row, total) in enumerate(zip(names, found.confusion.tolist(), totals, strict=True))
+            (name, [(f"{n:,}", n / max(1, sum(row)), k == j) for j, n in enumerate(row)])
+            for k, (name, row) in enumerate(zip(names, found.confusion.tolist(), strict=True))
         ] if len(names) <= MOST_LABELS else None,
         "per_class": [
             (visible(shown(label)), f"{s.precision:.4f}", f"{s.recall:.4f}", f"{s.f1:.4f}", f"{s.support:,}")
