@@ -141,6 +141,31 @@ TEST(a_book_forgets_who_leaves) {
     book.for_each([&](std::int64_t, const std::string&) { CHECK(false); });
 }
 
+// At prediction the model compares the names themselves.
+TEST(a_book_knows_strangers) {
+    NameBook book;
+    const std::vector<std::string> prefixes = {"a^", ""};
+    const std::vector<std::int64_t> ids = {3, 5, 7, 9};
+    const std::uint64_t own[] = {name_mark(0, 3, 0), name_mark(3, 3, 1), kNoName, name_mark(0, 3, 1)};
+    const std::uint64_t others[] = {name_mark(3, 3, 0), kNoName, name_mark(0, 3, 0), name_mark(3, 3, 1)};
+    book.keep(std::vector<std::int64_t>{3, 5, 7});  // and 9 is not selected
+    book.read(std::span<const std::int64_t>(ids), {own, nullptr, "onetwo", prefixes}, false);
+    auto strangers = [&](const std::uint64_t* marks) {
+        return book.strangers(std::span<const std::int64_t>(ids), {marks, nullptr, "onetwo", prefixes});
+    };
+    CHECK(strangers(own).empty());
+    CHECK((strangers(others) == std::vector<std::int64_t>{0, 1, 2}));
+    CHECK(book.clashes().n == 0);
+}
+
+TEST(categories_by_value) {
+    std::string room;
+    auto value = [&](std::string_view written) { return std::string(category_value(written, room)); };
+    CHECK(value("35.0") == "35" && value("-0.0") == "0" && value("007.0") == "007.0" && value("-") == "-");
+    CHECK(value("2024-02-29T23:30:00-01:00") == "2024-03-01 00:30:00Z" && value("2024-02-29 00:00:00") == "2024-02-29");
+    CHECK(category_value(35.0, "3.5e1", room) == "35" && category_value(0.5, "0.50", room) == "0.5");
+}
+
 // Ids that are in no row of a batch need not be valid.
 TEST(a_book_has_no_names_of_negative_ids) {
     const std::vector<std::int64_t> ids = {-1, 3, -5};
