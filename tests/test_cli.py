@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +148,10 @@ class TestTrain:
         assert shown["selected"] == len(shown["features"]) == 200
         assert shown["can_continue_learning"] is False
         assert "… and 195 more" in thresher("show", model, "-n", 5).stdout
+        alone = thresher("show", model, "-n", 0)  # what the model is, without its features
+        assert alone.returncode == 0
+        assert thresher("show", model).stdout.startswith(alone.stdout)
+        assert "best first" not in alone.stdout
 
     @pytest.mark.parametrize(
         ("content", "options", "line"),
@@ -627,6 +632,42 @@ class TestNothingIsLost:
         assert partial.read_bytes() == b"the model of another file"
 
 
+class TestColumns:
+    """Options that list columns of a table."""
+
+    HEADER = 'row,a,b,"c,d",label\n'
+
+    @pytest.mark.parametrize(
+        ("option", "listed", "each", "columns"),
+        [
+            ("--categorical", "a,b", ["a", "b"], {"a", "b"}),
+            ("--text", 'a,"c,d"', ["a", '"c,d"'], {"a", "c,d"}),
+            ("--numeric", '"c,d"', ['"c,d"'], {"c,d"}),
+            ("--ignore", 'row,"c,d"', ["row", '"c,d"'], {"a", "b"}),
+        ],
+    )
+    def test_one_list_is_as_good_as_many_options(self, tmp_path, option, listed, each, columns):
+        (tmp_path / "a.csv").write_text(self.HEADER + "1,2,3,4,x\n2,3,5,5,y\n" * 30)
+        run("train", tmp_path / "a.csv", option, listed, "-k", 9, "-o", tmp_path / "one")
+        run("train", tmp_path / "a.csv", *chain.from_iterable((option, name) for name in each), "-k", 9, "-o",
+            tmp_path / "many")  # fmt: skip
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
+        assert {re.split("[=^]", name)[0] for name in load(tmp_path / "one").selected_names_} == columns
+
+    def test_the_first_column_of_pandas_has_no_name(self, tmp_path):
+        (tmp_path / "a.csv").write_text(",a,b,label\n0,1,0,x\n1,0,1,y\n" + "2,1,0,x\n3,0,1,y\n" * 20)
+        run("train", tmp_path / "a.csv", "--ignore", "", "-k", 3, "-o", tmp_path / "m")
+        assert sorted(load(tmp_path / "m").selected_names_) == ["a", "b"]
+
+    @pytest.mark.parametrize("given", ["a,e", "a,,b", "a, b", "a\nb"])
+    def test_what_is_no_column_is_one_line(self, tmp_path, given):
+        (tmp_path / "a.csv").write_text(self.HEADER + "1,2,3,4,x\n2,3,5,5,y\n")
+        done = thresher("train", tmp_path / "a.csv", "--categorical", given)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+        assert "column" in done.stderr
+
+
 class TestHelp:
     def test_it_names_every_method_and_what_it_can_do(self):
         """From the table of methods, so that a new one is listed without another word."""
@@ -637,6 +678,12 @@ class TestHelp:
         assert f"{gamma}: larger is slower" in text
         assert "1; fofs: 0.2" in text
         assert "--no-intercept" in text
+
+    def test_it_shows_no_python_types_of_lists(self):
+        for command in ("train", "path", "predict", "evaluate", "transform", "convert"):
+            text = strip(thresher(command, "--help").stdout)
+            assert "list[" not in text
+            assert "--ignore" not in text or "COL[,COL…]" in text
 
     def test_defaults_have_no_brackets_of_their_own(self):
         for command in ("train", "path", "predict", "synth", "demo"):

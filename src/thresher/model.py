@@ -338,7 +338,7 @@ class Model:
                 "gamma was changed while the model learned, so its z-scores have no common scale: use fit."
             )
         assert self.gamma is not None
-        cells = learner.cells(np.ascontiguousarray(ids)).reshape(len(ids), -1, 2)
+        cells = learner.cells(np.ascontiguousarray(ids)).reshape(len(ids), self.n_vectors, 2)
         z = z_scores(cells, self.gamma, self.counters, self.class_weights)
         return np.ascontiguousarray(z[:, 0] if self.n_vectors == 1 else z)
 

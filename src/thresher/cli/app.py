@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperArgument, TyperCommand
 
 from thresher.cli import convert, data, demo, evaluate, path, predict, show, synth, train, transform
 
@@ -24,7 +24,11 @@ app.add_typer(data_app, name="data")
 
 
 class _Command(TyperCommand):
-    """A command whose help shows a default that is put in words as [default: 60s]; typer would write (60s)."""
+    """A command whose help is for users.
+
+    A default that is put in words is shown as [default: 60s]; typer would write (60s). An argument is shown by its name
+    alone; typer would add its Python type, as <list[str]>.
+    """
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -33,6 +37,8 @@ class _Command(TyperCommand):
             if isinstance(option.show_default, str):
                 option.help = f"{option.help} [dim]\\[default: {option.show_default}][/dim]"
                 option.show_default = False
+            if isinstance(option, TyperArgument):
+                option.display_type_rich = lambda ctx: None  # type: ignore[method-assign]  # older versions have none
 
 
 def _add(to: typer.Typer, name: str, command: Callable[..., Any], examples: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 ON_THIS_MACHINE = "local"  # what --ray means without an address
 _READING = "How to read the data"
 _NAMES = "Features with names"
+_COLUMNS = "COL[,COL…]"
+_COMMAS = """; can be repeated. A name with a comma is put in double quotes, as '"a,b",c'."""
 
 Data = Annotated[
     list[str],
@@ -49,8 +52,8 @@ _Ignore = Annotated[
     list[str] | None,
     typer.Option(
         "--ignore",
-        metavar="COLUMN",
-        help="A column of a table that is not a feature; can be repeated.",
+        metavar=_COLUMNS,
+        help=f"Columns of a table that are not features{_COMMAS}",
         rich_help_panel=_READING,
     ),
 ]
@@ -58,9 +61,9 @@ _Text = Annotated[
     list[str] | None,
     typer.Option(
         "--text",
-        metavar="COLUMN",
-        help="A column of text, of which each n-gram is a feature; can be repeated. With --text, --categorical or "
-        "--numeric, columns without a role are not read.",
+        metavar=_COLUMNS,
+        help=f"Columns of text, of which each n-gram is a feature{_COMMAS} With --text, --categorical or --numeric, "
+        "columns without a role are not read.",
         rich_help_panel=_NAMES,
     ),
 ]
@@ -68,8 +71,8 @@ _Categorical = Annotated[
     list[str] | None,
     typer.Option(
         "--categorical",
-        metavar="COLUMN",
-        help="A column of which each value is a feature, column=value; can be repeated.",
+        metavar=_COLUMNS,
+        help=f"Columns of which each value is a feature, column=value{_COMMAS}",
         rich_help_panel=_NAMES,
     ),
 ]
@@ -77,8 +80,8 @@ _Numeric = Annotated[
     list[str] | None,
     typer.Option(
         "--numeric",
-        metavar="COLUMN",
-        help="A column that is a feature, with its number as value; can be repeated.",
+        metavar=_COLUMNS,
+        help=f"Columns that are features, with their numbers as values{_COMMAS}",
         rich_help_panel=_NAMES,
     ),
 ]
@@ -304,10 +307,18 @@ def open_data(
         least, most = limits.LEAST_LONGEST_LINE, limits.MOST_LONGEST_LINE
         options["longest_line"] = n_bytes("--longest-line", longest_line, least, most)
     return open_stream(
-        source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=ignore or (), text=text or (),
-        categorical=categorical or (), numeric=numeric or (), ngrams=ngrams or 1, analyzer=analyzer, hash=hash,
+        source, format, on_bad_line=on_bad_line, delimiter=delimiter, ignore=_columns(ignore), text=_columns(text),
+        categorical=_columns(categorical), numeric=_columns(numeric), ngrams=ngrams or 1, analyzer=analyzer, hash=hash,
         **options,
     )  # fmt: skip
+
+
+def _columns(lists: list[str] | None) -> list[str]:
+    """Return the names that options list, written as in the header of a CSV, where one can be empty."""
+    try:
+        return [name for text in lists or () for name in next(csv.reader([text]), None) or [""]]
+    except csv.Error as error:
+        raise ValueError(f"columns are listed as in the header of a CSV ({error}). Got {lists!r} instead.") from None
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
