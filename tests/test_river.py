@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -384,6 +385,51 @@ class TestValues:
         with pytest.raises(ValueError, match=r"x\['b'\] is -?(inf|1e\+\d\d): values must be finite"):
             model.learn_one({"a": 1.0, "b": value}, True)
         assert_same(model, before)
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ({"a": 10**400}, r"x\['a'\] is 10{39}…: values must be finite.*scale the data"),
+            ({"a": 10**5_000, "b": "c"}, r"x\['a'\] is a number of thousands of digits: .*scale the data"),
+            ({"a": Fraction(10**400, 3)}, r"x\['a'\] is 10{39}…: values must be finite"),
+            ({"n" * 60_000: 1e39}, r"x\['n{40}…'\] is 1e\+39: values"),
+            ({"a\ud800": 1.0}, r"feature 'a\\ud800' has half a surrogate pair.*replace it"),
+            ({"a": "\ud800"}, r"feature 'a=\\ud800' has half a surrogate pair"),
+            ({"n" * 70_000: 1.0}, r"feature 'n{40}…' has a name of 70,000 bytes.*65,535: shorten it"),
+            ({"a": "é" * 35_000}, r"feature 'a=é{38}…' has a name of 70,002 bytes"),
+        ],
+        ids=range(8),
+    )
+    def test_what_no_row_can_have_is_one_line_and_changes_nothing(self, row, message):
+        model = river.ShadowSOFS(3)
+        for label in (False, True):
+            model.learn_one({"z": 1.0}, label)
+        before = copy.deepcopy(model)
+        for call in (lambda x: model.learn_one(x, True), model.predict_one, model.predict_proba_one):
+            with pytest.raises(ValueError, match=message) as caught:
+                call(row)
+            assert type(caught.value) is ValueError
+            assert len(str(caught.value)) < 200
+            assert "\n" not in str(caught.value)
+        assert_same(model, before)
+        name, value = next(iter(row.items()))
+        if "feature" in message and not isinstance(value, str):
+            with pytest.raises(ValueError, match=message):
+                model.transform_one(row)
+            with pytest.raises(ValueError, match=message):
+                river.ShadowSOFS(3, keep=[name])
+
+    def test_rows_of_weight_0_change_nothing(self):
+        """Not even which labels are known: three rows at once are the same as one after the other."""
+        rows, labels, w = [{"a": 1.0}, {"b": 2.0}, {"a": 2.0, "c": 1.0}], ["x", "y", "z"], [1.0, 0.0, 2.0]
+        one, many = river.AROW(), river.AROW()
+        for x, y, weight in zip(rows, labels, w, strict=True):
+            before = pickle.dumps(one._model), one.classes_, one.selected_names_
+            one.learn_one(x, y, w=weight)
+            assert weight or before == (pickle.dumps(one._model), one.classes_, one.selected_names_)
+        many.learn_many(pd.DataFrame(rows), pd.Series(labels), pd.Series(w))
+        assert one.classes_ == many.classes_ == ["x", "z"]
+        assert one.weights == many.weights
 
     @pytest.mark.parametrize("w", [-1.0, float("nan"), float("inf")])
     def test_bad_weights_are_an_error(self, w):

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.class_weights import check_weights
+from thresher.messages import shortened
+from thresher.naming import are_texts
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
 Row: TypeAlias = Mapping[Any, Any]
 
+ALLOWED = "values must be finite, and not above 3.4e38 (1e18 with norm=None): scale the data."
+_LONGEST_NAME = 65_535  # bytes, as of names in files
 _NUMBERS = {bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64}
 
 
@@ -35,8 +39,12 @@ def name_of(key: Any, value: Any) -> str:
 
 def features(x: Row) -> tuple[list[str], NDArray[np.float64]]:
     """Return the names and the values of a row's features."""
-    if is_plain(x):
-        names, values = list(x), np.fromiter(x.values(), np.float64, len(x))
+    try:
+        plain = np.fromiter(x.values(), np.float64, len(x)) if is_plain(x) else None
+    except OverflowError:  # a whole number beyond float64: below it gets its name
+        plain = None
+    if plain is not None:
+        names, values = list(x), plain
     else:
         names = [name_of(key, value) for key, value in x.items()]
         values = np.array([_number(key, value) for key, value in x.items()], np.float64)
@@ -50,8 +58,21 @@ def _number(key: Any, value: Any) -> float:
     if value is None or isinstance(value, str):
         return float(bool(value))
     if isinstance(value, Number | np.bool_) and not isinstance(value, complex):
-        return float(cast("float", value))
-    raise ValueError(f"x[{key!r}] is {value!r}: values must be numbers or text, or None where there is none.")
+        try:
+            return float(cast("float", value))
+        except OverflowError:
+            raise ValueError(f"x[{shortened(repr(key))}] is {_written(value)}: {ALLOWED}") from None
+    raise ValueError(
+        f"x[{shortened(repr(key))}] is {shortened(repr(value))}: values must be numbers or text, or None where there "
+        "is none."
+    )
+
+
+def _written(number: Any) -> str:
+    try:
+        return shortened(str(number))
+    except ValueError:  # Python writes no more than 4,300 digits
+        return "a number of thousands of digits"
 
 
 def numbers(X: pd.DataFrame) -> Any:
@@ -68,9 +89,27 @@ def numbers(X: pd.DataFrame) -> Any:
     return table
 
 
+def ids_of(names: list[str]) -> NDArray[np.int64]:
+    """Return the ids of features by name; raise ValueError for a name that data in files can't have either."""
+    if max(map(len, names), default=0) > _LONGEST_NAME // 4:  # a character takes up to 4 bytes
+        for name in names:
+            if (n_bytes := len(name.encode(errors="replace"))) > _LONGEST_NAME:
+                raise ValueError(
+                    f"the feature {shortened(name)!r} has a name of {n_bytes:,} bytes: names must not be longer than "
+                    f"{_LONGEST_NAME:,}: shorten it."
+                )
+    try:
+        return _core.name_ids(names)
+    except UnicodeEncodeError:
+        bad = next(name for name in names if not are_texts([name]))
+        raise ValueError(
+            f"the feature {shortened(bad)!r} has half a surrogate pair in its name, which UTF-8 can't hold: replace it."
+        ) from None
+
+
 def sorted_ids(names: list[str]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Return the names, their ids in ascending order, and where each stands among the names."""
-    ids = _core.name_ids(names)
+    ids = ids_of(names)
     places = ids.argsort()
     return names, ids[places], places
 

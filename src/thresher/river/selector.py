@@ -12,19 +12,30 @@ from numpy.typing import NDArray
 from river import base
 
 from thresher import _core, methods
+from thresher.messages import shortened
 from thresher.model import Model
 from thresher.naming import N_IDS
 from thresher.parameters import check, plain
 from thresher.probabilities import sigmoid_pair, softmax
 from thresher.river.classes import Classes, as_array
 from thresher.river.parameters import parameters_of
-from thresher.river.rows import Row, features, is_plain, name_of, names_by_id, numbers, row_weights, sorted_ids
+from thresher.river.rows import (
+    ALLOWED,
+    Row,
+    features,
+    ids_of,
+    is_plain,
+    name_of,
+    names_by_id,
+    numbers,
+    row_weights,
+    sorted_ids,
+)
 from thresher.room import room_for_features
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
-_ALLOWED = "values must be finite, and not above 3.4e38 (1e18 with norm=None): scale the data."
 _ROWS_BETWEEN_LOOKS = 1_000
 
 
@@ -48,7 +59,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         given = {name: plain(value) for name, value in given.items()}
         kept = [str(key) for key in given.get("keep") or ()]
         if kept:
-            given["keep"] = _core.name_ids(kept).tolist()
+            given["keep"] = ids_of(kept).tolist()
         self._model = Model(self._method.name, **{"memory": "hash", **given})
         if self._classes.are_given:
             self._model.classes = as_array(self._classes.labels)
@@ -105,7 +116,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         ids = self._learner.member_ids()
         if (members := ids.tobytes()) != self._last_members[0]:
             self._last_members = members, set(ids.tolist())
-        return dict(compress(x.items(), map(self._last_members[1].__contains__, _core.name_ids(names).tolist())))
+        return dict(compress(x.items(), map(self._last_members[1].__contains__, ids_of(names).tolist())))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: float | pd.Series = 1.0) -> None:
         """Learn the rows of a data frame in their order, with exactly the result of `learn_one` for each.
@@ -203,7 +214,14 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     def _learn(
         self, names: list[str], batch: _core.CsrBatch, labels: list[Any], weights: NDArray[np.float64] | None
     ) -> None:
-        learner, codes = self._learner, np.array(self._classes.encode(labels), np.int32)
+        if weights is None:
+            codes = np.array(self._classes.encode(labels), np.int32)
+        elif weights.any():  # the labels of rows that are skipped do not count either
+            codes = np.zeros(len(labels), np.int32)
+            codes[weights != 0] = self._classes.encode(list(compress(labels, weights.tolist())))
+        else:
+            return
+        learner = self._learner
         if self._model.classes is None and self._classes.are_known:
             self._model.settle(as_array(self._classes.labels), 0, swapped=self._classes.swapped)
         if self._model.parameters["class_weight"] is not None:
@@ -232,7 +250,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return names, batch
         if fault[0] == "unsorted":  # two keys have one name
             return names, self._batch(names, 1, np.zeros_like(places), np.arange(len(names)), values)
-        raise ValueError(f"x[{names_by_id(names)[fault[2]]!r}] is {fault[3]:g}: {_ALLOWED}")
+        raise ValueError(f"x[{shortened(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}: {ALLOWED}")
 
     def _rows(self, X: pd.DataFrame) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of the features of a data frame, and its rows."""
@@ -251,13 +269,14 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         self, names: list[str], n_rows: int, rows: NDArray[Any], places: NDArray[Any], values: NDArray[np.float64]
     ) -> _core.CsrBatch:
         """Return rows as a batch; each value comes with its row and the place of its name."""
-        ids, columns = np.unique(_core.name_ids(names), return_inverse=True)
+        ids, columns = np.unique(ids_of(names), return_inverse=True)
         table = sp.csr_array((values, (rows, columns[places])), shape=(n_rows, len(ids)))
         table.sum_duplicates()
         batch = _core.CsrBatch(table.indptr.astype(np.int64), ids[table.indices], table.data, N_IDS)
         fault = batch.check(self._model.norm)
         if fault is not None:
-            raise ValueError(f"row {fault[1]} of X: {names_by_id(names)[fault[2]]!r} is {fault[3]:g}: {_ALLOWED}")
+            name = shortened(names_by_id(names)[fault[2]])
+            raise ValueError(f"row {fault[1]} of X: {name!r} is {fault[3]:g}: {ALLOWED}")
         return batch
 
     def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:
