@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -393,6 +394,72 @@ class TestPipeline:
         next(batches)
         batches.close()
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("thresher")]
+
+
+class TestManySmallFiles:
+    N = 300
+
+    @pytest.fixture(params=["svm", "csv", "jsonl"])
+    def small(self, request, tmp_path):
+        """A folder of files of two rows each, all rows in one file, and how they are opened."""
+        ending, heads = request.param, {"csv": "label,a\n"}
+        write = {"svm": "{} 1:{}\n", "csv": "{},{}\n", "jsonl": '{{"label": {}, "a": {}}}\n'}[ending]
+        rows = [write.format(k % 2, k + 0.5) for k in range(2 * self.N)]
+        (tmp_path / "files").mkdir()
+        for k in range(self.N):
+            path = tmp_path / "files" / f"{k:03}.{ending}"
+            path.write_text(heads.get(ending, "") + "".join(rows[2 * k : 2 * k + 2]))
+        (tmp_path / f"all.{ending}").write_text(heads.get(ending, "") + "".join(rows))
+        return tmp_path / "files", tmp_path / f"all.{ending}", {"numeric": "a"} if ending == "jsonl" else {}
+
+    def test_they_are_as_one_file(self, small):
+        files, joined, options = small
+        (X, y, _), (Z, z, _) = (open_stream(source, **options).to_csr() for source in (files, joined))
+        np.testing.assert_array_equal(X.data, Z.data)
+        np.testing.assert_array_equal(y, z)
+        model, other = SOFS(1), SOFS(1)
+        train(model, open_stream(files, **options), shuffle=False)
+        train(other, open_stream(joined, **options), shuffle=False)
+        assert same_state(model._model.state(), other._model.state())
+
+    def test_they_are_handed_to_threads_together(self, small, monkeypatch):
+        """Each handing over, and each start of pyarrow's reader, takes longer than reading such a file."""
+        n_tasks, n_readers = [0], [0]
+
+        def counting(counter, function):
+            def counted(*args, **kwargs):
+                counter[0] += 1
+                return function(*args, **kwargs)
+
+            return counted
+
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", counting(n_tasks, ThreadPoolExecutor.submit))
+        for name in ("read_csv", "open_csv"):
+            monkeypatch.setattr(pyarrow.csv, name, counting(n_readers, getattr(pyarrow.csv, name)))
+        files, _, options = small
+        assert sum(batch.n_rows for batch in open_stream(files, **options).batches()) == 2 * self.N
+        assert n_tasks[0] < self.N / 10
+        assert n_readers[0] < 3
+
+    @pytest.mark.parametrize("bad", [0, 100, 128])
+    def test_an_error_comes_after_the_files_before_it(self, small, bad):
+        files, _, options = small
+        path = sorted(files.iterdir())[bad]
+        path.write_text(path.read_text() + "bad 1:x\n")
+        batches = open_stream(files, **options).batches()
+        assert sum(1 for _ in itertools.islice(batches, bad)) == bad
+        with pytest.raises(DataError, match=rf"{path.name}, (row|line) \d: "):
+            next(batches)
+
+    def test_reading_continues_after_any_of_them(self, small):
+        files, _, options = small
+        stream = open_stream(files, **options)
+        batches = list(stream.batches())
+        assert [Path(batch.file).stem for batch in batches] == [f"{k:03}" for k in range(self.N)]
+        for k in (0, 63, 64, 200):
+            rest = list(stream.batches(batches[k].end))
+            values = [batch.data.tolist() for batch in rest if batch.n_rows]
+            assert values == [batch.data.tolist() for batch in batches[k + 1 :]]
 
 
 class TestOddSources:

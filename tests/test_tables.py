@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import cProfile
 import gzip
 import itertools
+import json
+import pstats
 import subprocess
 import sys
 import time
@@ -18,9 +21,10 @@ from hypothesis import strategies as st
 
 from thresher import datasets, open_stream
 from thresher.model import Model
-from thresher.streams import DataError, canonical, records
+from thresher.streams import DataError, canonical, delimited, records
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.records import record_ends
+from thresher.streams.tables import Columns, Roles
 from thresher.training import train
 
 MUST_BE_NUMBERS = (
@@ -343,6 +347,100 @@ class TestDelimited:
             else:
                 state = "quoted" if (state, letter) == ("start", '"') else "inside"
         assert record_ends(content.encode(), ",").tolist() == expected
+
+    CELLS = ("1", "0", "-2.5", "", "NaN", "inf", "true", "FALSE", "+1", " 1", "1 ", "x", '"1"', '""', "1_0", "é", "01",
+             "1.", "1e400", '"a,b"', "2020-01-01")  # fmt: skip
+
+    @given(st.data())
+    def test_few_rows_are_read_as_many_are(self, tmp_path_factory, data):
+        """Python reads them, not pyarrow, and in the types of a file before that has the same header."""
+        folder = tmp_path_factory.mktemp("few")
+        for name in ("a.csv", "b.csv"):
+            pool = st.sampled_from(data.draw(st.lists(st.sampled_from(self.CELLS), min_size=1, max_size=4)))
+            rows = data.draw(st.lists(st.tuples(pool, pool, pool), max_size=4))
+            (folder / name).write_text("label,a,b\n" + "".join(f"{','.join(row)}\n" for row in rows))
+        roles = data.draw(st.sampled_from([{}, {"categorical": "a", "numeric": "b"}, {"weight": "b"}]))
+        skipping = data.draw(st.sampled_from(["error", "skip"]))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(delimited, "_FEW", 0)
+            own = delimited.DelimitedFormat._own_layout
+            patched.setattr(delimited.DelimitedFormat, "_own_layout", lambda self, _like: own(self, None))
+            expected = self.outcome(folder, roles, skipping)
+        assert self.outcome(folder, roles, skipping) == expected
+
+    def outcome(self, folder, roles, skipping):
+        try:
+            batches = list(open_stream(folder, **roles, on_bad_line=skipping).batches())
+        except DataError as error:
+            return str(error)
+        return [
+            (batch.indptr.tolist(), batch.indices.tolist(), batch.data.tolist(), batch.labels.astype(str).tolist(),
+             batch.skipped, [batch.place(row) for row in range(batch.n_rows)])
+            for batch in batches
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tsv.gz"])
+    def test_a_tsv_is_split_at_tabs(self, tmp_path, name):
+        content = b"label\tsize; in cm, or m; or km\n1\t2.5\n0\t1\n"
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        assert open_stream(tmp_path / name).feature_names == ["size; in cm, or m; or km"]
+        (tmp_path / name).write_bytes(b"label,a\n1,2\n0,3\n")
+        assert open_stream(tmp_path / name, delimiter=",").feature_names == ["a"]
+
+
+class TestManyColumns:
+    def test_a_name_is_not_compared_with_all_others(self):
+        class Name(str):
+            n_compared = 0
+
+            def __eq__(self, other):
+                Name.n_compared += 1
+                return str.__eq__(self, other)
+
+            __hash__ = str.__hash__
+
+        n = 2_000
+        names = [Name(f"c{k}") for k in range(n)]
+        ignored = tuple(str(name) for name in names[: n // 4])
+        columns = Columns.choose("x.csv", [*names, "label"], Roles(ignore=ignored))
+        columns.check_names("x.csv", [Name(name) for name in [*names, "label"]])
+        assert len(columns.features) == n - n // 4
+        assert Name.n_compared < 20 * n
+
+    @pytest.mark.parametrize("kind", ["csv", "csv with a bad row", "parquet", "arrow", "table", "roles", "jsonl"])
+    def test_twice_the_columns_are_twice_the_work(self, tmp_path, kind):
+        n_calls = {}
+        for n in (1_000, 2_000):
+            source, options = self.table(tmp_path, n, kind)
+            list(open_stream(source, **options).with_threads(0).batches())  # what is imported is not counted
+            with cProfile.Profile() as profile:
+                stream = open_stream(source, **options)
+                (batch,) = stream.with_threads(0).batches()
+            assert len(batch.data) == 2 * n
+            n_calls[n] = pstats.Stats(profile).total_calls
+        assert n_calls[2_000] <= 2.2 * n_calls[1_000]
+
+    def table(self, folder, n, kind):
+        names = [f"c{k}" for k in range(n)]
+        columns = {"label": [0, 1], **{name: [1.0, 2.0] for name in names}}
+        roles = {"categorical": names[::2], "numeric": names[1::2]}
+        if kind in ("table", "roles"):
+            return pa.table(columns), roles if kind == "roles" else {}
+        path = folder / f"{n}.{kind[:3] if kind.startswith('csv') else kind}"
+        if kind.startswith("csv"):
+            rows = [["label", *names], [0, *[1.0] * n], [1, *[2.0] * n], *([["1"]] if kind != "csv" else [])]
+            path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+            return path, {} if kind == "csv" else {"on_bad_line": "skip"}
+        if kind == "jsonl":
+            rows = [{name: column[row] for name, column in columns.items()} for row in range(2)]
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            return path, roles
+        if kind == "parquet":
+            pa.parquet.write_table(pa.table(columns), path)
+        else:
+            with pa.ipc.new_file(path, pa.table(columns).schema) as sink:
+                sink.write_table(pa.table(columns))
+        return path, {}
 
 
 class TestWithoutLabels:

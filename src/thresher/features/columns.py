@@ -136,7 +136,9 @@ def _warn_of_text(first: Any, names: list[str]) -> None:
 
 
 def _check(schema: Any, naming: Naming) -> None:
-    missing = next((name for name, _ in naming.columns if name not in schema.names), None)
+    names = schema.names
+    known = frozenset(names)
+    missing = next((name for name, _ in naming.columns if name not in known), None)
     if missing is not None:
-        raise ValueError(f"X has no column {missing!r}; it has {some_and_nearest(schema.names, missing)}")
+        raise ValueError(f"X has no column {missing!r}; it has {some_and_nearest(names, missing)}")
     check_kinds("X", schema, naming)

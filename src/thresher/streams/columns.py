@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from thresher.streams.stream import DataError
 _FIRST_ROWS = 1_000  # that show whether strings are text
 
 
+@cache  # each column asks for it
 def arrow() -> Any:
     """Return pyarrow, an optional dependency."""
     try:

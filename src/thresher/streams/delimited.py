@@ -10,8 +10,8 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,24 +28,47 @@ from thresher.streams.stream import DataError
 from thresher.streams.tables import Columns, to_piece
 
 _DELIMITERS = (",", ";", "\t")
+_FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
 
 
 @dataclass(frozen=True)
 class Layout:
     """The columns of a file, as its first rows show them."""
 
+    source: Source
+    header: bytes  # up to the first row
     names: list[str]
     delimiter: str
-    begin: int  # the byte after the header
     types: dict[str, Any]  # of the columns, guessed from the first block
+    fits_others: bool = False  # all that is guessed are numbers: text, true and false may be numbers in another file
+
+    @property
+    def begin(self) -> int:
+        """The byte after the header."""
+        return len(self.header)
+
+    def of(self, columns: Columns) -> Layout:
+        """Return it with the types in which the columns asked for are read; raise DataError if one is missing."""
+        columns.check_names(self.source.name, self.names)
+        types = {name: self.types[name] for name in columns.all}
+        for name in columns.numbers:
+            if types[name] == arrow().string():
+                types[name] = arrow().float64()  # a row with text in it is a bad row
+        strings = dict.fromkeys(columns.strings, arrow().string())
+        fits_others = all(kind == arrow().float64() or name in strings for name, kind in types.items())
+        return replace(self, types=types | strings, fits_others=fits_others)
 
 
-def read_layout(source: Source, delimiter: str | None, longest: int) -> Layout:
-    """Read the header and the first rows; a pipe is not advanced."""
+def read_layout(source: Source, delimiter: str | None, longest: int, like: Layout | None = None) -> Layout:
+    """Read the header and the first rows; a pipe is not advanced.
+
+    For a small file with the header of another file, the layout of that one is returned: guessing the types takes as
+    long as reading the rows.
+    """
     flow, size = source.opened(), BLOCK
     try:
         head = flow.peek(size)
-        while (layout := _layout(source, head, delimiter, longest, len(head) < size)) is None:
+        while (layout := _layout(source, head, delimiter, longest, len(head) < size, like)) is None:
             if size > longest:
                 raise DataError(f"{source.name}: {too_long('header', longest)}.")
             size = min(2 * size, longest + 1)
@@ -56,16 +79,22 @@ def read_layout(source: Source, delimiter: str | None, longest: int) -> Layout:
     return layout
 
 
-def _layout(source: Source, head: bytes, delimiter: str | None, longest: int, is_all: bool) -> Layout | None:
+def _layout(
+    source: Source, head: bytes, delimiter: str | None, longest: int, is_all: bool, like: Layout | None
+) -> Layout | None:
     """Return the layout of a file by its first bytes, or None if the header is longer than these."""
     begin = len(BOM) if head.startswith(BOM) else 0
     begin += len(head[begin:]) - len(head[begin:].lstrip(b"\r\n"))
     if begin == len(head):
         raise DataError(f"{source.name}: the file is empty; the first line of a CSV must name the columns.")
     first_line = head[begin:].splitlines()[0]
-    if delimiter is None:
+    if delimiter is None and source.ending == ".tsv":
+        delimiter = "\t"
+    elif delimiter is None:
         unquoted = re.sub(rb'"[^"]*"?', b"", first_line)
         delimiter = max(_DELIMITERS, key=lambda each: unquoted.count(each.encode()))
+    if like is not None and is_all and like.delimiter == delimiter and head.startswith(like.header):
+        return like
     ends = record_ends(head[begin:], delimiter)
     if len(ends) == 0 and not is_all:
         return None
@@ -76,7 +105,7 @@ def _layout(source: Source, head: bytes, delimiter: str | None, longest: int, is
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}).") from None
     last = len(head) if is_all else begin + int(ends[-1])
-    return Layout(names, delimiter, header_end, _types(names, head[header_end:last], delimiter))
+    return Layout(source, head[:header_end], names, delimiter, _types(names, head[header_end:last], delimiter))
 
 
 def _records(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
@@ -90,7 +119,7 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
     pa = arrow()
     rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
     try:
-        schema = pa.csv.read_csv(
+        schema = pa.csv.open_csv(
             pa.py_buffer(rows),
             read_options=pa.csv.ReadOptions(column_names=names, block_size=len(rows) + 1, use_threads=False),
             parse_options=pa.csv.ParseOptions(
@@ -110,31 +139,29 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
 
 
 class DelimitedFormat:
-    """Rows of a CSV file; each file has its own, since each has a header."""
+    """Rows of a CSV file; each file has its own, since each has a header. `first` is the layout of the first file."""
 
     counted_in = "row"
 
-    def __init__(self, source: Source, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int) -> None:
+    def __init__(
+        self, source: Source, first: Layout, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int
+    ) -> None:
         self._source = source
+        self._first = first
         self._columns = columns
         self._skip_bad = skip_bad
         self._delimiter = delimiter
         self._longest = longest
-        self._nulls = frozenset(arrow().csv.ConvertOptions().null_values)
 
     @cached_property
     def _layout(self) -> Layout:
-        layout = read_layout(self._source, self._delimiter, self._longest)
-        self._columns.check_names(self._source.name, layout.names)
-        return layout
+        if self._source == self._first.source:
+            return self._first
+        return self._own_layout(self._first if self._first.fits_others else None)
 
-    @cached_property
-    def _types(self) -> dict[str, Any]:
-        types = {name: self._layout.types[name] for name in self._columns.all}
-        for name in self._columns.numbers:
-            if types[name] == arrow().string():
-                types[name] = arrow().float64()  # a row with text in it is a bad row
-        return types | dict.fromkeys(self._columns.strings, arrow().string())
+    def _own_layout(self, like: Layout | None) -> Layout:
+        layout = read_layout(self._source, self._delimiter, self._longest, like)
+        return layout if layout is like else layout.of(self._columns)
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
@@ -214,39 +241,50 @@ class DelimitedFormat:
         return None
 
     def _piece(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
-        pa = arrow()
+        table = None if len(text) <= _FEW else self._table(text)
+        if table is not None:
+            return to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+        piece = self._row_by_row(source, text, byte, n_bytes)
+        if piece.bad and self._layout is self._first and source != self._first.source:
+            self._layout = self._own_layout(None)  # perhaps its rows only don't fit the types of the first file's
+            return self._piece(source, text, byte, n_bytes)
+        return piece
+
+    def _table(self, text: bytes) -> Any:
+        """Return a block as a record batch, or None if a row is bad."""
+        pa, types = arrow(), self._layout.types
         try:
-            table = pa.csv.read_csv(
+            table = pa.csv.open_csv(
                 pa.py_buffer(text),
                 read_options=pa.csv.ReadOptions(
                     column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
                 ),
                 parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
-                convert_options=pa.csv.ConvertOptions(column_types=self._types, include_columns=list(self._types)),
-            )
+                convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            ).read_all()
         except pa.ArrowInvalid:
-            return self._row_by_row(source, text, byte, n_bytes)
-        batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
-        return to_piece(self._plain(batches[0]), self._columns, self._skip_bad, byte, n_bytes)
+            return None
+        return next(iter(table.combine_chunks().to_batches()), None) or pa.RecordBatch.from_pylist([], table.schema)
 
     def _plain(self, table: Any) -> Any:
         """Write true and false in lower case in columns of categories, as all other formats do."""
-        pa = arrow()
-        for name in self._columns.naming.categorical if self._columns.naming else ():
-            column = table.column(name)
-            words = pa.compute.is_in(column, value_set=pa.array(["True", "TRUE", "False", "FALSE"]))
+        if self._columns.naming is None or not self._columns.naming.categorical:
+            return table
+        pa, columns = arrow(), dict(zip(table.schema.names, table.columns, strict=True))
+        in_capitals = pa.array(["True", "TRUE", "False", "FALSE"])
+        for name in self._columns.naming.categorical:
+            words = pa.compute.is_in(columns[name], value_set=in_capitals)
             if pa.compute.any(words).as_py():
-                plain = pa.compute.if_else(words, pa.compute.utf8_lower(column), column)
-                table = table.set_column(table.schema.get_field_index(name), name, plain)
-        return table
+                columns[name] = pa.compute.if_else(words, pa.compute.utf8_lower(columns[name]), columns[name])
+        return pa.RecordBatch.from_pydict(columns)
 
     def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
-        """Read a block row by row to find its bad rows."""
-        pa, names = arrow(), self._layout.names
-        places = {name: names.index(name) for name in self._types}
+        """Read a block row by row: it has bad rows, or few rows at all."""
+        pa, names, types = arrow(), self._layout.names, self._layout.types
+        places = {name: place for place, name in enumerate(names) if name in types}
         bad: list[tuple[int, str]] = []
         numbers: list[int] = []
-        values: dict[str, list[Any]] = {name: [] for name in self._types}
+        values: dict[str, list[Any]] = {name: [] for name in types}
         n_records = 0
         try:
             records = _records(text.decode(errors="surrogateescape"), self._layout.delimiter, self._longest)
@@ -268,7 +306,7 @@ class DelimitedFormat:
                     values[name].append(value)
         except csv.Error as error:
             raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
-        table = pa.RecordBatch.from_pydict(values, schema=pa.schema(list(self._types.items())))
+        table = pa.RecordBatch.from_pydict(values, schema=pa.schema(list(types.items())))
         piece = to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
         piece.batch.numbers = of_rows if piece.batch.numbers is None else of_rows[piece.batch.numbers]
@@ -278,13 +316,13 @@ class DelimitedFormat:
 
     def _value(self, name: str, text: str) -> Any:
         """Convert a cell as pyarrow does."""
-        pa, kind = arrow(), self._types[name]
+        pa, kind = arrow(), self._layout.types[name]
         what = "the label" if name == self._columns.label else f"column {name!r}"
         if kind == pa.string():
             if not text.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in text):
                 raise ValueError(f"{what} is not UTF-8 text")
             return text
-        if text in self._nulls:
+        if text in _nulls():
             return None
         if pa.types.is_boolean(kind):
             if text.strip().lower() not in ("0", "1", "false", "true"):
@@ -306,6 +344,12 @@ class DelimitedFormat:
             elif name == self._columns.weight:
                 must = "weights must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
+
+
+@cache
+def _nulls() -> frozenset[str]:
+    """Return the texts that are no number but a missing one."""
+    return frozenset(arrow().csv.ConvertOptions().null_values)
 
 
 def _short(text: str) -> str:

@@ -6,9 +6,12 @@ puts their results in order, numbers the rows, and adds the position at the end 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import groupby
+from threading import Lock
 from typing import Protocol, TypeAlias
 
 from thresher.messages import counted
@@ -16,6 +19,9 @@ from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
 from thresher.streams.sources import Source
 from thresher.streams.stream import Batch, DataError
+
+# Handing a task to a thread takes longer than to read a small file, so that many of them are one task.
+_SMALL_FILE, _SMALL_FILES = 1 << 14, 64
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,7 @@ class FileRows:
 
     def _batches(self, parts: list[_Part]) -> Iterator[Batch]:
         at, number, namespace = -1, 0, None
-        for part, identity, piece in in_order(_tasks(parts), self._n_threads):
+        for part, identity, piece in _one_by_one(in_order(_tasks(parts), self._n_threads)):
             if part.index != at:
                 at, number = part.index, part.first or 0
                 if part.start is not None:
@@ -217,16 +223,63 @@ class _Part:
         begin = self.span.begin if self.start is None else self.start.byte
         return cache(partial(self.format.count_before, self.source, begin))
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is of a small file, whose rows take about as much memory as the file on disk."""
+        source = self.source
+        is_text = source.is_plain and source.format in ("svmlight", "vw", "jsonl", "csv")
+        return is_text and source.n_bytes is not None and source.n_bytes <= _SMALL_FILE
 
-def _tasks(parts: list[_Part]) -> Iterator[Callable[[], tuple[_Part, Identity | None, Piece]]]:
-    for part in parts:
+    def tasks(self) -> Iterator[Callable[[], _Result]]:
+        """Cut it into pieces."""
         # Pipes can be read only once and have no positions.
-        identity = Identity.of_file(part.source.path) if part.source.flow is None else None
-        for task in part.format.tasks(part.source, part.span, part.start):
-            yield partial(_done, part, identity, task)
+        identity = Identity.of_file(self.source.path) if self.source.flow is None else None
+        for task in self.format.tasks(self.source, self.span, self.start):
+            yield partial(_done, self, identity, task)
 
 
-def _done(part: _Part, identity: Identity | None, task: Task) -> tuple[_Part, Identity | None, Piece]:
+_Result: TypeAlias = tuple[_Part, Identity | None, Piece]
+_Results: TypeAlias = tuple[deque[_Result], Exception | None]
+
+
+def _tasks(parts: list[_Part]) -> Iterator[Callable[[], _Results]]:
+    """Yield what reads the parts: one piece at a time, or several small files."""
+    alone = Lock()
+    for are_small, group in groupby(parts, lambda part: part.is_small):
+        if are_small:
+            small = list(group)
+            for low in range(0, len(small), _SMALL_FILES):
+                yield partial(_results, small[low : low + _SMALL_FILES], alone)
+        else:
+            for part in group:
+                yield from (partial(_result, task) for task in part.tasks())
+
+
+def _result(task: Callable[[], _Result]) -> _Results:
+    return deque([task()]), None
+
+
+def _results(parts: list[_Part], alone: Lock) -> _Results:
+    """Return all pieces of some parts, or those before an error, and the error."""
+    found: deque[_Result] = deque()
+    try:
+        with alone:  # most of this is Python, of which two threads do less than one
+            for part in parts:
+                found.extend(task() for task in part.tasks())
+    except Exception as error:
+        return found, error
+    return found, None
+
+
+def _one_by_one(groups: Iterator[_Results]) -> Iterator[_Result]:
+    for found, error in groups:
+        while found:
+            yield found.popleft()
+        if error is not None:
+            raise error
+
+
+def _done(part: _Part, identity: Identity | None, task: Task) -> _Result:
     return part, identity, task()
 
 

@@ -50,6 +50,7 @@ class JsonText:
 def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: bool) -> JsonText:
     """Return the parser of a file, after a look at the keys of its first rows."""
     keys = _first_keys(source)
+    known = frozenset(keys)
     if naming is None or not naming.columns:
         found = f"; the first rows have {some(keys)}" if keys else ""
         raise DataError(
@@ -61,14 +62,12 @@ def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: boo
     for role, name in (("label", label), ("weight", roles.weight)):
         if name and name in features:
             raise DataError(f"{source.name}: {name!r} can't be both {role} and a feature. Name another {role}.")
-    if not roles.labelled and any(name in keys for name in features):
-        wanted = []  # rows to predict can lack some
-    else:
-        wanted = [("a feature", name) for name in features]
+    can_lack_some = not roles.labelled and not known.isdisjoint(features)  # rows to predict
+    wanted = [] if can_lack_some else [("a feature", name) for name in features]
     wanted += [("the label", label)] if roles.labelled else []
     wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
     for role, name in wanted:
-        if keys and name not in keys:
+        if keys and name not in known:
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")

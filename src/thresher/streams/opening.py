@@ -91,7 +91,8 @@ def open_stream(
         Of VW text: whether names that are numbers are ids, or are hashed like all others. If numbers occur in more than
         one namespace in the first rows, they are hashed in any case.
     delimiter : str, optional
-        The separator of a CSV; by default comma, semicolon or tab, whichever is most frequent in the header.
+        The separator of a CSV; by default tab in a .tsv, else comma, semicolon or tab, whichever is most frequent in
+        the header.
     on_bad_line : {"error", "skip"}
         What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
         batch's `skipped`.
@@ -150,7 +151,8 @@ def open_stream(
     roles = Roles(
         label, weight, ignored, labelled, no_labels, asked if is_asked else naming and replace(naming, types=())
     )
-    clash = next((name for name in ignored if name in (each for each, _ in asked.columns)), None)
+    features = {name for name, _ in asked.columns}
+    clash = next((name for name in ignored if name in features), None)
     if clash is not None:
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
@@ -264,9 +266,10 @@ def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad
                 )
         return _Layout([CacheFormat(footer) for footer in footers], footers[0].names, footers[0].naming)
     if kind == "csv":
-        names = read_layout(sources[0], delimiter, longest).names
-        columns = Columns.choose(sources[0].name, names, roles, pairs=False)
-        formats = [DelimitedFormat(source, columns, skip_bad, delimiter, longest) for source in sources]
+        first = read_layout(sources[0], delimiter, longest)
+        columns = Columns.choose(sources[0].name, first.names, roles, pairs=False)
+        first = first.of(columns)
+        formats = [DelimitedFormat(source, first, columns, skip_bad, delimiter, longest) for source in sources]
         return _Layout(formats, columns.names, naming)
     schema = schema_of(sources[0])
     columns = Columns.choose(sources[0].name, schema.names, roles)

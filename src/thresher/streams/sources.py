@@ -55,6 +55,11 @@ class Source:
         return "standard input" if self.path == "-" else self.path
 
     @property
+    def ending(self) -> str:
+        """The ending of its name in lower case, without that of a compression."""
+        return _ending(self.path, self.compression)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it can be read from any byte, without decompressing."""
         return self.flow is None and self.compression is None
@@ -134,7 +139,7 @@ def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
             return kind
     if head[8:9] == b"{" and b'"__metadata__"' in head:
         raise DataError(f"{name}: this is a model, not data.")
-    ending = Path(path.removesuffix(f".{compression}")).suffix.lower()
+    ending = _ending(path, compression)
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     line = _first_row(head)
@@ -146,6 +151,10 @@ def _format(path: str, head: bytes, name: str, compression: str | None) -> str:
     if b":" not in line and re.search(rb"[^,;\t][,;\t]+[^,;\t]", line.strip()):
         return "csv"
     return "svmlight"
+
+
+def _ending(path: str, compression: str | None) -> str:
+    return os.path.splitext(path.removesuffix(f".{compression}"))[1].lower()  # noqa: PTH122 a Path takes longer
 
 
 def _first_row(head: bytes) -> bytes:

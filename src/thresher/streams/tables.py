@@ -8,6 +8,7 @@ lengths) is an error with its number, or is skipped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -77,9 +78,9 @@ class Columns:
     @classmethod
     def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
         """Choose the columns by name."""
-        wanted = _label(file, names, roles)
+        wanted, known = _label(file, names, roles), frozenset(names)
         weight = roles.weight
-        if weight is not None and weight not in names:
+        if weight is not None and weight not in known:
             if roles.labelled:
                 raise DataError(
                     f"{file}: there is no column {weight!r} for weights; there are {some_and_nearest(names, weight)}"
@@ -87,7 +88,7 @@ class Columns:
             weight = None
         if weight is not None and weight == wanted:
             raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
-        unknown = next((name for name in roles.ignore if name not in names), None)
+        unknown = next((name for name in roles.ignore if name not in known), None)
         if unknown is not None and roles.labelled:
             raise DataError(
                 f"{file}: there is no column {unknown!r} to ignore; there are {some_and_nearest(names, unknown)}"
@@ -95,12 +96,11 @@ class Columns:
         for role, name in (("label", wanted), ("weight", weight)):
             if name is not None and name in roles.ignore:
                 raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
-        twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-        if twice is not None:
-            raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
+        _refuse_repeated(file, names)
         if roles.of_columns is not None:
             return cls._named(file, names, roles, wanted, weight)
-        rest = [name for name in names if name not in (wanted, weight, *roles.ignore)]
+        others = {wanted, weight, *roles.ignore}
+        rest = [name for name in names if name not in others]
         if not rest:
             raise DataError(f"{file}: no column is left for the features.")
         features = None if pairs and set(rest) == set(_PAIR) else rest
@@ -111,9 +111,7 @@ class Columns:
         naming = roles.of_columns
         assert naming is not None
         features = [name for name, _ in naming.columns]
-        missing = next((name for name in features if name not in names), None)
-        if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
+        _refuse_missing(file, names, features)
         for role, name in (("label", label), ("weight", weight)):
             if name in features:
                 raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
@@ -141,10 +139,9 @@ class Columns:
         return [] if self.naming is None else [*self.naming.text, *self.naming.categorical]
 
     def check_names(self, file: str, names: list[str]) -> None:
-        """Raise DataError if a column is missing."""
-        missing = next((name for name in self.all if name not in names), None)
-        if missing is not None:
-            raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
+        """Raise DataError if a column is missing, or if two have the same name."""
+        _refuse_repeated(file, names)
+        _refuse_missing(file, names, self.all)
 
     def check_types(self, file: str, schema: Any) -> None:
         """Raise DataError if a column is missing or has a type that can't be read."""
@@ -172,6 +169,19 @@ class Columns:
         if self.weight is not None and not is_numeric(schema.field(self.weight).type):
             kind = schema.field(self.weight).type
             raise DataError(f"{file}: the weight {self.weight!r} has type {kind}; it must be a number.")
+
+
+def _refuse_repeated(file: str, names: list[str]) -> None:
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
+
+
+def _refuse_missing(file: str, names: list[str], wanted: list[str]) -> None:
+    known = frozenset(names)
+    missing = next((name for name in wanted if name not in known), None)
+    if missing is not None:
+        raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
 
 
 def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: int) -> Piece:
