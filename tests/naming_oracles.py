@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 MASK = 2**64 - 1
 
@@ -20,6 +21,21 @@ def name_id(name: str) -> int:
     for begin in range(0, len(raw), 8):
         h = fold(h ^ int.from_bytes(raw[begin : begin + 8], "little"), 0xB7E151628AED2A6B)
     return fold(h ^ len(raw), 0x6A09E667F3BCC909) >> 2
+
+
+@cache
+def with_the_hash_of(name: str) -> str:
+    """Return another name of 16 letters with the same hash: the first half decides what the second must be."""
+    raw = name.encode()
+    key, seed = 0xB7E151628AED2A6B, 0x243F6A8885A308D3
+    first, second = (int.from_bytes(part, "little") for part in (raw[:8], raw[8:]))
+    wanted = fold(seed ^ first, key) ^ second
+    for number in itertools.count():
+        head = f"{number:08d}".encode()
+        tail = (fold(seed ^ int.from_bytes(head, "little"), key) ^ wanted).to_bytes(8, "little")
+        if all(33 <= byte < 127 and byte not in b":|=^\\" for byte in tail):
+            return (head + tail).decode()
+    raise AssertionError
 
 
 def lower(letter: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import datetime
-import itertools
 import json
 import pickle
 import threading
 import unicodedata
 import warnings
-from functools import cache
 
 import naming_oracles as oracle
 import numpy as np
@@ -397,27 +395,12 @@ class TestVw:
         assert oracle.rows_of(found.starts, found.ids, found.values) == expected
 
 
-@cache
-def with_the_hash_of(name: str) -> str:
-    """Return another name of 16 letters with the same hash: the first half decides what the second must be."""
-    raw = name.encode()
-    key, seed = 0xB7E151628AED2A6B, 0x243F6A8885A308D3
-    first, second = (int.from_bytes(part, "little") for part in (raw[:8], raw[8:]))
-    wanted = oracle.fold(seed ^ first, key) ^ second
-    for number in itertools.count():
-        head = f"{number:08d}".encode()
-        tail = (oracle.fold(seed ^ int.from_bytes(head, "little"), key) ^ wanted).to_bytes(8, "little")
-        if all(33 <= byte < 127 and byte not in b":|=^\\" for byte in tail):
-            return (head + tail).decode()
-    raise AssertionError
-
-
 class TestNamesWithOneHash:
     SELECTED = "viagra=for-free!"
 
     @pytest.fixture
     def stranger(self):
-        stranger = with_the_hash_of(self.SELECTED)
+        stranger = oracle.with_the_hash_of(self.SELECTED)
         assert stranger != self.SELECTED
         assert len(set(_core.name_ids([stranger, self.SELECTED]).tolist())) == 1
         return stranger

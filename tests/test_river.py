@@ -12,6 +12,7 @@ import time
 from decimal import Decimal
 from fractions import Fraction
 
+import naming_oracles
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -305,7 +306,7 @@ class TestNames:
     def test_without_a_budget_all_are_known(self, selector):
         rows, y = random_rows(1_000, n_names=5_000)
         model = learned(selector(), rows, y)
-        assert model._names == {name for x in rows for name in x}
+        assert set(model._names.values()) == {name for x in rows for name in x}
         assert len(model.selected_names_) == len(model._learner.members()[0]) > 2_000
 
     def test_those_to_keep_are_known_from_the_start(self):
@@ -325,6 +326,33 @@ class TestNames:
         one.learn_one({1: 0.25, "1": 0.5, "2": 1.0}, True)
         two.learn_one({"1": 0.75, "2": 1.0}, True)
         assert one.weights == two.weights
+
+
+    def test_no_two_features_have_one_name(self):
+        """By the rules of files: `=`, `^` and `\\` of a key have a backslash before them, and numbers have one name."""
+        model = river.ShadowSOFS(10)
+        for _ in range(5):
+            model.learn_one({"a": "b=c", "a=b": "c", "n": "35.0"}, True)
+            model.learn_one({"a=b": 1.0, "a": "b", "n": "35"}, False)
+        assert sorted(model.selected_names_) == ["a=b", "a=b=c", r"a\=b", r"a\=b=c", "n=35"]
+        frame = pd.DataFrame({"a=b": [1.0], "c": [2.0]})
+        model.learn_many(frame, pd.Series([False]))
+        assert "c" in model.selected_names_
+        assert len(model.selected_names_) == 6
+
+    def test_a_name_with_the_hash_of_a_selected_one(self):
+        selected = "viagra__for_free"
+        stranger = naming_oracles.with_the_hash_of(selected)
+        model = river.ShadowSOFS(2)
+        for _ in range(20):
+            model.learn_one({selected: 1.0, "a": 1.0}, True)
+            model.learn_one({"b": 1.0, "a": 1.0}, False)
+        margins = [model.predict_proba_one({name: 1.0, "a": 1.0})[True] for name in (selected, stranger, "unknown")]
+        assert margins[0] > margins[1] == margins[2]
+        frame = pd.DataFrame({stranger: [1.0], "a": [1.0]})
+        assert model.predict_proba_many(frame)[True].tolist() == [margins[1]]
+        assert model.transform_one({stranger: 1.0}) == {}
+        assert model.transform_one({selected: 1.0}) == {selected: 1.0}
 
 
 class TestValues:

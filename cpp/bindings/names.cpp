@@ -302,13 +302,12 @@ void bind_names(nb::module_& m) {
         },
         "marks"_a, "n_text"_a, "n_prefixes"_a);
     m.def(
-        "category_name",
-        [](const std::string& column, const std::string& value) {
+        "category_value",
+        [](const std::string& written) {
             std::string room;
-            return escaped(column).append("=").append(category_value(value, room));
+            return std::string(category_value(written, room));
         },
-        "column"_a, "value"_a);
-    m.def("escaped", &escaped, "column"_a);
+        "written"_a);
     m.attr("UNICODE_VERSION") = kUnicodeVersion;
     bind_naming(m);
     bind_book(m);

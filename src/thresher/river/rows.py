@@ -24,6 +24,7 @@ Row: TypeAlias = Mapping[Any, Any]
 
 ALLOWED = "values must be finite, and not above 3.4e38 (1e18 with norm=None): scale the data."
 _LONGEST_NAME = 65_535  # bytes, as of names in files
+_ESCAPES = str.maketrans({letter: f"\\{letter}" for letter in "=^\\"})
 _NUMBERS = {bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64}
 
 
@@ -33,8 +34,11 @@ def is_plain(x: Row) -> bool:
 
 
 def name_of(key: Any, value: Any) -> str:
-    """Return the name of an item's feature, as for the columns of a file."""
-    return f"{key}={value}" if isinstance(value, str) else str(key)
+    """Return the name of an item's feature, as for the columns of a file (docs/names.md)."""
+    column = str(key).translate(_ESCAPES)
+    if not isinstance(value, str):
+        return column
+    return f"{column}={_core.category_value(value) if value.isascii() else value}"  # numbers and times are ASCII
 
 
 def features(x: Row) -> tuple[list[str], NDArray[np.float64]]:
@@ -45,6 +49,9 @@ def features(x: Row) -> tuple[list[str], NDArray[np.float64]]:
         plain = None
     if plain is not None:
         names, values = list(x), plain
+        letters = "".join(names)
+        if "=" in letters or "^" in letters or "\\" in letters:
+            names = [name_of(name, 0) for name in names]
     else:
         names = [name_of(key, value) for key, value in x.items()]
         values = np.array([_number(key, value) for key, value in x.items()], np.float64)

@@ -24,7 +24,6 @@ from thresher.river.rows import (
     Row,
     features,
     ids_of,
-    is_plain,
     name_of,
     names_by_id,
     numbers,
@@ -63,7 +62,8 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         self._model = Model(self._method.name, **{"memory": "hash", **given})
         if self._classes.are_given:
             self._model.classes = as_array(self._classes.labels)
-        self._names = set(kept)
+        self._names = names_by_id(kept)
+        self._known = set(kept)  # the same names
         self._most_names = 2 * given["n_features_to_select"] + 1_000 if self._method.has_budget else math.inf
         # The names of the last row, their ids in ascending order, and where each stands among the names: a row is often
         # predicted before it is learned, and often has the keys of the row before.
@@ -84,7 +84,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         w : float, default=1.0
             The weight of the row; a row of weight 0 is skipped.
         """
-        names, batch = self._row(x)
+        names, batch = self._row(x, to_learn=True)
         self._learn(names, batch, [y], None if w == 1.0 else row_weights(w, 1))
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
@@ -110,13 +110,14 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     def transform_one(self, x: Row) -> dict[Any, Any]:
         """Return the items of a row whose features are selected; a method without a budget selects all that it saw."""
-        names = list(x) if is_plain(x) else [name_of(key, value) for key, value in x.items()]
+        names = [name_of(key, value) for key, value in x.items()]
         if not self._method.has_budget:
-            return dict(compress(x.items(), map(self._names.__contains__, names)))
+            return dict(compress(x.items(), map(self._known.__contains__, names)))
         ids = self._learner.member_ids()
         if (members := ids.tobytes()) != self._last_members[0]:
             self._last_members = members, set(ids.tolist())
-        return dict(compress(x.items(), map(self._last_members[1].__contains__, ids_of(names).tolist())))
+        found = ids_of(self._without_strangers(names)).tolist()
+        return dict(compress(x.items(), map(self._last_members[1].__contains__, found)))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: float | pd.Series = 1.0) -> None:
         """Learn the rows of a data frame in their order, with exactly the result of `learn_one` for each.
@@ -135,7 +136,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         labels = list(y)
         if len(labels) != len(X):
             raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
-        names, batch = self._rows(X)
+        names, batch = self._rows(X, to_learn=True)
         self._learn(names, batch, labels, row_weights(w, len(X)))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
@@ -176,9 +177,8 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         With more classes there is a dict of weights by label.
         """
         ids, weights = self._learner.members()
-        by_id = names_by_id(list(self._names))
         each = map(self._by_label, weights.reshape(len(ids), self._model.n_vectors).tolist())
-        return dict(zip([by_id[id_] for id_ in ids.tolist()], each, strict=True))
+        return dict(zip([self._names[id_] for id_ in ids.tolist()], each, strict=True))
 
     @property
     def intercept(self) -> Any:
@@ -228,19 +228,30 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             weights = self._model.class_weights.of_rows(codes, weights, self._classes.by_code())
         with room_for_features():
             learner.learn(batch, codes, weights, None, 0, len(codes), check=False)
-        self._names.update(names)
+        new = [name for name in names if name not in self._known]
+        for id_, name in zip(ids_of(new).tolist(), new, strict=True):
+            if self._names.setdefault(id_, name) == name:  # of names with one hash, the first is the feature's
+                self._known.add(name)
         if len(self._names) > self._most_names:
-            by_id = names_by_id(list(self._names))
-            self._names = {by_id[id_] for id_ in learner.member_ids().tolist()}
+            self._names = {id_: self._names[id_] for id_ in learner.member_ids().tolist()}
+            self._known = set(self._names.values())
         self._rows_until_look -= len(codes)
         if self._rows_until_look <= 0:
             before, self._n_saturated = self._n_saturated, learner.counters["n_saturated"]
             self._model.warn_if_saturated(before)
             self._rows_until_look = _ROWS_BETWEEN_LOOKS
 
-    def _row(self, x: Row) -> tuple[list[str], _core.CsrBatch]:
+    def _without_strangers(self, names: list[str]) -> list[str]:
+        """Return names of which none has the hash of another that is known: such a name gets a letter more."""
+        if self._known.issuperset(names):
+            return names
+        ids = ids_of(names).tolist()
+        return [name if self._names.get(id_, name) == name else f"{name}\0" for id_, name in zip(ids, names, strict=True)]
+
+    def _row(self, x: Row, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of a row's features, and the row."""
         names, values = features(x)
+        names = names if to_learn else self._without_strangers(names)
         if names != self._last_row[0]:
             self._last_row = sorted_ids(names)
         _, ids, places = self._last_row
@@ -252,10 +263,10 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return names, self._batch(names, 1, np.zeros_like(places), np.arange(len(names)), values)
         raise ValueError(f"x[{shortened(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}: {ALLOWED}")
 
-    def _rows(self, X: pd.DataFrame) -> tuple[list[str], _core.CsrBatch]:
+    def _rows(self, X: pd.DataFrame, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of the features of a data frame, and its rows."""
         if all(dtype.kind in "biuf" for dtype in X.dtypes):
-            names = [str(column) for column in X.columns]
+            names = [name_of(column, 0) for column in X.columns]
             table = numbers(X)
             rows, places, values = table.row, table.col, table.data
         else:
@@ -263,6 +274,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             names = [name for row, _ in each for name in row]
             rows, places = np.repeat(np.arange(len(X)), [len(row) for row, _ in each]), np.arange(len(names))
             values = np.concatenate([numbers for _, numbers in each]) if each else np.zeros(0)
+        names = names if to_learn else self._without_strangers(names)
         return names, self._batch(names, len(X), rows, places, values)
 
     def _batch(
