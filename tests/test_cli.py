@@ -769,6 +769,22 @@ class TestMistakes:
         [
             (["train", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train"], "Missing argument"),
+            *(
+                (command, f"{what}: the path is empty: name a file")
+                for command, what in [
+                    (["train", ""], "source"),
+                    (["train", "{train}", "--test", ""], "--test"),
+                    (["train", "{train}", "-o", ""], "-o"),
+                    (["train", "{train}", "--checkpoint", ""], "--checkpoint"),
+                    (["train", "{train}", "--report", ""], "--report"),
+                    (["train", "{train}", "--from", ""], "model"),
+                    (["path", "{train}", "--features", "1,2", "--test", ""], "--test"),
+                    (["show", ""], "model"),
+                    (["predict", "m", "{train}", "-o", ""], "output"),
+                    (["convert", "{train}", ""], "output"),
+                    (["synth", "x1", "-o", ""], "output"),
+                ]
+            ),
             (
                 ["train", "{train}", "--gamma", "0"],
                 "--gamma of --method shadow must be a number above 0 or 'auto'. Got 0.0",

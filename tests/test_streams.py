@@ -253,8 +253,30 @@ class TestBroken:
             open_stream(str(tmp_path / "*.svm"))
         with pytest.raises(ValueError, match="empty list"):
             open_stream([])
+        for nothing in ("", [""]):
+            with pytest.raises(ValueError, match=r"^source: the path is empty: name a file\.$"):
+                open_stream(nothing)
         with pytest.raises(ValueError, match="format must be one of"):
             open_stream(tmp_path, "xml")
+
+    @pytest.mark.parametrize("file", ["b/c/x.parquet", "b/x.svm.gz", "b/x"])
+    def test_a_folder_of_folders(self, tmp_path, file):
+        """The message has a pattern that works."""
+        folder = tmp_path / "_[a]"
+        (folder / file).parent.mkdir(parents=True)
+        (folder / ".temporary").mkdir()
+        (folder / ".temporary" / "x.csv").write_text("")
+        with pytest.raises(DataError, match=r"the folder has no files in it\.$"):
+            open_stream(folder)
+        content = b"1 1:0.5\n0 2:1\n"
+        (folder / file).write_bytes(gzip.compress(content) if file.endswith("gz") else content)
+        if file.endswith("parquet"):
+            pa.parquet.write_table(pa.table({"label": [1, 0], "x": [0.5, 1.0]}), folder / file)
+        with pytest.raises(DataError, match="no files in it, only folders: name what is in these with") as error:
+            open_stream(folder)
+        pattern = str(error.value).split("'")[1]
+        assert pattern.endswith(f"/**/*{''.join(Path(file).suffixes)}")
+        assert open_stream(pattern).to_csr()[1].tolist() == [1, 0]
 
     def test_an_empty_file(self, tmp_path):
         (tmp_path / "empty.svm").write_bytes(b"")

@@ -44,6 +44,12 @@ def errors_of(name: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(error.errno, error.strerror, os.fspath(name)) from None
 
 
+def refuse_empty(what: str, path: str | os.PathLike[str]) -> None:
+    """Raise ValueError for the path "", which Python takes for the current folder; `what` it is the path of."""
+    if not os.fspath(path):
+        raise ValueError(f"{what}: the path is empty: name a file.")
+
+
 class NamedOutput(io.FileIO):
     """A file to write to, by its number, whose errors name it as the user does: not by a temporary name."""
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.file_errors import refuse_empty
+
 if TYPE_CHECKING:
     from thresher.streams import Stream
 
@@ -28,6 +30,7 @@ _WHAT = {"-o": "model", "--report": "report", "--checkpoint": "checkpoint"}
 
 def check_place(option: str, output: str) -> None:
     """Raise an error if no file can be written there."""
+    refuse_empty(option, output)
     if output == "-":
         raise ValueError(f"{option} -: a {_WHAT[option]} can't be written to standard output; name a file.")
     if Path(output).is_dir():

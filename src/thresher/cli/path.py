@@ -31,6 +31,7 @@ from thresher.cli.method_options import (
 )
 from thresher.cli.options import NAMING, READING, Data, Json, open_data, with_options
 from thresher.cli.outputs import Report, check_report, write_page, written
+from thresher.file_errors import refuse_empty
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",
@@ -84,7 +85,9 @@ def path(
     template = new_model(method, given, keep, shuffle=shuffle)
     if report is not None:
         check_report(report)
-    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test else None
+    if test is not None:
+        refuse_empty("--test", test)
+    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test is not None else None
     if report is not None:
         refuse_inputs(report, [*stream.files, *(held_out.files if held_out else [])])
 

@@ -36,6 +36,7 @@ from thresher.cli.numbers import WHOLE
 from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
 from thresher.cli.outputs import Report, check_apart, check_place, check_report
 from thresher.cli.train_report import finish
+from thresher.file_errors import refuse_empty
 from thresher.methods import find
 from thresher.parameters import Whole, check
 
@@ -174,7 +175,7 @@ def train(
         n_features_to_select=features, gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
         n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
     )  # fmt: skip
-    if multiclass and from_:
+    if multiclass and from_ is not None:
         raise ValueError("--multiclass can't be used with --from: the classes are known.")
     named = class_names(classes, multiclass)
     if threshold is not None:
@@ -202,13 +203,13 @@ def train(
         check_place("--checkpoint", checkpoint)
     others = {"--cv": cv, "--stability": stability, "--checkpoint": checkpoint, "--shuffle": shuffle}
     _check_shards(shards, syncs, ray, local, workers, [option for option, value in others.items() if value])
-    if from_ and (cv or stability or keep):
+    if from_ is not None and (cv or stability or keep):
         refused = "--keep" if keep else "--cv" if cv else "--stability"
         why = "the model keeps its own features" if keep else "it needs new models"
         raise ValueError(f"{refused} can't be used with --from: {why}.")
     learner = (
         _continued(from_, method, given)
-        if from_
+        if from_ is not None
         else new_model(method, given, keep, full=full, shuffle=shuffle, checkpoint=checkpoint is not None)
     )
     if output is not None:
@@ -218,9 +219,11 @@ def train(
     check_apart({"-o": output, "--checkpoint": checkpoint, "--report": report})
     if report is not None:
         check_report(report)
-    naming = learner.naming if from_ else None
+    if test is not None:
+        refuse_empty("--test", test)
+    naming = learner.naming if from_ is not None else None
     stream = open_data(data, **reading, naming=naming)
-    held_out = open_data(test, **reading, naming=stream.naming) if test else None
+    held_out = open_data(test, **reading, naming=stream.naming) if test is not None else None
     for written in (output, report, checkpoint):
         if written is not None:
             from thresher.io.atomic import refuse_inputs

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from thresher.file_errors import FileError, NamedOutput, errors_of
+from thresher.file_errors import FileError, NamedOutput, errors_of, refuse_empty
 from thresher.io.temporary import remove_orphans, temporary_path
 
 
@@ -20,6 +20,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     What is left of it by a process that was killed is removed.
     """
+    refuse_empty("output", path)
     target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
     if target.is_dir():
         raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
@@ -66,6 +67,7 @@ def _sync_folder(folder: Path) -> None:
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Raise ValueError if a file to be written is one of those to be read, under whatever name; "-" is stdin."""
+    refuse_empty("output", output)
     try:
         target = Path(output).stat()
     except OSError:

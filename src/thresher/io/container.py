@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.file_errors import errors_of
+from thresher.file_errors import errors_of, refuse_empty
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -56,6 +56,7 @@ def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | m
 @contextmanager
 def opened(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
     """Open a file to read all of it in the block; whatever is wrong with it becomes one line that names it."""
+    refuse_empty(kind, path)
     try:
         with errors_of(path), Path(path).open("rb") as file:
             yield file

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thresher.file_errors import errors_of
+from thresher.file_errors import errors_of, refuse_empty
 from thresher.naming import id_of
+from thresher.streams.archives import ENDINGS
 from thresher.streams.flows import Flow, Pipe
 from thresher.streams.stream import DataError
 
@@ -26,6 +27,7 @@ _ENDINGS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".thc": "cache",
 }  # fmt: skip
+_HIDDEN = (".", "_")  # how the names of other files start, such as _SUCCESS
 FORMATS = ("svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache")
 
 
@@ -85,11 +87,12 @@ def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
 def _expand(name: str) -> list[str]:
     if name == "-":
         return ["-"]
+    refuse_empty("source", name)
     path = Path(name)
     if path.is_dir():
-        files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
+        files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith(_HIDDEN))
         if not files:
-            raise DataError(f"{name}: the folder has no files in it.")
+            raise DataError(f"{name}: the folder has no files in it{_deeper(path)}.")
         return files
     if path.exists():
         return [name]
@@ -99,6 +102,17 @@ def _expand(name: str) -> list[str]:
             return matches
         raise DataError(f"{name}: no file matches.")
     raise FileNotFoundError(f"{name}: no such file.")
+
+
+def _deeper(folder: Path) -> str:
+    """Return how to name the files that only folders in this folder have, if there are any."""
+    for first in folder.rglob("*"):
+        if first.is_file() and not any(part.startswith(_HIDDEN) for part in first.relative_to(folder).parts):
+            break
+    else:
+        return ""
+    ending = "".join(first.suffixes[-2:] if first.suffix in ENDINGS else first.suffixes[-1:])
+    return f", only folders: name what is in these with {str(Path(glob.escape(str(folder)), '**', f'*{ending}'))!r}"
 
 
 def _look(path: str, format: str) -> Source:

@@ -15,7 +15,7 @@ import numpy as np
 
 from thresher import _core
 from thresher.csr import trusted_batch
-from thresher.file_errors import FileError
+from thresher.file_errors import FileError, refuse_empty
 from thresher.io.atomic import written_whole
 from thresher.labels import shown
 from thresher.naming import Naming
@@ -39,6 +39,7 @@ def write_stream(
 
     The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
+    refuse_empty("output", path)
     batches = _labelled(batches)
     if path.endswith(".thc"):
         return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
@@ -61,6 +62,7 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
     length; all parts have the same names. A file is written completely or not at all.
     """
+    refuse_empty("output", path)
     kind = table_format(path)
     if kind is None:
         raise ValueError(f"{path}: the name must end in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet.")
