@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from thresher import _core
 
-COUNTS = ["n_samples", "n_updates", "n_mistakes", "n_undecided_first", "n_undecided_second", "n_saturated"]
+COUNTS = [
+    "n_samples", "n_updates", "n_mistakes", "n_undecided_first", "n_undecided_second", "n_saturated", "n_with_member"
+]  # fmt: skip
 MEASURES = ["loss", "mistake_weight", "margin_scale", "margin_information"]
 SECOND_ORDER = {"gamma": 1.0}
 FIRST_ORDER = {"eta": 0.5, "lam": 0.1, "loss": "hinge"}

@@ -361,8 +361,9 @@ class TestValues:
         one, two = made(selector, 3), made(selector, 3)
         for color, size, y in [("red", 2.0, 1), ("blue", 1.0, 0), ("red", -1.0, 1), ("green", 0.5, 0)]:
             one.learn_one({"color": color, "size": size}, y)
-            two.learn_one({f"color={color}": 1, "size": size}, y)
-        assert_same(one, two)
+            two.learn_one({f"color is {color}": 1, "size": size}, y)
+        found = {name.replace("=", " is "): weight for name, weight in one.weights.items()}
+        assert found == pytest.approx(two.weights, rel=1e-5)  # other ids, so sums in another order
 
     @online
     def test_missing_values_zeros_and_empty_text_are_no_feature(self, selector):
@@ -394,7 +395,7 @@ class TestValues:
             "f": np.str_("x"),
         }
         one.learn_one(x, True)
-        two.learn_one({"a": 1.0, "b": 0.5, "c": 3.0, "d": 0.25, "e": 1.0, "f=x": 1.0}, True)
+        two.learn_one({"a": 1.0, "b": 0.5, "c": 3.0, "d": 0.25, "e": 1.0, "f": "x"}, True)
         assert one.weights == two.weights
 
     @pytest.mark.parametrize("value", [[1.0], np.ones(2), {"a": 1}, pd.NA, pd.Timestamp(0), b"1", 1j], ids=repr)

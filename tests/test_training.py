@@ -326,7 +326,7 @@ class TestGoingOn:
         wide = write(tmp_path / "wide.svm", labels, [[(at + 50, value) for at, value in row] for row in rows])
         bad = {"line": "oops oops\n", "label": "7 1:1\n", "value": "1 1:1e30\n"}.get(failure, "")
         (tmp_path / "bad.svm").write_text(wide.read_text() + bad)
-        (tmp_path / "held_out.svm").write_text("oops oops\n" if failure == "validation" else "1 1:1\n-1 2:1\n")
+        (tmp_path / "held_out.svm").write_text("oops oops\n" if failure == "validation" else "1 54:1\n-1 52:1\n")
 
         def fail(model):
             def callback(history):
