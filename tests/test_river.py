@@ -327,7 +327,6 @@ class TestNames:
         two.learn_one({"1": 0.75, "2": 1.0}, True)
         assert one.weights == two.weights
 
-
     def test_no_two_features_have_one_name(self):
         """By the rules of files: `=`, `^` and `\\` of a key have a backslash before them, and numbers have one name."""
         model = river.ShadowSOFS(10)

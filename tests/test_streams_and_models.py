@@ -149,7 +149,7 @@ class TestOtherData:
                     use(each, data(rows[:390]))
                     use(each, data(rows[380:500]))  # one in six
                 with pytest.warns(
-                    UserWarning, match=r"none of 1,000 rows has a feature that the model selected, and 100%"
+                    UserWarning, match=r"none of 1,000 rows has a feature that the model selected \(100%"
                 ):
                     use(each, data(rows[400:]))
                 with pytest.warns(UserWarning, match=r": 1 of 1,001 rows have a feature that the model selected"):

@@ -246,7 +246,9 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         if self._known.issuperset(names):
             return names
         ids = ids_of(names).tolist()
-        return [name if self._names.get(id_, name) == name else f"{name}\0" for id_, name in zip(ids, names, strict=True)]
+        return [
+            name if self._names.get(id_, name) == name else f"{name}\0" for id_, name in zip(ids, names, strict=True)
+        ]
 
     def _row(self, x: Row, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of a row's features, and the row."""

@@ -51,10 +51,10 @@ def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: in
     why = "check that columns, names and ids are those of the training data"
     if _has_numbers_for_names(model, stream):
         why = f"features are numbers here, and the model was trained on names, from {_origin(model)}"
-    found = f"{n_known:,} of" if n_known else "none of"
+    found, rest = (f"{n_known:,} of", "the others") if n_known else ("none of", "all of them")
     warn(
         f"{stream.name}: {found} {counted(n_rows, 'row')} {'have' if n_known else 'has'} a feature that the model "
-        f"selected, and {share:.0%} of the rows of training had one; all others get the same prediction: {why}.",
+        f"selected ({share:.0%} of the rows of training had one), so {rest} get the same prediction: {why}.",
         UserWarning,
     )
 
