@@ -177,6 +177,28 @@ TEST(labels_are_finite_numbers_or_words) {
     CHECK(rows.bad.empty() && rows.labels.data()[0] == 1e308 && rows.labels.data()[1] == 0.0);
 }
 
+// Whole numbers that float64 can't tell apart come with their digits, however they are written.
+TEST(large_labels_keep_their_digits) {
+    const auto digits_of = [](const std::string& label) {
+        const auto rows = read_svmlight<std::int32_t>(label + " 1:1\n", false);
+        const auto vw = read_vw<std::int32_t>(label + "| 1:1\n", false);
+        const auto named = read_named_vw(label + " 2 | a\n", false, Labels::required, false);
+        CHECK(rows.bad.empty() && vw.bad.empty() && named.bad.empty());
+        CHECK(rows.words == vw.words && rows.words == named.words);
+        CHECK(rows.labels.data()[0] == vw.labels.data()[0] && rows.labels.data()[0] == named.labels.data()[0]);
+        return rows.words.empty() ? std::string() : rows.words[0].second;
+    };
+    for (const char* label : {"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551615",
+                              "-9223372036854775808", "100000000000000000000000000000000000001"})
+        CHECK(digits_of(label) == label);
+    for (const char* label : {"+9007199254740993", "009007199254740993", "9007199254740993.", "+09007199254740993.00"})
+        CHECK(digits_of(label) == "9007199254740993");
+    CHECK(digits_of("-0009007199254740993.0") == "-9007199254740993");
+    for (const char* label : {"9007199254740991", "-9007199254740991", "0", "1e17", "9.1e15", ".9e17", "1.e300",
+                              "9007199254740993e0", "90071992547409930.5"})
+        CHECK(digits_of(label).empty());
+}
+
 // Only the first bytes of a file can be a byte order mark, however small the first range is.
 TEST(byte_order_mark_is_skipped_at_the_start_of_a_file) {
     const std::string mark = "\xef\xbb\xbf", content = mark + "1 1:1\n" + mark + "2 2:1\n";

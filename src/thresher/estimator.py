@@ -24,7 +24,7 @@ from thresher.charts import bars
 from thresher.csr import as_batch, checked
 from thresher.description import selected
 from thresher.evaluation import evaluate
-from thresher.labels import Labels, refuse_missing, shown
+from thresher.labels import Labels, as_labels, refuse_missing, shown
 from thresher.messages import counted, shortened, warn
 from thresher.model import Model
 from thresher.prediction import margins_of
@@ -94,7 +94,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             What each row counts, where y is given.
         """
         if y is not None:
-            return float(super().score(X, y, sample_weight))
+            return float(super().score(X, as_labels(y) if isinstance(y, list | tuple) else y, sample_weight))
         if not self._is_read(X):
             raise ValueError("y is None: score needs the label of each row of X.")
         if sample_weight is not None:
@@ -318,6 +318,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
         if y is not None:
+            y = as_labels(y) if isinstance(y, list | tuple) else y
             refuse_missing(np.asarray(y))
         rules: dict[str, Any] = {"accept_sparse": "csr", "dtype": _DTYPES, "ensure_all_finite": False}
         try:

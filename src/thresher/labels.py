@@ -1,7 +1,15 @@
-"""Labels and their codes: 0 for the first class in sorted order, 1 for the second, and so on."""
+"""Labels and their codes: 0 for the first class in sorted order, 1 for the second, and so on.
+
+Labels are text or numbers. Files and tables are read as float64, but for whole numbers that float64 can't tell apart:
+these stay whole numbers, and what is neither float64 nor 64 bits wide becomes text. An array has one type, so this can
+differ from batch to batch; the functions here compare labels by value and lose nothing when they put them together.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -9,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
+
+LARGE = 2**53  # from here on, float64 can't tell whole numbers from their neighbours
+_WHOLE = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
 
 _MANY = 20  # classes that nobody has announced
 HARDLY_CLASSES = (
@@ -20,7 +31,7 @@ _ENOUGH = 10  # rows with a label of their own each, for these to be ids
 
 def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
     """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
-    labels = np.asarray(y)
+    labels = as_labels(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
     refuse_missing(labels)
@@ -38,8 +49,71 @@ def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
 
 def as_whole_numbers(labels: Labels) -> Labels:
     """Return classes as the column of a table holds them: whole numbers without a point."""
-    is_whole = labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all() and (abs(labels) < 1e15).all())
+    is_whole = labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all() and (abs(labels) < 2**63).all())
     return labels.astype(np.int64) if is_whole else labels
+
+
+def as_labels(values: ArrayLike) -> Labels:
+    """Return the user's labels as an array. ValueError if numpy would round one of a list."""
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    labels = _exact(values)
+    if labels is None:
+        raise ValueError(
+            f"the label {next(filter(_is_large, values))} has more than 53 bits, and no type of numpy (int64, uint64) "
+            "holds all labels exactly: use text."
+        )
+    return labels
+
+
+def labels_read(values: list[Any]) -> Labels:
+    """Return labels that were read one by one as an array: text if one is, or if numpy would round one.
+
+    With a missing one, NaN, they are text too; it is "" then.
+    """
+    labels = None if any(isinstance(label, str) or label != label for label in values) else _exact(values)
+    return _as_text(values) if labels is None else labels
+
+
+def _exact(values: Sequence[Any]) -> Labels | None:
+    """Return labels as numpy has them, or of 64 bits where that would round one; None if these do not hold all."""
+    labels = np.asarray(values)
+    if labels.ndim != 1 or labels.dtype.kind not in "fO" or not any(map(_is_large, values)):
+        return labels
+    try:
+        whole = [int(label) for label in values]
+    except (TypeError, ValueError, OverflowError):  # None, NaN or infinity, which are refused
+        return labels
+    if whole == list(values):
+        for kind in (np.iinfo(np.int64), np.iinfo(np.uint64)):
+            if kind.min <= min(whole) and max(whole) <= kind.max:
+                return np.array(whole, kind.dtype)
+    return None
+
+
+def _is_large(label: Any) -> bool:
+    return isinstance(label, Integral) and abs(int(label)) > LARGE
+
+
+def are_large(labels: Labels) -> NDArray[np.bool_]:
+    """Return which numbers are too large for float64 to tell them from the next whole number."""
+    return np.asarray((labels >= LARGE) | (labels <= -LARGE))
+
+
+def as_number(label: Any) -> Any:
+    """Return a text label as a number, if it is one as `shown` writes it; any other label as it is."""
+    try:
+        number = number_in(label) if isinstance(label, str) else label
+    except ValueError:
+        return label
+    return number if number == label or shown(number) == label else label
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text is: a float, or an int if it is a large whole number, written in full."""
+    number = float(text)
+    whole = _WHOLE.fullmatch(text) if LARGE <= abs(number) < float("inf") else None
+    return number if whole is None else int(whole[1] + whole[2])
 
 
 def refuse_missing(labels: Labels) -> None:
@@ -66,11 +140,27 @@ def distinct(name: str, labels: Labels) -> Labels:
 def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
     if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
-        labels, known = np.array(labels.tolist()), np.array(known.tolist())
+        labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
     if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
         return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
+    if labels.dtype.kind != known.dtype.kind:  # Python compares whole numbers with float64 exactly
+        place_of = {label: place for place, label in enumerate(known.tolist())}
+        found, at = np.unique(labels, return_inverse=True)
+        codes = np.array([place_of.get(label, -1) for label in found.tolist()], np.int32)[at]
+        return np.maximum(codes, 0), codes < 0
     codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
     return codes, known[codes] != labels
+
+
+def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
+    """Return which labels equal the others, or a single one; numpy compares whole numbers with float64 rounded."""
+    others = np.asarray(others)
+    same = np.asarray(labels == others)
+    if labels.dtype.kind != others.dtype.kind and are_large(others).any():
+        again = np.flatnonzero(same)
+        pairs = zip(labels[again].tolist(), np.broadcast_to(others, same.shape)[again].tolist(), strict=True)
+        same[again] = [one == other for one, other in pairs]
+    return same
 
 
 class UnknownLabelError(ValueError):
@@ -99,7 +189,7 @@ class StreamClasses:
         labels = self._comparable(labels)
         codes = np.full(len(labels), -1, dtype=np.int32)
         for place, label in enumerate(self._seen_as):
-            codes[labels == label] = self._code(place)
+            codes[equal(labels, label)] = self._code(place)
         while (strange := np.flatnonzero(codes < 0)).size:
             label = labels[strange[0]].item()
             if self._given or len(self._known) == 2:
@@ -108,7 +198,7 @@ class StreamClasses:
                 self._first_code = int(not isinstance(label, str) and label > 0)
             self._known.append(label)
             self._seen_as.append(label)
-            codes[labels == label] = self._code(len(self._known) - 1)
+            codes[equal(labels, label)] = self._code(len(self._known) - 1)
         return codes
 
     def by_code(self) -> list[Any]:
@@ -135,7 +225,8 @@ class StreamClasses:
     @property
     def in_order(self) -> bool:
         """Whether the smaller label has code 0."""
-        return self._code(self._known.index(min(self._known))) == 0
+        labels = labels_read(self._known).tolist()
+        return self._code(labels.index(min(labels))) == 0
 
     def classes(self) -> Labels:
         """Return the classes, sorted; fewer than two are an error."""
@@ -143,7 +234,7 @@ class StreamClasses:
             raise ValueError("there are no rows to learn from.")
         if len(self._known) == 1:
             raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
-        return np.array(sorted(self._known))
+        return np.sort(labels_read(self._known))
 
     def _code(self, place: int) -> int:
         return place if self._given else self._first_code ^ place
@@ -190,20 +281,29 @@ def are_hardly_classes(labels: Labels, n_different: int) -> bool:
 
 
 def as_words(labels: Labels) -> Labels:
-    """Return labels as text."""
-    return labels if labels.dtype.kind == "U" else np.array([shown(label) for label in labels.tolist()], dtype=np.str_)
+    """Return labels as text, "" for a missing one."""
+    return labels if labels.dtype.kind == "U" else _as_text(labels.tolist())
+
+
+def _as_text(labels: Sequence[Any]) -> Labels:
+    return np.array(["" if label != label else shown(label) for label in labels], dtype=np.str_)
 
 
 def together(parts: list[Labels]) -> Labels:
     """Return all labels in one array; if some are text, all become text."""
     if any(part.dtype.kind == "U" for part in parts):
         parts = [as_words(part) for part in parts]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    whole = np.concatenate(parts) if parts else np.zeros(0)
+    if whole.dtype.kind == "f" and any(part.dtype.kind in "iu" and are_large(part).any() for part in parts):
+        return labels_read([label for part in parts for label in part.tolist()])
+    return whole
 
 
 def shown(label: Any) -> str:
     """Return a label as a file would write it: 1 rather than 1.0."""
     if isinstance(label, str):
         return label
+    if isinstance(label, Integral):
+        return str(int(label))
     number = float(label)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return str(int(number)) if number.is_integer() and abs(number) < 2**64 else repr(number)

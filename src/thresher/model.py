@@ -21,7 +21,7 @@ from thresher.class_weights import ClassWeights, row_weights
 from thresher.csr import Csr, NotCanonicalError, blocks, canonical, checked, trusted_batch
 from thresher.kept_features import ids_as_written, ids_of_columns
 from thresher.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
-from thresher.labels import Codes, Labels, distinct, encode
+from thresher.labels import Codes, Labels, as_labels, distinct, encode, labels_read
 from thresher.learners import Learner, new_learner, run_passes, winner_of
 from thresher.messages import counted, warn
 from thresher.naming import MemberNames, Names, Naming
@@ -578,7 +578,7 @@ class Model:
 
     def resume(self, state: _core.State | RaceState, known: dict[str, Any]) -> None:
         """Continue from a `state` and what `in_progress` returned at the same moment."""
-        self.classes = None if known["classes"] is None else np.array(known["classes"])
+        self.classes = None if known["classes"] is None else labels_read(known["classes"])
         self.n_features, self.id_base = known["n_features"], known["id_base"]
         self.feature_names = known["feature_names"]
         self.naming = None if known["naming"] is None else Naming.from_dict(known["naming"])
@@ -621,12 +621,12 @@ class Model:
             if self.classes is None:
                 raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
             return self.classes
-        classes = distinct("classes", np.asarray(given))
+        classes = distinct("classes", as_labels(given))
         if self.classes is None:
             if len(classes) < 2:
                 raise ValueError(f"classes must have at least two entries. Got {given!r} instead.")
             return classes
-        if not np.array_equal(classes, self.classes):
+        if classes.tolist() != self.classes.tolist():
             raise ValueError(
                 f"classes={classes.tolist()} differ from the classes that the model was trained on, "
                 f"{self.classes.tolist()}."

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.io.atomic import refuse_inputs
-from thresher.labels import as_whole_numbers, shown
+from thresher.labels import as_number, as_whole_numbers, shown
 from thresher.model import Model
 from thresher.naming import BatchNames
 from thresher.prediction import as_model, batches_of
@@ -187,7 +187,7 @@ def _parts(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterato
     """Yield the rows of a table, a limited number of cells at a time; first none: a table has columns even then."""
     assert model.classes is not None
     kind = as_whole_numbers(model.classes).dtype
-    kind = kind if kind.kind in "if" else np.dtype(str)
+    kind = kind if kind.kind in "iuf" else np.dtype(str)
     most = max(1, _CELLS // max(1, len(columns.ids)))
     is_weighted = None
     for batch in batches:
@@ -221,7 +221,7 @@ def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
         row = int(strange[0])
         raise DataError(
             f"{batch.place(row)}: the label {shown(batch.labels.tolist()[row])!r} can't stand in a column of "
-            f"{'whole ' if kind.kind == 'i' else ''}numbers, as the model's classes are: write .svm text instead."
+            f"{'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
         )
     return column
 
@@ -230,9 +230,12 @@ def _number(label: Any, kind: np.dtype[Any]) -> float | int | str | None:
     """Return a label as a number, None if there is none, or "" if it is not a number of that kind."""
     if label in ("", None) or label != label:
         return None
-    if isinstance(label, str) or (kind.kind == "i" and label != int(label)):
+    label = as_number(label)
+    if isinstance(label, str):
         return ""
-    return int(label) if kind.kind == "i" else float(label)
+    number = float(label) if kind.kind == "f" else int(label)
+    fits = kind.kind == "f" or np.iinfo(kind).min <= number <= np.iinfo(kind).max
+    return number if fits and number == label else ""
 
 
 def _write_csv(parts: Iterator[_Part], columns: _Columns, path: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import parameters
 from thresher.csr import blocks, trusted_batch
 from thresher.label_order import LabelOrder
-from thresher.labels import Codes, StreamClasses
+from thresher.labels import Codes, StreamClasses, labels_read
 from thresher.model import Model
 from thresher.naming import N_IDS, Naming
 from thresher.room import reserve, room_for_features
@@ -161,7 +161,7 @@ class Session:
     @classmethod
     def resumed(cls, model: Model, state: dict[str, Any]) -> Self:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
-        given = None if state["given"] is None else np.array(state["given"])
+        given = None if state["given"] is None else labels_read(state["given"])
         session = cls(model, given)
         session._classes = StreamClasses.resumed(state["classes"])
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])

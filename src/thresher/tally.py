@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.labels import Labels, as_words, shown
+from thresher.labels import Labels, as_number, as_words, equal, shown
 from thresher.messages import counted, some, warn
 from thresher.model import Model
 from thresher.streams import Batch, DataError, Stream
@@ -193,7 +193,7 @@ def accuracy(model: Model, stream: Stream) -> float:
 def n_right(model: Model, batch: Batch) -> int:
     """Return how many rows of a batch have the label that the model predicts."""
     predicted, actual = _alike(model.labels_of(model.score_batch(batch)[0]), batch.labels)
-    return int(np.count_nonzero(predicted == actual))
+    return int(np.count_nonzero(equal(predicted, actual)))
 
 
 def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
@@ -207,13 +207,7 @@ def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
 
 def _as_of_kind(label: Any, as_word: bool) -> Any:
     """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
-    if as_word or not isinstance(label, str):
-        return shown(label) if as_word else label
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return number if shown(number) == label else label
+    return shown(label) if as_word else as_number(label)
 
 
 def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:

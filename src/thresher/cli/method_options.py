@@ -177,8 +177,10 @@ def class_names(text: str | None, multiclass: bool) -> list[Any] | None:
     names = [name.strip() for name in text.split(",")]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
+    from thresher.labels import number_in
+
     try:
-        numbers = [float(name) for name in names if "_" not in name]
+        numbers = [number_in(name) for name in names if "_" not in name]
     except ValueError:
         return names
     return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names

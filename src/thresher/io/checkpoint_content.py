@@ -56,7 +56,7 @@ def _count(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**63)
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
 def _positive(value: Any) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
+from thresher.labels import labels_read
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.parameters import Between, check
@@ -170,12 +171,12 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
         if method.is_batch:
             model = Model.of_selection(
-                method.name, given, np.array(classes), n_features, tensors["ids"] - id_base, tensors["weights"].T,
+                method.name, given, labels_read(classes), n_features, tensors["ids"] - id_base, tensors["weights"].T,
                 tensors["intercept"], id_base=id_base, counters=counters,
             )  # fmt: skip
         else:
             model = Model(method.name, **given)
-            model.classes, model.n_features, model.id_base = np.array(classes), n_features, id_base
+            model.classes, model.n_features, model.id_base = labels_read(classes), n_features, id_base
             model.compact, model.naming = metadata["compact"], naming
             model.feature_names = _names(metadata["feature_names"], tensors, model)
             gamma = None

@@ -27,7 +27,7 @@ from thresher import _core
 from thresher.class_weights import are_weights
 from thresher.file_errors import errors_of
 from thresher.io.atomic import written_whole
-from thresher.labels import shown
+from thresher.labels import labels_read, shown
 from thresher.messages import counted
 from thresher.naming import BatchNames, Naming
 from thresher.streams.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
@@ -130,7 +130,7 @@ class _Labels:
         if any(isinstance(label, str) for label in footer.labels):
             self._words = [shown(label) for label in footer.labels]
         else:
-            self._numbers = np.array(footer.labels)
+            self._numbers = labels_read(footer.labels)
 
     def of(self, codes: NDArray[np.int32], place: str) -> NDArray[Any]:
         """Return the labels of the rows of a block, which is at `place`."""

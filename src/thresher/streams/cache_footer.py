@@ -146,7 +146,7 @@ def _checked(source: Source, found: Any, end: int, size: int) -> Footer:
 def _is_label(label: object) -> bool:
     if isinstance(label, str):
         return are_texts([label])
-    return type(label) is float or (isinstance(label, int) and abs(label) < 2**63)
+    return type(label) is float or (isinstance(label, int) and -(2**63) <= label < 2**64)
 
 
 def _demand(condition: bool) -> None:

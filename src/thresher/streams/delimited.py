@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.labels import are_large, labels_read, number_in, shown
 from thresher.messages import shortened
 from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
@@ -252,19 +253,38 @@ class DelimitedFormat:
 
     def _table(self, text: bytes) -> Any:
         """Return a block as a record batch, or None if a row is bad."""
-        pa, types = arrow(), self._layout.types
         try:
-            table = pa.csv.open_csv(
-                pa.py_buffer(text),
-                read_options=pa.csv.ReadOptions(
-                    column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
-                ),
-                parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
-                convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
-            ).read_all()
-        except pa.ArrowInvalid:
+            return self._with_exact_labels(self._read(text, self._layout.types), text)
+        except ValueError:  # pyarrow's is one, too
             return None
+
+    def _read(self, text: bytes, types: dict[str, Any]) -> Any:
+        pa = arrow()
+        table = pa.csv.open_csv(
+            pa.py_buffer(text),
+            read_options=pa.csv.ReadOptions(
+                column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
+            ),
+            parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        ).read_all()
         return next(iter(table.combine_chunks().to_batches()), None) or pa.RecordBatch.from_pylist([], table.schema)
+
+    def _with_exact_labels(self, table: Any, text: bytes) -> Any:
+        """Read the labels again, as text, where float64 has rounded them; ValueError if one is infinite."""
+        name, pa = self._columns.label, arrow()
+        if name is None or self._layout.types[name] != pa.float64():
+            return table
+        numbers = table.column(name).to_numpy(zero_copy_only=False)
+        if not (large := are_large(numbers)).any():
+            return table
+        if np.isinf(numbers).any():
+            raise ValueError
+        labels = table.column(name).to_pylist()
+        written = self._read(text, {name: pa.string()}).column(name)
+        for row in np.flatnonzero(large).tolist():
+            labels[row] = number_in(written[row].as_py())
+        return table.set_column(table.schema.get_field_index(name), name, _label_column(labels))
 
     def _plain(self, table: Any) -> Any:
         """Write true and false in lower case in columns of categories, as all other formats do."""
@@ -280,7 +300,7 @@ class DelimitedFormat:
 
     def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
         """Read a block row by row: it has bad rows, or few rows at all."""
-        pa, names, types = arrow(), self._layout.names, self._layout.types
+        pa, names, types, label = arrow(), self._layout.names, self._layout.types, self._columns.label
         places = {name: place for place, name in enumerate(names) if name in types}
         bad: list[tuple[int, str]] = []
         numbers: list[int] = []
@@ -306,7 +326,11 @@ class DelimitedFormat:
                     values[name].append(value)
         except csv.Error as error:
             raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
-        table = pa.RecordBatch.from_pydict(values, schema=pa.schema(list(types.items())))
+        columns = {
+            name: _label_column(each) if name == label and kind == pa.float64() else pa.array(each, kind)
+            for (name, kind), each in zip(types.items(), values.values(), strict=True)
+        }
+        table = pa.RecordBatch.from_pydict(columns)
         piece = to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
         piece.batch.numbers = of_rows if piece.batch.numbers is None else of_rows[piece.batch.numbers]
@@ -331,7 +355,7 @@ class DelimitedFormat:
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError
-            return float(text)
+            number = number_in(text)
         except ValueError:
             must = (
                 "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or "
@@ -344,6 +368,21 @@ class DelimitedFormat:
             elif name == self._columns.weight:
                 must = "weights must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
+        if name != self._columns.label:
+            return float(number)
+        if abs(number) == float("inf"):
+            raise ValueError(f"the label is {number}; it must be a finite number, or text")
+        return number
+
+
+def _label_column(labels: list[Any]) -> Any:
+    """Return labels, None where there is none, as a column of numbers, of whole numbers, or of text."""
+    pa, known = arrow(), labels_read([label for label in labels if label is not None])
+    if known.dtype.kind == "U":
+        return pa.array([None if label is None else shown(label) for label in labels], pa.string())
+    if known.dtype.kind == "f":
+        return pa.array(labels, pa.float64())
+    return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
 
 
 @cache

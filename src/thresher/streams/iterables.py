@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.class_weights import check_weights
 from thresher.csr import checked
-from thresher.labels import distinct
+from thresher.labels import as_labels, distinct
 from thresher.streams.position import Identity, Position
 from thresher.streams.row_span import RowSpan, identity_of_parts
 from thresher.streams.stream import Batch, DataError, Stream
@@ -137,9 +137,12 @@ def _is_matrix(X: Any) -> bool:
 
 
 def _labels(y: Any, n_rows: int, where: str) -> NDArray[Any]:
-    labels = np.asarray(y)
-    if labels.dtype.kind == "O":
-        labels = np.array(labels.tolist())
+    try:
+        labels = as_labels(y)
+        if labels.dtype.kind == "O":
+            labels = as_labels(labels.tolist())
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from None
     if labels.shape != (n_rows,):
         raise DataError(f"{where}: X has {n_rows} rows, but y has shape {labels.shape}.")
     if labels.dtype.kind not in "biufU":

@@ -18,9 +18,10 @@ class ParsedRows(NamedTuple):
     ----------
     starts, ids, values : array
     labels : array of float64
-        Numbers; `words` has those that are text.
+        Numbers; `words` has those that float64 can't hold.
     words : list of (int, str)
-        Row and label.
+        Row and label: text, where `labels` has 0 or NaN, or the digits of a whole number from 2^53 on, which `labels`
+        has rounded.
     importances : array of float64, or None if all are 1
     lines : array of int32
         The line of each row, from 0.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.class_weights import are_weights
+from thresher.labels import are_large, as_words
 from thresher.messages import some_and_nearest
 from thresher.naming import Naming
 from thresher.streams.canonical import in_ascending_order
@@ -251,6 +252,10 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
     lost = missing.to_numpy(zero_copy_only=False).astype(bool)
     if are_needed:
         checked.drop(lost, partial(_always, "the label is missing"))
+    if _is_whole(column.type):
+        whole: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        if are_large(whole).any():
+            return whole if are_needed or not lost.any() else np.where(lost, "", as_words(whole))
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     if is_text(column.type):
         values[lost] = ""

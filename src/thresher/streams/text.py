@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.file_errors import errors_of
-from thresher.labels import shown
+from thresher.labels import LARGE, labels_read
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import Flow, HeldFile
 from thresher.streams.limits import too_long
@@ -189,7 +189,7 @@ def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArr
     """Return the labels: numbers, or all of them as text if one is text; "" is then a missing one."""
     if not words:
         return numbers
-    labels = ["" if number != number else shown(number) for number in numbers.tolist()]
+    labels: list[Any] = numbers.tolist()
     for row, word in words:
-        labels[row] = word
-    return np.array(labels, dtype=np.str_)
+        labels[row] = int(word) if abs(labels[row]) >= LARGE else word
+    return labels_read(labels)

@@ -8,6 +8,7 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,12 @@ def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     with written_whole(path) as file:
         try:
             for part in parts:
-                table = pa.table({name: pa.array(np.asarray(column)) for name, column in part.items()})
+                kinds = repeat(None) if writer is None else writer.schema.types
+                columns = [pa.array(np.asarray(each), kind) for each, kind in zip(part.values(), kinds, strict=False)]
+                table = pa.table(columns, list(part))
                 if writer is None:
                     writer = pa.parquet.ParquetWriter(file, table.schema)
-                writer.write_table(table.cast(writer.schema))
+                writer.write_table(table)
                 n_rows += table.num_rows
         finally:
             if writer is not None:

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.labels import Labels, StreamClasses, UnknownLabelError, distinct
+from thresher.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.streams import Batch, DataError, Stream
@@ -76,7 +75,7 @@ def read_at_once(
             f"{stream.name} can be read only once, but {type(estimator).__name__} reads it again for the names of the "
             "selected features: write it to a file first."
         )
-    known = None if classes is None else distinct("classes", np.asarray(classes))
+    known = None if classes is None else distinct("classes", as_labels(classes))
     reading, history = Reading(), History()
     batches = _bounded(estimator, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
     if known is not None or not multiclass:

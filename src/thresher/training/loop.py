@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from thresher import parameters
 from thresher.io.checkpoints import Saved
 from thresher.label_order import POOR_ON_GROUPED_ROWS, Grouping
-from thresher.labels import Labels, together
+from thresher.labels import Labels, as_labels, labels_read, together
 from thresher.messages import warn
 from thresher.model import Model
 from thresher.progress import progress_bar
@@ -217,12 +217,12 @@ def run(
         raise ValueError("resume needs checkpoint=, the file to resume from (--resume needs --checkpoint FILE).")
     saver, saved = None, None
     if checkpoint is not None:
-        named = None if classes is None else np.asarray(classes).tolist()
+        named = None if classes is None else as_labels(classes).tolist()
         settings = {"passes": n_passes, "shuffle": shuffle, "multiclass": multiclass, "classes": named}
         saver = Checkpoint(checkpoint, every, model, stream, settings)
         saved = saver.read() if resume else None
     if saved is not None and saved.about["classes"] is not None:
-        classes = np.array(saved.about["classes"])
+        classes = labels_read(saved.about["classes"])
     elif multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
     is_new = model.classes is None
@@ -233,7 +233,7 @@ def run(
     if is_shuffled and not (saved is not None and saved.about["finished"]):
         stream = _shuffled_for(model, stream, progress)
     if saver is not None:
-        saver.note(classes=None if classes is None else np.asarray(classes).tolist(), finished=False, grouping=None)
+        saver.note(classes=None if classes is None else as_labels(classes).tolist(), finished=False, grouping=None)
     of_each = [None] * len(models) if samples is None else samples
     runs = [Run(each, stream, callback, started, sample=of) for each, of in zip(models, of_each, strict=True)]
     reading = SharedReading(runs, n_threads, watch, ScaleCheck(stream, model.norm))

@@ -152,7 +152,11 @@ class JsonLines {
     }
 
     bool take_number(double number, std::string_view written, int role, RowNamer& namer, std::string& why) {
-        if (role == kLabel) return label_ = number, true;
+        if (role == kLabel) {
+            label_ = number;
+            if (is_large_label(number)) word_ = written;
+            return true;
+        }
         if (role == kWeight) {
             weight_ = number, has_weight_ = true;
             if (number < 0.0) return why = "the weight is " + std::string(written) + "; it must not be negative", false;

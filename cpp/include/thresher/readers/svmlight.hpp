@@ -28,6 +28,7 @@ ParsedText<Id> read_svmlight(std::string_view text, bool skip_bad, bool labelled
             if (is_number_not_finite(word))
                 return why = quoted(label, label_end) + ": the label must be a finite number or a word", false;
             p = label_end;
+            number = 0.0;
         }
         for (;;) {
             std::uint64_t id;
@@ -54,7 +55,8 @@ ParsedText<Id> read_svmlight(std::string_view text, bool skip_bad, bool labelled
                 return why = quoted(token, token_end(token)) + ": the value must be a finite number", false;
             rows.add_feature(id, value);
         }
-        const std::string_view word(label, is_number ? 0 : static_cast<std::size_t>(label_end - label));
+        const bool is_kept = !is_number || is_large_label(number);
+        const std::string_view word(label, is_kept ? static_cast<std::size_t>(label_end - label) : 0);
         if (!rows.end_row(number, 1.0, word)) return why = kSumTooLarge, false;
         return true;
     });

@@ -31,6 +31,18 @@ inline constexpr std::uint64_t kIdLimit = (std::uint64_t{1} << 63) - 1;
 // Whether rows have labels. Those that can lack one, as rows to predict, have NaN.
 enum class Labels { required, optional, none };
 
+// float64 can't tell whole numbers from here on apart; labels.py has the same limit.
+inline bool is_large_label(double number) { return std::fabs(number) >= 0x1p53; }
+
+// The digits of such a label, if it is a whole number written in full; else nothing.
+inline std::string large_digits(std::string_view written) {
+    const std::string_view size = written.substr(written.find_first_not_of("+-0"));
+    const std::size_t n_digits = std::min(size.find('.'), size.size());
+    if (size.find_first_not_of("0123456789") < n_digits) return {};
+    if (size.find_first_not_of('0', n_digits + 1) != size.npos) return {};
+    return (written.starts_with('-') ? "-" : "") + std::string(size.substr(0, n_digits));
+}
+
 struct BadLine {
     std::int64_t line;  // counted from 0, from the start of the text
     std::string what;
@@ -43,11 +55,12 @@ struct ParsedText {
     Column<float> values;
     Column<double> labels;
     Column<double> importances;
-    Column<std::int32_t> lines;                              // the line of each row, from 0
-    bool weighted = false;                                   // some row has an importance other than 1
-    std::vector<std::pair<std::size_t, std::string>> words;  // rows whose label is not a number, and that label
-    std::string name_space;                                  // of VW text: the one whose names are numbers
-    bool has_name_space = false;                             // whether there was one
+    Column<std::int32_t> lines;   // the line of each row, from 0
+    bool weighted = false;        // some row has an importance other than 1
+    std::string name_space;       // of VW text: the one whose names are numbers
+    bool has_name_space = false;  // whether there was one
+    // Rows whose label is not a number, and that label; or the digits of a whole number that `labels` has rounded.
+    std::vector<std::pair<std::size_t, std::string>> words;
     std::vector<BadLine> bad;
     std::int64_t n_lines = 0;
     std::int64_t largest_id = -1;
@@ -76,7 +89,8 @@ struct ParsedText {
         values.push(static_cast<float>(value));
     }
 
-    // Returns whether the row is valid: repeated ids may add up to more than a float32 can hold.
+    // `word` is the label as written, if it is not a number or a large one. Returns whether the row is valid: repeated
+    // ids may add up to more than a float32 can hold.
     bool end_row(double label, double importance, std::string_view word) {
         if (!sort_row()) return false;
         before_ = {largest_id, zero_seen};
@@ -85,7 +99,10 @@ struct ParsedText {
             zero_seen |= ids.data()[begin] == 0;
             largest_id = std::max(largest_id, static_cast<std::int64_t>(ids.data()[ids.size() - 1]));
         }
-        if (!word.empty()) words.emplace_back(n_rows(), word);
+        if (!word.empty()) {
+            std::string kept = is_large_label(label) ? large_digits(word) : std::string(word);
+            if (!kept.empty()) words.emplace_back(n_rows(), std::move(kept));
+        }
         starts.push(static_cast<Id>(ids.size()));
         labels.push(label);
         importances.push(importance);

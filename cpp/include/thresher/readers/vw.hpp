@@ -38,17 +38,22 @@ inline constexpr std::array<unsigned char, 256> kVwCharacters = [] {
 inline unsigned char vw_character(char c) { return kVwCharacters[static_cast<unsigned char>(c)]; }
 inline bool ends_vw_name(char c) { return vw_character(c) == kEndsName; }
 
+struct VwHead {
+    double label = 0.0, importance = 1.0;
+    std::string_view large_label;  // as written
+};
+
 // Reads what comes before the first bar: a label, an importance, an initial value, a tag that touches the bar.
-inline bool read_vw_head(const char*& p, Labels labels, double& label, double& importance, std::string& why) {
+inline bool read_vw_head(const char*& p, Labels labels, VwHead& head, std::string& why) {
     const char* const start = p;
     bool has_label = labels != Labels::none;
-    if (has_label && (!read_number(p, label) || !(is_space(*p) || *p == '|' || ends_line(*p)))) {
+    if (has_label && (!read_number(p, head.label) || !(is_space(*p) || *p == '|' || ends_line(*p)))) {
         const char* end = start;
         while (!is_space(*end) && !ends_line(*end) && *end != '|') ++end;
         const bool is_tag = end == start || *end == '|' || *start == '\'';
         if (labels == Labels::optional && is_tag) {
             has_label = false;
-            label = std::numeric_limits<double>::quiet_NaN();
+            head.label = std::numeric_limits<double>::quiet_NaN();
             p = start;
         } else if (is_number_not_finite({start, static_cast<std::size_t>(end - start)})) {
             return why = quoted(start, end) + ": the label must be a finite number", false;
@@ -56,6 +61,7 @@ inline bool read_vw_head(const char*& p, Labels labels, double& label, double& i
             return why = "the line starts with " + quoted(start, token_end(start)) + ": a label must come first", false;
         }
     }
+    if (is_large_label(head.label)) head.large_label = {start, static_cast<std::size_t>(p - start)};
     for (int place = 0; *p != '|'; ++place) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return why = "there is no '|' before the features", false;
@@ -65,7 +71,7 @@ inline bool read_vw_head(const char*& p, Labels labels, double& label, double& i
         if (place == 0 && read_number(p, number) && is_space(*p)) {
             if (!has_label) return why = quoted(token, p) + ": the rows of this file start without a label", false;
             if (number < 0.0) return why = quoted(token, p) + ": an importance must not be negative", false;
-            importance = number;
+            head.importance = number;
             continue;
         }
         while (!is_space(*p) && !ends_line(*p) && *p != '|') ++p;
@@ -120,8 +126,8 @@ ParsedText<Id> read_vw(std::string_view text, bool skip_bad, Labels labels = Lab
     return read_lines<Id>(text, skip_bad, 2, [=](const char*& p, ParsedText<Id>& rows, std::string& why) {
         while (is_space(*p)) ++p;
         if (ends_line(*p)) return true;
-        double label = 0.0, importance = 1.0;
-        if (!read_vw_head(p, labels, label, importance, why)) return false;
+        VwHead head;
+        if (!read_vw_head(p, labels, head, why)) return false;
         VwNamespace space;
         bool noted = false;  // whether the namespace is known to have numbers
         while (!ends_line(*p)) {
@@ -151,7 +157,7 @@ ParsedText<Id> read_vw(std::string_view text, bool skip_bad, Labels labels = Lab
                 noted = true;
             }
         }
-        if (!rows.end_row(label, importance, {})) return why = kSumTooLarge, false;
+        if (!rows.end_row(head.label, head.importance, head.large_label)) return why = kSumTooLarge, false;
         return true;
     });
 }
@@ -184,8 +190,8 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
             if (names.text.size() == 0) names.text.append(text.data(), text.size());
             while (is_space(*p)) ++p;
             if (ends_line(*p)) return true;
-            double label = 0.0, importance = 1.0;
-            if (!read_vw_head(p, labels, label, importance, why)) return false;
+            VwHead head;
+            if (!read_vw_head(p, labels, head, why)) return false;
             row.clear();
             VwNamespace space;
             std::size_t prefix = kMostPrefixes;
@@ -234,7 +240,7 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                 row.add(id, mark, static_cast<float>(value), true);
             }
             if (!row.move_to(rows.ids, rows.values, names)) return why = kSumTooLarge, false;
-            return rows.end_row(label, importance, {});
+            return rows.end_row(head.label, head.importance, head.large_label);
         });
 }
 
