@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -10,11 +14,30 @@ import pyarrow as pa
 import pytest
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
+from thresher.features import ColumnHasher
 from thresher.prediction import predict
 from thresher.streams import DataError
 
 WORDS = pd.DataFrame({"label": ["spam", "ham"] * 40, "text": ["free money", "see you"] * 40, "n": np.arange(80) / 80})
 NUMBERS = pd.DataFrame({"a": [1.0, 0.0, 2.0], "label": [1, 0, 1], "b": [0.0, 3.0, 0.5]}, index=[5, 6, 9])
+
+# Reads pickled columns as an Arrow stream, and prints what came of it.
+READ_FORGED = """
+import pickle, sys
+import pyarrow as pa
+from thresher import open_stream
+from thresher.streams import DataError
+class Raw:
+    def __init__(self, columns):
+        self.batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.RecordBatchReader.from_batches(self.batch.schema, [self.batch]).__arrow_c_stream__(requested_schema)
+columns, options = pickle.load(open(sys.argv[1], "rb"))
+try:
+    print(sum(batch.n_rows for batch in open_stream(Raw(columns), **options).batches()), "rows", end="")
+except DataError as error:
+    print(error, end="")
+"""
 
 of_every_library = pytest.mark.parametrize(
     "of",
@@ -134,6 +157,119 @@ def test_a_table_that_has_changed():
     assert sum(batch.n_rows for batch in stream.batches()) == 2
     with pytest.raises(DataError, match="the Once gave 2 rows the first time and 0 now"):
         list(stream.batches())
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"label": [1], "b": [1.0]}, "there is no column 'a'; there are label, b. The table had other columns when it"),
+        ({"label": [1], "a": ["x"]}, "column 'a' has type string; features must be numbers"),
+        ({"label": [[1]], "a": [1.0]}, "the label has type list<item: int64>; it must be a number or text."),
+    ],
+)
+def test_a_table_with_other_columns_the_second_time(columns, why):
+    class Changing:
+        tables = (pa.table({"label": [1, 0], "a": [1.0, 2.0]}), pa.table(columns))
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            first, *others = self.tables
+            self.tables = others or [first]
+            return first.__arrow_c_stream__(requested_schema)
+
+    stream = open_stream(Changing())
+    with pytest.raises(DataError) as error:
+        list(stream.batches())
+    assert str(error.value).startswith(f"the Changing: {why}")
+    assert "\n" not in str(error.value)
+
+
+class TestForged:
+    """What an object hands over as an Arrow stream is checked as fully as a file: pyarrow itself would crash."""
+
+    WORDS = pa.array(["a", "b", "c"])
+    LABEL, NUMBERS = pa.array([0, 1, 0]), pa.array([1.0, 2.0, 3.0])
+
+    @staticmethod
+    def strings(offsets=(0, 4, 8, 12), content=b"spammailspam", is_large=False):
+        kind, width = (pa.large_string(), np.int64) if is_large else (pa.string(), np.int32)
+        buffers = [None, pa.py_buffer(np.array(offsets, width).tobytes()), pa.py_buffer(content)]
+        return pa.Array.from_buffers(kind, 3, buffers)
+
+    @staticmethod
+    def lists(offsets, values):
+        buffers = [None, pa.py_buffer(np.array(offsets, np.int32).tobytes())]
+        return pa.Array.from_buffers(pa.list_(values.type), 3, buffers, children=[values])
+
+    @staticmethod
+    def codes(*codes, words=WORDS):
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words, safe=False)
+
+    DAMAGED = ("text offsets", "large text offsets", "falling offsets", "codes", "codes below 0", "dictionary")
+    DAMAGED_LISTS = ("lists", "texts of lists", "codes of lists")
+
+    @pytest.fixture
+    def words(self, request):
+        far, not_utf8 = (0, 10**9, 8, 12), self.strings(content=b"spam\xff\xfe\xfdxspam")
+        return {
+            "text offsets": lambda: self.strings(far),
+            "large text offsets": lambda: self.strings((0, 2**40, 8, 12), is_large=True),
+            "falling offsets": lambda: self.strings((0, -5, 8, 12)),
+            "not UTF-8": lambda: not_utf8,
+            "codes": lambda: self.codes(0, 7, 1),
+            "codes below 0": lambda: self.codes(0, -7, 1),
+            "dictionary": lambda: self.codes(0, 1, 2, words=not_utf8),
+            "lists": lambda: self.lists((0, 10**8, 2, 3), self.WORDS),
+            "texts of lists": lambda: self.lists((0, 1, 2, 3), self.strings(far)),
+            "codes of lists": lambda: self.lists((0, 1, 2, 3), self.codes(0, 7, 1)),
+        }[request.param]()
+
+    def refused(self, tmp_path, columns, **options):
+        """Read in another process, which may crash, and return what it says."""
+        (tmp_path / "columns").write_bytes(pickle.dumps((columns, options)))
+        done = subprocess.run(
+            [sys.executable, "-c", READ_FORGED, tmp_path / "columns"], capture_output=True, text=True, timeout=120
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    @pytest.mark.parametrize("words", [*DAMAGED, "not UTF-8"], indirect=True)
+    def test_labels(self, tmp_path, words):
+        said = self.refused(tmp_path, {"label": words, "x": self.NUMBERS})
+        assert said.startswith("the Raw, rows 1 to 3: the data are damaged (column 'label': ")
+
+    @pytest.mark.parametrize("words", [*DAMAGED, *DAMAGED_LISTS], indirect=True)
+    def test_features(self, tmp_path, words):
+        said = self.refused(tmp_path, {"label": self.LABEL, "x": words}, categorical="x")
+        assert said.startswith("the Raw, rows 1 to 3: the data are damaged (column 'x': ")
+
+    @pytest.mark.parametrize("wrong", ["ids", "values"])
+    def test_pairs(self, tmp_path, wrong):
+        columns = {
+            "label": self.LABEL,
+            "ids": self.lists((0, 1, 2, 3), pa.array([1, 2, 3])),
+            "values": self.lists((0, 1, 2, 3), self.NUMBERS),
+        }
+        columns[wrong] = self.lists((0, 10**8, 2, 3), columns[wrong].values)
+        said = self.refused(tmp_path, columns)
+        assert said.startswith(f"the Raw, rows 1 to 3: the data are damaged (column {wrong!r}: Offset")
+
+    def test_a_column_that_is_not_read_is_not_checked(self, tmp_path):
+        columns = {"label": self.LABEL, "x": self.NUMBERS, "z": self.strings((0, 10**9, 8, 12))}
+        assert self.refused(tmp_path, columns, ignore="z") == "3 rows"
+
+    def test_text_that_is_not_utf8_is_a_bad_row(self):
+        table = pa.table({"label": self.LABEL, "x": self.strings(content=b"spam\xff\xfe\xfdxspam")})
+        with pytest.raises(DataError, match="the Table, row 2: column 'x' is not UTF-8 text"):
+            list(open_stream(table, text="x").batches())
+        (batch,) = open_stream(table, text="x", on_bad_line="skip").batches()
+        assert batch.n_rows == 2
+
+    @pytest.mark.parametrize("words", [*DAMAGED, *DAMAGED_LISTS], indirect=True)
+    @pytest.mark.parametrize("roles", [{}, {"text": "x"}, {"categorical": "x"}])
+    def test_the_hasher(self, words, roles):
+        table = pa.table({"x": words})
+        with pytest.raises(DataError, match=r"X, rows 1 to 3: the data are damaged \(column 'x': "):
+            ColumnHasher(**roles).fit(table).transform(table)
 
 
 def test_bad_rows():

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.features.base import Hasher, Tasks
 from thresher.messages import some_and_nearest, warn
 from thresher.naming import Naming, NGrams
-from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
-from thresher.streams.frames import is_pandas, reader_of
+from thresher.streams.frames import is_pandas, parts, reader_of
 from thresher.streams.tables import Columns
 
 
@@ -91,7 +90,7 @@ class ColumnHasher(Hasher):
             }
             naming = Naming.of(**by_kind, **options)
             if not isinstance(X, type(reader)):  # which can be read only once
-                _warn_of_text(next(iter(reader), None), by_kind["categorical"])
+                _warn_of_text(next(parts(reader, _columns(naming), "X"), None), by_kind["categorical"])
         _check(schema, naming)
         self._naming = naming
         self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
@@ -112,15 +111,15 @@ class ColumnHasher(Hasher):
         check_is_fitted(self, "_naming")
         reader = reader_of(self._used(X, self._naming), "X")
         _check(reader.schema, self._naming)
-        columns = Columns(None, [name for name, _ in self._naming.columns], None, self._naming)
-        for table in reader:
-            step = rows_at_a_time(table, columns)
-            for begin in range(0, table.num_rows, step):
-                part = table.slice(begin, step)
-                yield partial(self._read, part)
+        for part in parts(reader, _columns(self._naming), "X"):
+            yield partial(self._read, part)
 
     def _read(self, part: Any) -> Any:
         return self._naming.core.read_columns(table_columns(part, self._naming), part.num_rows, False)
+
+
+def _columns(naming: Naming) -> Columns:
+    return Columns(None, [name for name, _ in naming.columns], None, naming)
 
 
 def _warn_of_text(first: Any, names: list[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from thresher import _core
-from thresher.streams.columns import arrow
+from thresher.streams.columns import arrow, as_bytes
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
@@ -41,7 +41,7 @@ class ColumnarFormat:
         for batch, row, n_bytes in _record_batches(source, first, end, self._batch_rows):
             if done == 0:
                 self._columns.check_types(source.name, batch.schema)
-            _validate(batch, source.name, row)
+            batch = checked(batch, self._columns, source.name, row)
             low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
             step = rows_at_a_time(batch, self._columns)
             for begin in range(low, high, step):
@@ -76,7 +76,7 @@ class ColumnarFormat:
         return first, None if span.end is None else end
 
     def _piece(self, source: Source, table: Any, byte: int, n_bytes: int) -> Piece:
-        with _named_errors(source):
+        with named_errors(source.name):
             return to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
 
 
@@ -172,14 +172,22 @@ def _n_rows(source: Source) -> int:
         return sum(batch.num_rows for batch, _ in _arrow_batches(source, raw))
 
 
-def _validate(batch: Any, file: str, row: int) -> None:
-    """Raise DataError if an offset or length in a record batch is out of range; pyarrow does not check them."""
+def checked(batch: Any, columns: Columns, file: str, row: int) -> Any:
+    """Return the columns of a record batch that are read.
+
+    Raise DataError if an offset, a length or a code of a dictionary is out of range, or a label not UTF-8: pyarrow does
+    not check them. Features that are text are checked row by row when they are read.
+    """
+    batch, strings, name = batch.select(columns.all), frozenset(columns.strings), ""
     try:
-        batch.validate(full=True)
+        batch.validate()
+        for name, column in zip(columns.all, batch.columns, strict=True):
+            (as_bytes(column) if name in strings else column).validate(full=True)
     except arrow().ArrowException as error:
-        raise DataError(
-            f"{file}, rows {row + 1} to {row + batch.num_rows}: the data are damaged ({' '.join(str(error).split())})."
-        ) from None
+        where = f"{file}, rows {row + 1} to {row + batch.num_rows}"
+        what = " ".join(f"column {name!r}: {error}".split()) if name else " ".join(str(error).split())
+        raise DataError(f"{where}: the data are damaged ({what}): recreate them.") from None
+    return batch
 
 
 @contextmanager
@@ -189,7 +197,7 @@ def _opened(source: Source) -> Iterator[Any]:
     That it did is an error, also where pyarrow takes it for the end of the rows.
     """
     # The second one is for the size: not every version of pyarrow exposes its file descriptor.
-    with _named_errors(source), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:
+    with named_errors(source.name), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:
         size = raw.size()
         try:
             yield raw
@@ -206,11 +214,11 @@ def _check_end(source: Source, file: BinaryIO, size: int) -> None:
 
 
 @contextmanager
-def _named_errors(source: Source) -> Iterator[None]:
-    """Name the file in what pyarrow raises."""
+def named_errors(name: str) -> Iterator[None]:
+    """Name the file, or the table, in what pyarrow raises."""
     try:
         yield
     except (arrow().ArrowException, OSError) as error:
-        raise DataError(f"{source.name}: {' '.join(str(error).split())}.") from None
+        raise DataError(f"{name}: {' '.join(str(error).split())}.") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{source.name}: the name of a column is not UTF-8 text ({error.reason}).") from None
+        raise DataError(f"{name}: the name of a column is not UTF-8 text ({error.reason}).") from None

@@ -130,6 +130,14 @@ def plain_values(column: Any) -> Any:
     return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
+def as_bytes(column: Any) -> Any:
+    """Return a column of strings without a claim that they are UTF-8; any other column as it is."""
+    pa = arrow()
+    if pa.types.is_string(column.type):
+        return column.view(pa.binary())
+    return column.view(pa.large_binary()) if pa.types.is_large_string(column.type) else column
+
+
 def _strings(column: Any) -> _core.TableColumn:
     compute, lists = arrow().compute, None
     column = plain_values(column)

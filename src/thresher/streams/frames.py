@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from thresher.streams.columnar import rows_at_a_time
+from thresher.streams.columnar import checked, named_errors, rows_at_a_time
 from thresher.streams.columns import arrow, with_types
 from thresher.streams.files import Piece
 from thresher.streams.pipeline import in_order
@@ -42,11 +42,12 @@ class _FrameRows:
             self.columns = Columns.choose(name, [str(column) for column in frame.columns], roles)
             frame = frame[self.columns.all]  # others may hold what Arrow has no type for
         self._frame, self._n_rows = frame, 0
-        reader = self._open()
-        if not is_pandas(frame):
-            self.columns = Columns.choose(name, reader.schema.names, roles)
-        self.columns.check_types(name, reader.schema)
-        self.naming = with_types(roles.of_columns, reader.schema)
+        reader = reader_of(frame, name)
+        with named_errors(name):
+            if not is_pandas(frame):
+                self.columns = Columns.choose(name, reader.schema.names, roles)
+            self.columns.check_types(name, reader.schema)
+            self.naming = with_types(roles.of_columns, reader.schema)
         # A database may have one open result at a time, so it is opened again when it is read.
         self._first: Any = reader if isinstance(frame, arrow().RecordBatchReader) else None
         if self._first is None:
@@ -54,7 +55,7 @@ class _FrameRows:
 
     def batches(self) -> Iterator[Batch]:
         """Read from the start."""
-        reader, self._first = self._first or self._open(), None
+        reader, self._first = self._first or self._opened_again(), None
         n_rows = 0
         pieces = in_order(self._tasks(reader), self._n_threads)
         for batch, end in numbered(self._name, pieces, self._skip_bad):
@@ -69,14 +70,22 @@ class _FrameRows:
         self._n_rows = n_rows
 
     def _tasks(self, reader: Any) -> Iterator[Callable[[], Piece]]:
-        for table in _named_errors(reader, self._name):
-            step = rows_at_a_time(table, self.columns)
-            for begin in range(0, table.num_rows, step):
-                part = table.slice(begin, step)
-                yield partial(to_piece, part, self.columns, self._skip_bad, 0, 0)
+        for part in parts(reader, self.columns, self._name):
+            yield partial(self._piece, part)
 
-    def _open(self) -> Any:
-        return reader_of(self._frame, self._name)
+    def _piece(self, part: Any) -> Piece:
+        with named_errors(self._name):
+            return to_piece(part, self.columns, self._skip_bad, 0, 0)
+
+    def _opened_again(self) -> Any:
+        reader = reader_of(self._frame, self._name)
+        try:
+            with named_errors(self._name):
+                self.columns.check_names(self._name, reader.schema.names)
+        except DataError as error:
+            reader.close()
+            raise DataError(f"{error} The table had other columns when it was opened: open it again.") from None
+        return reader
 
 
 def numbered(name: str, pieces: Iterable[Piece], skip_bad: bool, number: int = 0) -> Iterator[tuple[Batch, int]]:
@@ -111,10 +120,22 @@ def reader_of(frame: Any, name: str) -> Any:
         raise DataError(f"{name} can't be read as an Arrow stream ({' '.join(str(error).split())}).") from None
 
 
-def _named_errors(reader: Any, name: str) -> Iterator[Any]:
-    """Yield the record batches; what a query raises in the middle gets the name of the table."""
+def parts(reader: Any, columns: Columns, name: str) -> Iterator[Any]:
+    """Yield the rows, as many as are converted at a time, and only the columns that are read.
+
+    What a query raises in the middle gets the name of the table.
+    """
+    row = 0
     try:
-        yield from reader
+        for batch in reader:
+            if row == 0 < batch.num_rows:  # a table without rows has no types
+                columns.check_types(name, batch.schema)
+            table = checked(batch, columns, name, row)
+            step = rows_at_a_time(table, columns)
+            yield from (table.slice(begin, step) for begin in range(0, table.num_rows, step))
+            row += table.num_rows
+    except DataError:
+        raise
     except Exception as error:  # each library raises its own
         raise DataError(f"{name}: {' '.join(str(error).split())}.") from None
     finally:
