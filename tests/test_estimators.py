@@ -270,12 +270,23 @@ def broken(X: sp.csr_matrix, **arrays) -> sp.csr_matrix:
     return X
 
 
+def with_ids(X: sp.csr_matrix, dtype: type) -> sp.csr_matrix:
+    """Return a copy whose ids are of another type, which scipy never makes itself."""
+    X = X.copy()
+    X.indices = X.indices.astype(dtype)
+    return X
+
+
 BAD_ROWS = {
     "nan": (lambda X: broken(X, data=(X.indptr[3], np.nan)), r"X\[3, \d+\] is NaN: values must be finite"),
     "infinity": (lambda X: broken(X, data=(X.indptr[3], -np.inf)), r"X\[3, \d+\] is -infinity: values must be finite"),
     "float64 too large": (
         lambda X: broken(X.astype(np.float64), data=(X.indptr[3], 1e300)),
         r"X\[3, \d+\] is 1e\+300: the absolute value must not be above 3.4e38",
+    ),
+    "id beyond int64": (
+        lambda X: broken(with_ids(X, np.uint64), indices=(X.indptr[3], 2**64 - 1)),
+        "Row 3 of X has column id 18446744073709551615, but X has 50 columns",
     ),
     "negative id": (lambda X: broken(X, indices=(X.indptr[3], -4)), "Row 3 of X has column id -4: ids must not be neg"),
     "id too large": (

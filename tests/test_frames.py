@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -128,6 +129,28 @@ def test_a_query_that_fails_in_the_middle():
 def test_options_that_mean_nothing_for_a_table():
     with pytest.raises(ValueError, match=r"the DataFrame: delimiter=';' .* has no meaning"):
         open_stream(WORDS, text="text", delimiter=";")
+
+
+@pytest.mark.parametrize("type_", ["decimal(38, 0)", "decimal(9, 2)", "hugeint", "double"])
+def test_numbers_of_duckdb_as_labels(type_):
+    """The sum of whole numbers is a decimal."""
+    relation = duckdb.sql(f"select sum(i % 2)::{type_} as label, i * 1.5::double as x from range(6) t(i) group by i")
+    X, y, _ = open_stream(relation).to_csr()
+    assert dict(zip(X.toarray().ravel().tolist(), y.tolist(), strict=True)) == {k * 1.5: k % 2 for k in range(6)}
+    model = ShadowSOFS(1)
+    train(model, relation)
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_decimal_labels_with_fractions_and_without():
+    def labels(values, **options):
+        table = pa.table({"label": pa.array(values, pa.decimal128(38, 2)), "x": np.ones(len(values))})
+        return open_stream(table, **options).to_csr()[1].tolist()
+
+    assert labels([Decimal("1.00"), Decimal("-3.00")]) == [1, -3]
+    assert labels([Decimal("0.50"), Decimal("-3.25")]) == [0.5, -3.25]
+    assert np.isnan(labels([Decimal("0.50"), None], labelled=False)).tolist() == [False, True]
+    assert labels([Decimal("0.50"), None, Decimal(10**20), Decimal(2)], on_bad_line="skip") == [0.5, 2]
 
 
 def test_polars_categories_as_labels():

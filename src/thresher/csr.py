@@ -55,6 +55,10 @@ def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
         raise ValueError(
             f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
         )
+    if X.indices.dtype == np.uint64 and len(beyond := np.flatnonzero(X.indices >= np.uint64(2**63))):
+        # As int64 it would be negative, or with the base a column.
+        row = int(np.searchsorted(X.indptr, beyond[0], "right")) - 1
+        raise _too_large(row, int(X.indices[beyond[0]]), X)
     values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)
     ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
     if id_base or len(X.data) >= 2**31:
@@ -96,6 +100,10 @@ def canonical(X: Csr) -> Csr:
     return sorted_copy
 
 
+def _too_large(row: int, column: int, X: Csr) -> ValueError:
+    return ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
+
+
 def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     """Raise the error for a fault that the core found."""
     kind, row, id_, value = fault
@@ -105,7 +113,7 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     if kind == "negative_id":
         raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
     if kind == "id_too_large":
-        raise ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
+        raise _too_large(row, column, X)
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")

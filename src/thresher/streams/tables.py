@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -165,7 +166,7 @@ class Columns:
             kind = schema.field(self.label).type
             plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
             is_empty = arrow().types.is_null(plain) and not self.needs_labels
-            if not is_numeric(plain) and not is_text(plain) and not is_empty:
+            if not (is_numeric(plain) or arrow().types.is_decimal(plain) or is_text(plain) or is_empty):
                 raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
         if self.weight is not None and not is_numeric(schema.field(self.weight).type):
             kind = schema.field(self.weight).type
@@ -252,6 +253,8 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
     lost = missing.to_numpy(zero_copy_only=False).astype(bool)
     if are_needed:
         checked.drop(lost, partial(_always, "the label is missing"))
+    if pa.types.is_decimal(column.type):
+        column = _without_decimals(checked, column)
     if _is_whole(column.type):
         whole: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
         if are_large(whole).any():
@@ -265,6 +268,23 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
     left = numbers[checked.left]
     is_number = np.isfinite(left) if are_needed else ~np.isinf(left)
     checked.drop(~is_number, lambda row: f"the label is {left[row]}; it must be a finite number, or text")
+    return numbers
+
+
+def _without_decimals(checked: _Checked, column: Any) -> Any:
+    """Return labels that are decimals, as DuckDB's sums of whole numbers are, as int64, or float64 if some have fractions.
+
+    What these can't hold exactly is a bad row.
+    """
+    pa = arrow()
+    with suppress(pa.ArrowInvalid):
+        return column.cast(pa.int64())
+    numbers = column.cast(pa.float64())
+    sizes = np.abs(numbers.to_numpy(zero_copy_only=False)[checked.left])
+    left = column.take(np.arange(len(column))[checked.left])
+    checked.drop(
+        sizes > 2**53, lambda row: f"the label is {left[row]}; a number beyond 2^53 can't be read exactly: make it text"
+    )
     return numbers
 
 
@@ -352,7 +372,7 @@ def _from_lists(checked: _Checked) -> Batch:
 
         checked.drop(_any(starts, bad), why)
         starts, ids, values = _flat(checked.table)
-    starts, ids, values = in_ascending_order(starts, ids, values)
+    starts, ids, values = in_ascending_order(starts, ids.astype(np.int64, copy=False), values)
     if not (finite := np.isfinite(values)).all():
         too_large = _any(starts, ~finite)
         checked.drop(too_large, partial(_always, "a repeated id adds up to more than a float32 can hold"))
@@ -368,10 +388,12 @@ def mean_length(table: Any) -> int:
     return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
-def _flat(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+def _flat(table: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]:
+    """Return the offsets of the lists, their ids, int64 or uint64, and their values."""
     ids, values = (table.column(name).flatten().to_numpy(zero_copy_only=False) for name in _PAIR)
     with np.errstate(over="ignore"):  # what is too large for float32 is found as not finite
-        return _starts(table.column("ids")), ids.astype(np.int64), values.astype(np.float32)
+        values = values.astype(np.float32)
+    return _starts(table.column("ids")), ids if ids.dtype == np.uint64 else ids.astype(np.int64), values
 
 
 def _starts(lists: Any) -> NDArray[np.int64]:
