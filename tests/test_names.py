@@ -6,6 +6,7 @@ import csv
 import datetime
 import json
 import pickle
+import re
 import threading
 import unicodedata
 import warnings
@@ -212,6 +213,15 @@ class TestJsonLines:
             ('{"label": 1, "w": 1, "n": 1e999}', "'n' is '1e999'; it must be finite"),
             ('{"label": 1, "w": 1, "n": Infinity}', "'n' is 'Infinity'; it must be finite"),
             ('{"label": 1, "w": 1, "n": x}', "not valid JSON at byte 27: a value must come here"),
+            *(
+                (f'{{"label": 1, "w": 1, {key}: {number}}}', rf"at byte \d+: '{re.escape(number)}' is no JSON number")
+                for key in ('"n"', '"c"', '"unread"')
+                for number in ("01", "-01", "00", "+1", "1.", "-1.", ".5", "-.5", "01.5")
+            ),
+            ('{"label": 01, "w": 1}', "'01' is no JSON number: write 1 for 01, \\+1 or 1., and 0.5 for .5"),
+            ('{"label": 1, "w": 1, "n": 1e}', "not valid JSON at byte 27: a value must come here"),
+            ('{"label": 1, "w": 1, "unread": 1e+}', "not valid JSON at byte 32: a value must come here"),
+            ('{"label": 1, "w": 1, "unread": -}', "not valid JSON at byte 32: a value must come here"),
             ('{"label": 1, "text": "a"}', "the weight, 'w', is missing"),
             ('{"label": 1, "w": -1}', "the weight is -1; it must not be negative"),
             ('{"label": 1, "other": ' + "[" * 300 + "]" * 300 + "}", "it is nested too deeply"),

@@ -272,9 +272,9 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
 
 
 def _without_decimals(checked: _Checked, column: Any) -> Any:
-    """Return labels that are decimals, as DuckDB's sums of whole numbers are, as int64, or float64 if some have fractions.
+    """Return labels that are decimals as int64, or as float64 if some have a fraction.
 
-    What these can't hold exactly is a bad row.
+    DuckDB's sums of whole numbers are decimals. What can't be converted exactly is a bad row.
     """
     pa = arrow()
     with suppress(pa.ArrowInvalid):

@@ -123,15 +123,13 @@ class JsonLines {
         if (is_word) {
             p += is_true ? 4 : 5;
             number = is_true ? 1.0 : 0.0;
-        } else if (!read_number(p, number)) {
-            const char* end = p;
-            while (!is_space(*end) && !ends_line(*end) && *end != ',' && *end != '}' && *end != ']') ++end;
+        } else if (!read_json_number(p, number)) {
+            const char* const end = value_end(p);
             if (is_number_not_finite({p, static_cast<std::size_t>(end - p)}))
                 return why = "'" + key_of(role) + "' is " + quoted(p, end) + "; it must be finite", false;
-            return invalid(p, "a value must come here", why);
+            return no_value(p, why);
         }
-        if (!(is_space(*p) || ends_line(*p) || *p == ',' || *p == '}' || *p == ']'))
-            return p = begin, invalid(p, "a value must come here", why);
+        if (!(is_space(*p) || ends_line(*p) || *p == ',' || *p == '}' || *p == ']')) return p = begin, no_value(p, why);
         return take_number(number, {begin, static_cast<std::size_t>(p - begin)}, role, namer, why);
     }
 
@@ -262,7 +260,31 @@ class JsonLines {
         for (const std::string_view word : {"null", "true", "false", "NaN", "Infinity", "-Infinity"})
             if (starts_with(p, word)) return p += word.size(), true;
         double number;
-        return read_number(p, number) || invalid(p, "a value must come here", why);
+        return read_json_number(p, number) || no_value(p, why);
+    }
+
+    // JSON has fewer ways to write a number than other text: no plus sign, no zeros in front, digits around a point.
+    static bool read_json_number(const char*& p, double& number) {
+        const char* q = *p == '-' ? p + 1 : p;
+        if (!is_digit(*q) || (*q == '0' && is_digit(q[1]))) return false;
+        while (is_digit(*q)) ++q;
+        if (*q == '.' && !is_digit(q[1])) return false;
+        return read_number(p, number);
+    }
+
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    static const char* value_end(const char* p) {
+        while (!is_space(*p) && !ends_line(*p) && *p != ',' && *p != '}' && *p != ']') ++p;
+        return p;
+    }
+
+    bool no_value(const char* p, std::string& why) const {
+        const char *q = p, *const end = value_end(p);
+        double number;
+        if (!read_number(q, number) || q != end) return invalid(p, "a value must come here", why);
+        invalid(p, "", why);
+        return why += quoted(p, end) + " is no JSON number: write 1 for 01, +1 or 1., and 0.5 for .5", false;
     }
 
     bool invalid(const char* p, const char* what, std::string& why) const {
