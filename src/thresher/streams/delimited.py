@@ -242,11 +242,12 @@ class DelimitedFormat:
         return None
 
     def _piece(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
+        layout = self._layout  # another thread may replace it meanwhile
         table = None if len(text) <= _FEW else self._table(text)
         if table is not None:
             return to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         piece = self._row_by_row(source, text, byte, n_bytes)
-        if piece.bad and self._layout is self._first and source != self._first.source:
+        if piece.bad and layout is self._first and source != self._first.source:
             self._layout = self._own_layout(None)  # perhaps its rows only don't fit the types of the first file's
             return self._piece(source, text, byte, n_bytes)
         return piece
@@ -317,7 +318,7 @@ class DelimitedFormat:
                 try:
                     if len(record) != len(names):
                         raise ValueError(f"the row has {len(record)} values, but the header names {len(names)} columns")
-                    row = {name: self._value(name, record[place]) for name, place in places.items()}
+                    row = {name: self._value(name, types[name], record[place]) for name, place in places.items()}
                 except ValueError as error:
                     bad.append((n_records - 1, str(error)))
                     continue
@@ -338,9 +339,9 @@ class DelimitedFormat:
         piece.n_numbers = n_records
         return piece
 
-    def _value(self, name: str, text: str) -> Any:
+    def _value(self, name: str, kind: Any, text: str) -> Any:
         """Convert a cell as pyarrow does."""
-        pa, kind = arrow(), self._layout.types[name]
+        pa = arrow()
         what = "the label" if name == self._columns.label else f"column {name!r}"
         if kind == pa.string():
             if not text.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in text):
