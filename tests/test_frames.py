@@ -150,7 +150,11 @@ def test_decimal_labels_with_fractions_and_without():
     assert labels([Decimal("1.00"), Decimal("-3.00")]) == [1, -3]
     assert labels([Decimal("0.50"), Decimal("-3.25")]) == [0.5, -3.25]
     assert np.isnan(labels([Decimal("0.50"), None], labelled=False)).tolist() == [False, True]
-    assert labels([Decimal("0.50"), None, Decimal(10**20), Decimal(2)], on_bad_line="skip") == [0.5, 2]
+    assert labels([Decimal("0.50"), None, Decimal(2)], on_bad_line="skip") == [0.5, 2]
+    # Exactly, in the type that holds them all.
+    assert labels([Decimal(2**64 - 1), Decimal(2)]) == [2**64 - 1, 2]
+    assert labels([Decimal(2**53), Decimal("0.5"), Decimal(2**53 + 1)]) == [str(2**53), "0.5", str(2**53 + 1)]
+    assert labels([Decimal(10**30), Decimal(2)]) == [str(10**30), "2"]
 
 
 def test_polars_categories_as_labels():

@@ -12,13 +12,15 @@ import threading
 
 import numpy as np
 import pytest
+from command_line import thresher
 from every import every, made
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
+from states import assert_same_state
 from strategies import budgets, problems, random_problem
 
-from thresher import SOFS, load, save
+from thresher import SOFS, ShadowSOFS, load, save, train
 from thresher.io.container import serialized
 from thresher.io.model_files import load_model, save_model
 from thresher.model import Model
@@ -124,7 +126,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
         ({"parameters": {"method": 1}}, "not valid"),
         ({"parameters": {"class_weight": [1, 2]}}, "not valid"),
-        ({"set_since": 3}, "set_since is no list of parameters"),
+        ({"set_since": 3}, "set_since must map parameters to values"),
         ({"set_since": {"gamma": -1.0}}, "gamma of SOFS must be"),
         ({"set_since": {"class_weight": [1, 2]}}, "not valid"),
         ({"feature_names": ["a"]}, "one name per feature"),
@@ -318,3 +320,19 @@ print(written / state, (peak() - before) / state)
     written, read = map(float, done.stdout.split())
     assert written < 1.2
     assert read < 1.8  # the copy, and the new state: half as large, since it has no ids
+
+
+def test_training_goes_on_with_what_was_set_since(tmp_path):
+    rows = tmp_path / "a.svm"
+    rows.write_text("1 1:1 3:2\n-1 2:1 3:1\n" * 30)
+    model = ShadowSOFS(2)
+    train(model, rows)
+    save(model.set_params(gamma=4.0), tmp_path / "m.thresher")
+    shown = json.loads(thresher("show", tmp_path / "m.thresher", "--json").stdout)
+    assert (shown["gamma"], shown["set_since_training"]) == (0.5, {"gamma": 4.0})
+    done = thresher("train", rows, "--from", tmp_path / "m.thresher", "--full", "-o", tmp_path / "n.thresher")
+    assert done.returncode == 0
+    train(model, rows)
+    gone_on = load(tmp_path / "n.thresher")
+    assert gone_on.gamma == 4.0
+    assert_same_state(gone_on._model.state(), model._model.state())  # no public name for all bits

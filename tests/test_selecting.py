@@ -212,3 +212,14 @@ class TestBadInput:
         assert done.stderr.count("\n") == 1
         assert rows.read_bytes() == before
         assert not list(Path(tmp_path).glob("small*"))
+
+
+@pytest.mark.parametrize("label", ["inf", "nan", "1e999"])
+def test_labels_that_are_no_numbers_in_a_column_of_numbers(tmp_path, label):
+    (tmp_path / "a.csv").write_text("label,a,b\n" + "0,1,0\n1,0,1\n" * 20)
+    (tmp_path / "b.csv").write_text(f"label,a,b\n{label},1,0\nfoo,0,1\n")
+    model = ShadowSOFS(2)
+    train(model, tmp_path / "a.csv")
+    with pytest.raises(DataError, match=rf"b.csv, row 1: the label '{label}' can't stand in a column of whole numbers"):
+        write_selected(model, tmp_path / "b.csv", str(tmp_path / "out.csv"))
+    assert not (tmp_path / "out.csv").exists()

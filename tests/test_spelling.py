@@ -66,14 +66,28 @@ class TestCategoriesByValue:
             pa.array(["35.0"]).dictionary_encode(), pa.array([[35.0]]),
         ):  # fmt: skip
             assert names_of(pa.table({"c": array}), categorical="c") == [["c=35"]], array.type
-        for array in (pa.array([0.5]), pa.array([0.5], pa.float32()), pa.array([decimal.Decimal("0.500")])):
+        for array in (
+            pa.array([0.5]),
+            pa.array([0.5], pa.float32()),
+            pa.array(np.array([0.5], np.float16)),
+            pa.array([decimal.Decimal("0.500")]),
+        ):
             assert names_of(pa.table({"c": array}), categorical="c") == [["c=0.5"]], array.type
         large = pa.table({"c": pa.array([2**63 + 1, 2**60 + 1], pa.uint64())})
         assert names_of(large, categorical="c") == [[f"c={2**63 + 1}"], [f"c={2**60 + 1}"]]
 
     @pytest.mark.parametrize(
         ("written", "value"),
-        [("3.5e1", "35"), ("35.00", "35"), ("-0.0", "0"), ("0.50", "0.5"), ("1e-7", "1e-7"), ("true", "true")],
+        [
+            ("3.5e1", "35"),
+            ("35.00", "35"),
+            ("-0.0", "0"),
+            ("0.50", "0.5"),
+            ("1e-7", "1e-7"),
+            ("true", "true"),
+            ("9007199254740994.0", "9007199254740994"),
+            ("9007199254740994", "9007199254740994"),
+        ],
     )
     def test_numbers_of_json(self, tmp_path, written, value):
         path = tmp_path / "a.jsonl"

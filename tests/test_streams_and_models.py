@@ -152,7 +152,7 @@ class TestOtherData:
                     UserWarning, match=r"none of 1,000 rows has a feature that the model selected \(100%"
                 ):
                     use(each, data(rows[400:]))
-                with pytest.warns(UserWarning, match=r": 1 of 1,001 rows have a feature that the model selected"):
+                with pytest.warns(UserWarning, match=r": only 1 of 1,001 rows has a feature that the model selected"):
                     use(each, data(rows[399:]))
         with pytest.warns(UserWarning, match="none of 1,000 rows"):
             train(ShadowSOFS(2), open_stream(data(rows[:400]), **roles), validate=data(rows[400:]))

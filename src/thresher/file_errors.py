@@ -47,7 +47,7 @@ def errors_of(name: str | os.PathLike[str]) -> Iterator[None]:
 def refuse_empty(what: str, path: str | os.PathLike[str]) -> None:
     """Raise ValueError for the path "", which Python takes for the current folder; `what` it is the path of."""
     if not os.fspath(path):
-        raise ValueError(f"{what}: the path is empty: name a file.")
+        raise ValueError(f"{what}: the path is empty; name a file.")
 
 
 class NamedOutput(io.FileIO):

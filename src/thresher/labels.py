@@ -7,6 +7,7 @@ differ from batch to batch; the functions here compare labels by value and lose 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from numbers import Integral
@@ -106,7 +107,7 @@ def as_number(label: Any) -> Any:
         number = number_in(label) if isinstance(label, str) else label
     except ValueError:
         return label
-    return number if number == label or shown(number) == label else label
+    return number if number == label or (math.isfinite(number) and shown(number) == label) else label
 
 
 def number_in(text: str) -> float:

@@ -468,7 +468,7 @@ class Model:
             before = self.__dict__.copy()
             before["_learner"] = None if self._learner is None else self._learner.state()
         before["parameters"], before["class_weights"] = dict(self.parameters), copy.copy(self.class_weights)
-        before["_names"] = None if self._names is None else self._names.__reduce__()  # made again only if needed
+        before["_names"] = None if self._names is None else self._names.__reduce__()  # recreated only if needed
         return before
 
     def revert(self, before: dict[str, Any]) -> None:

@@ -25,10 +25,13 @@ def show(
     Weights are shown with four digits; --json has all.
     """
     from thresher.description import selected, settings
-    from thresher.io.model_files import load_model
+    from thresher.io.model_files import load_with_parameters
 
-    trained = load_model(model)
+    trained, parameters = load_with_parameters(model)
     about = settings(trained)
+    changed = {name: value for name, value in parameters.items() if trained.parameters.get(name) != value}
+    if changed:
+        about["set_since_training"] = changed
     if json:
         print(json_.dumps({**about, "features": _listed(selected(trained))}))
     else:

@@ -315,13 +315,14 @@ def _continued(path: str, method: str | None, given: dict[str, Any]) -> Model:
     refused = "--method" if method else next((flag(name) for name in chosen), None)
     if refused is not None:
         raise ValueError(f"{refused} can't be used with --from: the model keeps what it was trained with.")
-    from thresher.io.model_files import load_model
+    from thresher.io.model_files import load_with_parameters
 
-    model = load_model(path)
+    model, parameters = load_with_parameters(path)
     if model.is_batch:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
     known = find(model.method).parameters
     for name, value in of_this_run.items():
         check(flag(name), value, *typed(known[name]))
+    model.adopt_parameters(parameters)
     model.parameters |= {"n_passes": 1, **of_this_run}
     return model

@@ -209,7 +209,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
 
 def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
     given = metadata.get("set_since", metadata["parameters"])
-    demand(isinstance(given, dict), "set_since is no list of parameters")
+    demand(isinstance(given, dict), "set_since must map parameters to values")
     try:
         return methods.find(metadata["method"]).complete(_usable(given))
     except ValueError as error:

@@ -242,7 +242,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             self._rows_until_look = _ROWS_BETWEEN_LOOKS
 
     def _without_strangers(self, names: list[str]) -> list[str]:
-        """Return names of which none has the hash of another that is known: such a name gets a letter more."""
+        """Return names of which none has the hash of another that is known: it gets a NUL behind it."""
         if self._known.issuperset(names):
             return names
         ids = ids_of(names).tolist()

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from thresher import _core
-from thresher.csr import trusted_batch
-from thresher.messages import counted, some, warn
+from thresher.messages import some, warn
 from thresher.model import Model
 from thresher.naming import Naming
 from thresher.streams.position import Position
@@ -26,7 +25,7 @@ def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
     selected = _core.ColumnIndex(model.selected_ids())
     for batch in batches_for(model, stream):
         n_rows, n_values = n_rows + batch.n_rows, n_values + len(batch.indices)
-        n_known += selected.count_rows_with(trusted_batch(batch))
+        n_known += selected.count_rows_with(model.known_rows(batch))
         if batch.largest_id >= limit:
             n_beyond += int(np.count_nonzero(batch.indices >= limit))
         yield batch
@@ -51,10 +50,10 @@ def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: in
     why = "check that columns, names and ids are those of the training data"
     if _has_numbers_for_names(model, stream):
         why = f"features are numbers here, and the model was trained on names, from {_origin(model)}"
-    found, rest = (f"{n_known:,} of", "the others") if n_known else ("none of", "all of them")
+    found = "none" if n_known == 0 else f"only {n_known:,}"
     warn(
-        f"{stream.name}: {found} {counted(n_rows, 'row')} {'have' if n_known else 'has'} a feature that the model "
-        f"selected ({share:.0%} of the rows of training had one), so {rest} get the same prediction: {why}.",
+        f"{stream.name}: {found} of {n_rows:,} rows {'has' if n_known < 2 else 'have'} a feature that the model "
+        f"selected ({share:.0%} of the rows of training had one): {why}.",
         UserWarning,
     )
 

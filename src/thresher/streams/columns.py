@@ -163,6 +163,8 @@ def _written(column: Any) -> Any:
         return compute.replace_substring_regex(column.cast(pa.large_string()), r"(\.\d*[1-9])0+$", r"\1")
     if not pa.types.is_floating(kind):
         return column.cast(pa.large_string())
+    if pa.types.is_float16(kind):  # pyarrow can do little with it
+        column = column.cast(pa.float32())
     column = compute.if_else(compute.is_nan(column), None, column)  # NaN is how pandas writes a missing value
     is_whole = compute.and_(compute.equal(compute.trunc(column), column), compute.less(compute.abs(column), 2.0**63))
     whole = compute.if_else(is_whole, column, 0.0).cast(pa.int64())

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.labels import are_large, labels_read, number_in, shown
+from thresher.labels import are_large, number_in
 from thresher.messages import shortened
 from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
@@ -26,7 +26,7 @@ from thresher.streams.position import Position
 from thresher.streams.records import BLOCK, RecordTooLongError, blocks, record_ends
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
-from thresher.streams.tables import Columns, to_piece
+from thresher.streams.tables import Columns, label_column, to_piece
 
 _DELIMITERS = (",", ";", "\t")
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
@@ -248,7 +248,7 @@ class DelimitedFormat:
             return to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         piece = self._row_by_row(source, text, byte, n_bytes)
         if piece.bad and layout is self._first and source != self._first.source:
-            self._layout = self._own_layout(None)  # perhaps its rows only don't fit the types of the first file's
+            self._layout = self._own_layout(None)  # perhaps only the types guessed from the first file do not fit
             return self._piece(source, text, byte, n_bytes)
         return piece
 
@@ -285,7 +285,7 @@ class DelimitedFormat:
         written = self._read(text, {name: pa.string()}).column(name)
         for row in np.flatnonzero(large).tolist():
             labels[row] = number_in(written[row].as_py())
-        return table.set_column(table.schema.get_field_index(name), name, _label_column(labels))
+        return table.set_column(table.schema.get_field_index(name), name, label_column(labels))
 
     def _plain(self, table: Any) -> Any:
         """Write true and false in lower case in columns of categories, as all other formats do."""
@@ -328,7 +328,7 @@ class DelimitedFormat:
         except csv.Error as error:
             raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
         columns = {
-            name: _label_column(each) if name == label and kind == pa.float64() else pa.array(each, kind)
+            name: label_column(each) if name == label and kind == pa.float64() else pa.array(each, kind)
             for (name, kind), each in zip(types.items(), values.values(), strict=True)
         }
         table = pa.RecordBatch.from_pydict(columns)
@@ -374,16 +374,6 @@ class DelimitedFormat:
         if abs(number) == float("inf"):
             raise ValueError(f"the label is {number}; it must be a finite number, or text")
         return number
-
-
-def _label_column(labels: list[Any]) -> Any:
-    """Return labels, None where there is none, as a column of numbers, of whole numbers, or of text."""
-    pa, known = arrow(), labels_read([label for label in labels if label is not None])
-    if known.dtype.kind == "U":
-        return pa.array([None if label is None else shown(label) for label in labels], pa.string())
-    if known.dtype.kind == "f":
-        return pa.array(labels, pa.float64())
-    return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
 
 
 @cache

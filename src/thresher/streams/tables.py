@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.class_weights import are_weights
-from thresher.labels import are_large, as_words
+from thresher.labels import are_large, as_words, labels_read, shown
 from thresher.messages import some_and_nearest
 from thresher.naming import Naming
 from thresher.streams.canonical import in_ascending_order
@@ -254,7 +254,7 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
     if are_needed:
         checked.drop(lost, partial(_always, "the label is missing"))
     if pa.types.is_decimal(column.type):
-        column = _without_decimals(checked, column)
+        column = _without_decimals(column)
     if _is_whole(column.type):
         whole: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
         if are_large(whole).any():
@@ -271,21 +271,24 @@ def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[An
     return numbers
 
 
-def _without_decimals(checked: _Checked, column: Any) -> Any:
-    """Return labels that are decimals as int64, or as float64 if some have a fraction.
-
-    DuckDB's sums of whole numbers are decimals. What can't be converted exactly is a bad row.
-    """
-    pa = arrow()
-    with suppress(pa.ArrowInvalid):
-        return column.cast(pa.int64())
-    numbers = column.cast(pa.float64())
-    sizes = np.abs(numbers.to_numpy(zero_copy_only=False)[checked.left])
-    left = column.take(np.arange(len(column))[checked.left])
-    checked.drop(
-        sizes > 2**53, lambda row: f"the label is {left[row]}; a number beyond 2^53 can't be read exactly: make it text"
+def _without_decimals(column: Any) -> Any:
+    """Return decimal labels, as DuckDB's sums of whole numbers are, as other numbers or, if need be, as text."""
+    with suppress(arrow().ArrowInvalid):
+        return column.cast(arrow().int64())
+    values = column.to_pylist()
+    return label_column(
+        [value if value is None else int(value) if value == int(value) else float(value) for value in values]
     )
-    return numbers
+
+
+def label_column(labels: list[Any]) -> Any:
+    """Return labels, None where there is none, as a column of numbers, of whole numbers, or of text."""
+    pa, known = arrow(), labels_read([label for label in labels if label is not None])
+    if known.dtype.kind == "U":
+        return pa.array([None if label is None else shown(label) for label in labels], pa.string())
+    if known.dtype.kind == "f":
+        return pa.array(labels, pa.float64())
+    return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
 
 
 def _weights(checked: _Checked, name: str) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ def train(
     """Train a model on a stream; reading, parsing and learning overlap.
 
     On an error, in the data, in `validate` or in `callback`, the model is as it was before. For that, what a trained
-    model has learned is copied first, which takes 25 ns and 16 bytes per feature that has occurred, more with more than
+    model has learned is copied first, which takes 16 bytes per feature that has occurred, more with more than
     two classes (docs/memory.md). To learn few rows often, use `partial_fit`: it checks them first and copies nothing.
 
     Parameters

@@ -9,6 +9,7 @@
 // every unit and zone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -168,7 +169,8 @@ inline std::string_view category_value(double number, std::string_view written, 
     if (std::fabs(number) < exact && number == std::trunc(number))
         return out = std::to_string(static_cast<std::int64_t>(number));
     if (written.find('.') == written.npos || written.find_first_of("eE") != written.npos) return written;
-    return written.substr(0, written.find_last_not_of('0') + 1);
+    const std::string_view whole = spelling::as_whole(written);
+    return whole.size() < written.size() ? whole : written.substr(0, written.find_last_not_of('0') + 1);
 }
 
 }  // namespace thresher
