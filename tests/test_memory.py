@@ -103,6 +103,30 @@ class TestHash:
             dense.predict(X[:, :10])
 
 
+def test_two_processes_give_the_same_bytes():
+    """Tables find ids by a secret of the process, of which no model may show anything."""
+    code = """
+import hashlib, pickle, numpy as np, pandas as pd, scipy.sparse as sp
+from thresher import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS, open_stream, train
+random = np.random.default_rng(0)
+ids = np.sort(random.integers(0, 2**62, 1_000)[random.integers(0, 1_000, (300, 40))], axis=1)
+X = sp.csr_matrix((random.random(12_000), ids.ravel(), np.arange(0, 12_001, 40)), shape=(300, 2**62))
+X.sum_duplicates()
+y = random.integers(0, 2, 300)
+texts = pd.DataFrame({"y": y, "t": [" ".join(f"w{id}" for id in row) for row in ids]})
+for estimator in (AROW, FOFS, OGD, PET, SOFS, ShadowSOFS):
+    budget = {} if estimator in (AROW, OGD) else {"n_features_to_select": 50}
+    by_id, by_name = (estimator(**budget, memory="hash") for _ in range(2))
+    train(by_name, open_stream(texts, label="y", text="t"))
+    for model in (by_id.fit(X, y), by_name):
+        print(hashlib.sha256(pickle.dumps(model)).hexdigest())
+"""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    one, other = (subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout for _ in range(2))
+    assert len(set(one.split())) == 12
+    assert one == other
+
+
 class TestAuto:
     @pytest.mark.slow
     def test_spread_ids_take_little_memory(self):

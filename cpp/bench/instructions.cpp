@@ -1,5 +1,6 @@
 // Work, counted in instructions. Run under callgrind, it learns a small X1 with the named learner, or reads it as text
-// with the named reader. The count is the same on every run, so a slower hot loop or a worse complexity shows at once.
+// with the named reader. The count is the same on every run (within a thousandth where ids are found by a hash that is
+// keyed by a secret), so a slower hot loop or a worse complexity shows at once.
 //
 //   valgrind --tool=callgrind instructions sofs [ROWS]
 //

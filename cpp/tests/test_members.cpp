@@ -121,4 +121,21 @@ TEST(watched_pool_equals_a_full_scan) {
     }
 }
 
+// Ids in steps of a prime that a table of the standard library divides by: there all of them are in one bucket.
+TEST(watched_pool_finds_members_in_steps_at_once) {
+    constexpr std::int64_t kStep = 172'933;
+    WatchedPool set(170'000);
+    for (std::int64_t k = 0; k < 170'000; ++k) set.add(k * kStep);
+    CHECK(set.full() && set.longest_search() < 150);
+    struct {
+        float operator()(std::int64_t id) const { return static_cast<float>(id / kStep); }
+        void expect(std::int64_t) const {}
+    } rank_of;
+    for (std::int64_t k = 0; k < 1000; ++k) {
+        const std::int64_t id = (k + 200'000) * kStep;
+        CHECK(set.offer(id, rank_of(id), rank_of).leaver == k * kStep);
+    }
+    CHECK(set.longest_search() < 150);
+}
+
 }  // namespace

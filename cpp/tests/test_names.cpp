@@ -166,6 +166,26 @@ TEST(categories_by_value) {
     CHECK(category_value(35.0, "3.5e1", room) == "35" && category_value(0.5, "0.50", room) == "0.5");
 }
 
+// Ids that a multiplication without a secret puts into one slot, and the order of a book, which saved models have.
+TEST(a_book_finds_any_ids_at_once_and_lists_them_in_order) {
+    std::vector<std::int64_t> ids;
+    for (std::uint64_t k = 0; ids.size() < 20'000; ++k)
+        if (const std::uint64_t id = k * 0xf1de83e19937733du; id >> 63 == 0)
+            ids.push_back(static_cast<std::int64_t>(id));
+    CHECK(static_cast<std::uint64_t>(ids[1]) * 0x9e3779b97f4a7c15u < 100);
+    NameBook book;
+    book.keep(ids);
+    CHECK(book.longest_search() < 150);
+    for (const std::int64_t id : ids) book.set(id, std::to_string(id));
+    std::vector<std::int64_t> seen;
+    book.for_each([&](std::int64_t id, const std::string& name) {
+        CHECK(name == std::to_string(id));
+        seen.push_back(id);
+    });
+    std::sort(ids.begin(), ids.end());
+    CHECK(seen == ids);
+}
+
 // Ids that are in no row of a batch need not be valid.
 TEST(a_book_has_no_names_of_negative_ids) {
     const std::vector<std::int64_t> ids = {-1, 3, -5};

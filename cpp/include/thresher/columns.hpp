@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thresher/csr.hpp"
+#include "thresher/secret_hash.hpp"
 
 namespace thresher {
 
@@ -40,12 +41,10 @@ class ColumnIndex {
         std::int32_t place;
     };
 
-    std::size_t slot(std::int64_t id) const {
-        return static_cast<std::size_t>(static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u >> 20) &
-               (slots_.size() - 1);
-    }
+    std::size_t slot(std::int64_t id) const { return hash_of_(id) & (slots_.size() - 1); }
 
     std::vector<Slot> slots_;
+    IdHash hash_of_;
 };
 
 // Column ids[k] becomes column k; the ids are distinct and ascending. Fills `starts` (n_rows + 1 of them) and appends

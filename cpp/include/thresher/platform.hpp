@@ -1,5 +1,5 @@
 // What differs between operating systems and standard libraries, and what is used where something is missing: memory
-// pages, aligned memory, and decimal numbers.
+// pages, aligned memory, secrets, and decimal numbers.
 //
 //   pages      Linux moves, collapses and gives back pages; elsewhere POSIX is enough, and copies them
 //   decimals   libc++ has no std::from_chars for float64; here are strtod and printf whatever the locale
@@ -13,18 +13,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
+#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <version>
+
+#include "thresher/splitmix.hpp"
 
 namespace thresher {
 
@@ -83,6 +90,18 @@ inline std::unique_ptr<float[], Free> aligned_floats(std::size_t n) {
     void* data = nullptr;
     if (posix_memalign(&data, 64, n * sizeof(float)) != 0) throw std::bad_alloc();
     return std::unique_ptr<float[], Free>(static_cast<float*>(data));
+}
+
+// Bits that nobody outside of the process knows.
+inline std::uint64_t secret_bits() {
+    try {
+        std::random_device device;
+        return std::uint64_t{device()} << 32 | device();
+    } catch (const std::exception&) {
+        // There is no source of random bits. The time and where the system has put the stack are hard to guess too.
+        const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+        return mix(now ^ std::rotl(reinterpret_cast<std::uintptr_t>(&now), 32));
+    }
 }
 
 // While it lives, this thread's strtod and printf write a point where the user's locale may have a comma.

@@ -17,11 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "thresher/concepts.hpp"
+#include "thresher/id_index.hpp"
+#include "thresher/members/admission.hpp"
 
 namespace thresher {
 
@@ -38,6 +38,7 @@ class WatchedPool {
     bool full() const { return members_.size() >= budget_; }
     std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read, entries that were made
     std::size_t pool_size() const { return pool_.size(); }
+    std::size_t longest_search() const { return index_.longest_search(id_of()); }  // words, to find a member
 
     // Calls visit(id) for each member, in any order.
     template <class Visit>
@@ -74,18 +75,20 @@ class WatchedPool {
         const Entry lowest = find_lowest(rank_of);
         threshold_ = lowest.rank;
         if (!(rank > threshold_)) return {false, kNoFeature};
-        auto slot = slot_of_.extract(lowest.id);
-        members_[slot.mapped()] = id;
-        slot.key() = id;
-        slot_of_.insert(std::move(slot));
+        const std::size_t number = index_.remove(lowest.id, id_of());
+        members_[number - 1] = id;
+        index_.enter(id, number);
         pop();
         if (rank < watched_) push({rank, id});
         return {true, lowest.id};
     }
 
     void add(std::int64_t id) {
-        slot_of_[id] = members_.size();
         members_.push_back(id);
+        if (members_.size() > index_.room())
+            rebuild_index();
+        else
+            index_.enter(id, members_.size());
         forget_ranks();
     }
 
@@ -103,6 +106,19 @@ class WatchedPool {
 
     // The smallest rank is on top, then the largest id.
     static bool above(const Entry& a, const Entry& b) { return a.rank > b.rank || (a.rank == b.rank && a.id < b.id); }
+
+    // The member of a number of the index.
+    struct IdOf {
+        const std::vector<std::int64_t>& members;
+        std::int64_t operator()(std::size_t number) const { return number == 0 ? kNoFeature : members[number - 1]; }
+    };
+    IdOf id_of() const { return {members_}; }
+
+    void rebuild_index() {
+        words_.assign(std::max(2 * words_.size(), IdIndex::kFewest), 0);
+        index_ = {words_.data(), words_.size()};
+        for (std::size_t k = 0; k < members_.size(); ++k) index_.enter(members_[k], k + 1);
+    }
 
     // No member is watched until all members have been read again; the threshold still holds.
     void stop_watching() {
@@ -180,7 +196,8 @@ class WatchedPool {
 
     std::uint64_t budget_;
     std::vector<std::int64_t> members_;  // in any order
-    std::unordered_map<std::int64_t, std::size_t> slot_of_;
+    std::vector<IdIndex::Word> words_;
+    IdIndex index_;  // of the members: the k-th, from 1, has number k
     std::vector<Entry> pool_;
     float threshold_, watched_;
     std::size_t wanted_ = 32;     // how long the pool is to be when all members are read

@@ -16,6 +16,7 @@
 
 #include "thresher/fork_safe_mutex.hpp"
 #include "thresher/names/named_row.hpp"
+#include "thresher/secret_hash.hpp"
 
 namespace thresher {
 
@@ -63,7 +64,7 @@ class NameBook {
     void set(std::int64_t id, std::string name) {
         std::lock_guard lock(mutex_);
         if (table_.empty()) return;
-        Entry& entry = table_[place(table_, shift_, id)];
+        Entry& entry = table_[place(table_, id)];
         if (entry.id == id) entry.name = std::move(name), entry.is_known = true;
     }
 
@@ -115,35 +116,44 @@ class NameBook {
         clashes_ = std::move(clashes);
     }
 
+    // Calls visit(id, name) for all names that are known, in ascending order of id.
     template <class Visit>
     void for_each(Visit visit) const {
         std::lock_guard lock(mutex_);
+        std::vector<const Entry*> known;
         for (const Entry& entry : table_)
-            if (entry.is_known) visit(entry.id, entry.name);
+            if (entry.is_known) known.push_back(&entry);
+        std::sort(known.begin(), known.end(), [](const Entry* a, const Entry* b) { return a->id < b->id; });
+        for (const Entry* const entry : known) visit(entry->id, entry->name);
+    }
+
+    // Slots that are looked at to find a feature, at most.
+    std::size_t longest_search() const {
+        std::lock_guard lock(mutex_);
+        std::size_t longest = 0;
+        for (std::size_t at = 0; at < table_.size(); ++at)
+            if (table_[at].id >= 0)
+                longest = std::max(longest, ((at - hash_(table_[at].id)) & (table_.size() - 1)) + 1);
+        return longest;
     }
 
   private:
     static constexpr std::size_t kFilterBits = 16;  // per slot: few ids that are not in the book pass
 
-    static std::uint64_t mixed(std::int64_t id) { return static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u; }
-
     // The slot of an id, or the free one where it would go.
-    static std::size_t place(const std::vector<Entry>& table, int shift, std::int64_t id) {
-        std::size_t at = static_cast<std::size_t>(mixed(id) >> shift);
+    std::size_t place(const std::vector<Entry>& table, std::int64_t id) const {
+        std::size_t at = hash_(id) & (table.size() - 1);
         while (table[at].id != id && table[at].id >= 0) at = (at + 1) & (table.size() - 1);
         return at;
     }
 
-    std::size_t filter_bit(std::int64_t id) const {
-        // The highest bits of the product, 4 more than the slot.
-        return static_cast<std::size_t>(mixed(id) >> (shift_ - 4));
-    }
+    std::size_t filter_bit(std::int64_t id) const { return hash_(id) & (kFilterBits * table_.size() - 1); }
     void mark_in_filter(std::int64_t id) { filter_[filter_bit(id) / 64] |= std::uint64_t{1} << filter_bit(id) % 64; }
     bool may_have(std::int64_t id) const { return (filter_[filter_bit(id) / 64] >> filter_bit(id) % 64 & 1) != 0; }
 
     const Entry* find(std::int64_t id) const {
         if (id < 0 || n_entries_ == 0 || !may_have(id)) return nullptr;
-        const Entry& entry = table_[place(table_, shift_, id)];
+        const Entry& entry = table_[place(table_, id)];
         return entry.id == id ? &entry : nullptr;
     }
     Entry* find(std::int64_t id) { return const_cast<Entry*>(std::as_const(*this).find(id)); }
@@ -170,7 +180,7 @@ class NameBook {
                 if (entry.id >= 0) all.push_back(entry.id);
             rebuild(all, std::max<std::size_t>(2 * table_.size(), 64));
         }
-        Entry& entry = table_[place(table_, shift_, id)];
+        Entry& entry = table_[place(table_, id)];
         if (entry.id == id) return;
         entry.id = id;
         ++n_entries_;
@@ -181,29 +191,28 @@ class NameBook {
     void rebuild(std::span<const std::int64_t> members, std::size_t size) {
         std::vector<Entry> before = std::move(table_), kept;
         for (const std::int64_t id : members) {
-            Entry* const old = before.empty() ? nullptr : &before[place(before, shift_, id)];
+            Entry* const old = before.empty() ? nullptr : &before[place(before, id)];
             kept.push_back(old != nullptr && old->id == id ? std::move(*old) : Entry{id, {}, false});
         }
-        shift_ = 64 - std::countr_zero(size);
         table_.assign(size, Entry{});
         filter_.assign(size * kFilterBits / 64 + 1, 0);
         n_entries_ = kept.size();
         for (Entry& entry : kept) {
             mark_in_filter(entry.id);
-            Entry& slot = table_[place(table_, shift_, entry.id)];
+            Entry& slot = table_[place(table_, entry.id)];
             slot = std::move(entry);
         }
     }
 
     bool has_all(std::span<const std::int64_t> ids) const {
         for (const std::int64_t id : ids)
-            if (table_.empty() || table_[place(table_, shift_, id)].id != id) return false;
+            if (table_.empty() || table_[place(table_, id)].id != id) return false;
         return true;
     }
 
+    IdHash hash_;
     std::vector<Entry> table_;
     std::vector<std::uint64_t> filter_;
-    int shift_ = 63;
     std::size_t n_entries_ = 0;
     Clashes clashes_;
     mutable ForkSafeMutex mutex_;

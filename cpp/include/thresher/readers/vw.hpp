@@ -21,6 +21,7 @@
 #include "thresher/names/spelling.hpp"
 #include "thresher/names/unicode.hpp"
 #include "thresher/readers/text.hpp"
+#include "thresher/secret_hash.hpp"
 
 namespace thresher {
 
@@ -165,8 +166,8 @@ ParsedText<Id> read_vw(std::string_view text, bool skip_bad, Labels labels = Lab
 // Rows with names. With `hash_numbers`, names that are numbers are hashed like all others.
 inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_bad, Labels labels, bool hash_numbers) {
     NamedRow row;
-    std::string spelled;                                         // a name in which characters were escaped
-    std::unordered_map<std::string_view, std::size_t> prefixes;  // by namespace
+    std::string spelled;                                                   // a name in which characters were escaped
+    std::unordered_map<std::string_view, std::size_t, TextHash> prefixes;  // by namespace
     if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
         ParsedText<std::int64_t> none(1, 0);
         none.names.emplace();
