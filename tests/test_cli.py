@@ -770,7 +770,7 @@ class TestMistakes:
             (["train", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train"], "Missing argument"),
             *(
-                (command, f"{what}: the path is empty: name a file")
+                (command, f"{what}: the path is empty; name a file")
                 for command, what in [
                     (["train", ""], "source"),
                     (["train", "{train}", "--test", ""], "--test"),

@@ -285,7 +285,7 @@ BAD_ROWS = {
         r"X\[3, \d+\] is 1e\+300: the absolute value must not be above 3.4e38",
     ),
     "id beyond int64": (
-        lambda X: broken(with_ids(X, np.uint64), indices=(X.indptr[3], 2**64 - 1)),
+        lambda X: with_ids(broken(X, indices=(X.indptr[3], -1)), np.uint64),
         "Row 3 of X has column id 18446744073709551615, but X has 50 columns",
     ),
     "negative id": (lambda X: broken(X, indices=(X.indptr[3], -4)), "Row 3 of X has column id -4: ids must not be neg"),

@@ -254,7 +254,7 @@ class TestBroken:
         with pytest.raises(ValueError, match="empty list"):
             open_stream([])
         for nothing in ("", [""]):
-            with pytest.raises(ValueError, match=r"^source: the path is empty: name a file\.$"):
+            with pytest.raises(ValueError, match=r"^source: the path is empty; name a file\.$"):
                 open_stream(nothing)
         with pytest.raises(ValueError, match="format must be one of"):
             open_stream(tmp_path, "xml")
