@@ -66,8 +66,10 @@ void check_learning(const ParsedText<Id>& rows) {
     if (!rows.names) return;
     NameBook book;
     book.keep(members);
-    book.read(std::span<const Id>(rows.ids.data(), rows.ids.size()), rows.names->marks.data(), nullptr,
-              {rows.names->text.data(), rows.names->text.size()}, rows.names->prefixes, false);
+    book.read(
+        std::span<const Id>(rows.ids.data(), rows.ids.size()),
+        {rows.names->marks.data(), nullptr, {rows.names->text.data(), rows.names->text.size()}, rows.names->prefixes},
+        false);
     book.for_each([](std::int64_t id, const std::string& name) { CHECK(name_id(name) == id); });
     CHECK(book.clashes().n == 0);
 }

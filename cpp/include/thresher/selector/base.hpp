@@ -332,8 +332,10 @@ class SelectorBase {
         std::size_t n_members = 0;
         for (std::size_t c = 0; c < (Members::kBounded ? 1 : n_vectors()); ++c) {
             const Row row = buffer_.row(c);
-            for (std::size_t i = 0; i < n; ++i)
-                n_members += static_cast<std::size_t>(L::is_member(cell_at(row, i)) & (row.x()[i] != 0.0f));
+            for (std::size_t i = 0; i < n; ++i) {
+                const bool is_member = L::is_member(cell_at(row, i)), is_touched = row.x()[i] != 0.0f;
+                n_members += static_cast<std::size_t>(is_member & is_touched);
+            }
         }
         return n_members > entered_.size();
     }
