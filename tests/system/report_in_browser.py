@@ -33,6 +33,7 @@ NASTY = [
     "';document.title='run';//",
     "\u202egnorw",
 ]
+SPELLED = [name.replace("=", "\\=") for name in NASTY]  # as features of columns
 WIDE, NARROW = 1280, 390  # pixels
 
 
@@ -105,7 +106,7 @@ def check_text(driver: Any, model: Any) -> None:
     """Names and labels are shown as they are, and are nothing but text."""
     assert driver.title == "<i>rows</i> – thresher report", driver.title
     assert column(driver, 1) == names_of(model)
-    assert {visible(name) for name in NASTY} <= set(column(driver, 1))
+    assert {visible(name) for name in SPELLED} <= set(column(driver, 1))
     assert set(column(driver, -1)) == {"<b>spam</b>", "ham & eggs"}
     for tag, n in (("script", 1), ("img", 0), ("h1", 1), ("b", 0), ("i:not(.up):not(.down)", 0)):
         assert len(driver.find_elements(By.CSS_SELECTOR, tag)) == n, tag
@@ -141,7 +142,7 @@ def check_filter(driver: Any, model: Any) -> None:
     assert driver.find_element(By.ID, "count").text == f"{len(expected)} of 40 shown"
     field.clear()
     field.send_keys("<script>")
-    assert shown(driver) == [NASTY[0]]
+    assert shown(driver) == [SPELLED[0]]
     field.clear()
     field.send_keys(" \b")
     assert shown(driver) == names_of(model)
