@@ -1,13 +1,18 @@
 // Memories against a std::map.
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <new>
 #include <random>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -44,6 +49,54 @@ TEST(pages_grow_and_keep_their_content) {
     }
     CHECK(refused && pages.bytes() == std::size_t{1} << 33 && bytes[7] == 42);
 }
+
+#if defined(__linux__)
+// How many mappings of the process lie in a region, and the memory that they take.
+struct Mapped {
+    int n = 0;
+    std::size_t resident = 0;  // bytes
+};
+Mapped mapped(const ZeroPages& pages) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(pages.data()), end = begin + pages.bytes();
+    Mapped out;
+    std::ifstream maps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t first = 0, last = 0;
+        std::size_t kilobytes = 0;
+        if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &first, &last) == 2) {
+            inside = first < end && begin < last;
+            out.n += inside;
+        } else if (inside && std::sscanf(line.c_str(), "Rss: %zu kB", &kilobytes) == 1) {
+            out.resident += kilobytes * 1024;
+        }
+    }
+    return out;
+}
+
+// Linux before 6.17 can't move a region of several mappings, and the next growth would fail there.
+TEST(pages_that_grow_stay_one_mapping) {
+    for (const bool huge : {false, true}) {
+        ZeroPages pages;
+        for (std::size_t megabytes = 2; megabytes <= 64; megabytes *= 2) {
+            pages.grow(megabytes << 20);
+            if (huge) pages.use_huge_pages(pages.bytes());
+            std::memset(static_cast<char*>(pages.data()) + pages.bytes() / 2, 1, 4096);
+            CHECK(mapped(pages).n == 1);
+        }
+        pages.grow(std::size_t{1} << 33);
+        CHECK(mapped(pages).n == 1 && !pages.uses_huge_pages());
+    }
+}
+
+TEST(few_bytes_take_few_pages) {
+    ZeroPages pages;
+    pages.grow(20'000 * 8);
+    pages.use_huge_pages(20'000 * 8);
+    std::memset(pages.data(), 1, 20'000 * 8);
+    CHECK(mapped(pages).resident <= 40 * 4096);
+}
+#endif
 
 template <class M>
 void check_against_a_map(M memory, std::size_t n_classes, std::int64_t spread) {

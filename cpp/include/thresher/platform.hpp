@@ -50,16 +50,24 @@ inline void unmap(void* data, std::size_t bytes) {
     if (bytes > 0) munmap(data, bytes);
 }
 
-// Moves what was mapped to a place that is mapped and not in use; returns false, with all as it was, if memory is
-// short.
-inline bool move_pages(void* from, std::size_t bytes, void* to) {
+// Moves what was mapped to a place of new_bytes ≥ bytes that map_zeros gave; zeros follow it there. If memory is short it
+// returns false: what was mapped is as before, and the other place is unmapped.
+inline bool move_pages(void* from, std::size_t bytes, void* to, [[maybe_unused]] std::size_t new_bytes) {
 #if defined(__linux__)
-    // Moves page tables, not bytes: an untouched page stays untouched.
-    return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+    // Moves page tables, not bytes: an untouched page stays untouched. Moved and extended in one step it stays a single
+    // mapping, and before 6.17 Linux can't move more than one.
+    return mremap(from, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 #else
     std::memcpy(to, from, bytes);
     munmap(from, bytes);
     return true;
+#endif
+}
+
+// Asks for small pages, also where Linux is set up to give huge ones to everybody.
+inline void ask_for_small_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+    madvise(data, bytes, MADV_NOHUGEPAGE);
 #endif
 }
 

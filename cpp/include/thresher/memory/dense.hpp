@@ -151,7 +151,7 @@ class DenseMemory {
     }
 
     // All of the room is about to be used.
-    void use_huge_pages() { pages_.use_huge_pages(); }
+    void use_huge_pages() { pages_.use_huge_pages(pages_.bytes()); }
 
     // Gives all memory back; every feature is in its start state again.
     void clear() { *this = DenseMemory(n_vectors_); }
@@ -160,9 +160,6 @@ class DenseMemory {
     // From 64 MiB on, reading through all cells, or giving all of them huge pages, would cost too much. Then groups of
     // cells, a small page of 4 KiB each, are marked when they are written to.
     static constexpr std::size_t kLargeBytes = std::size_t{1} << 26;
-    // Few cells need few small pages. Clearing a huge page takes 0.1 ms, a fifth of the time to learn a thousand rows
-    // of text, and a race for γ has nine states.
-    static constexpr std::size_t kFewBytes = std::size_t{1} << 17;
 
     float* cells() const { return static_cast<float*>(pages_.data()); }
     std::uint64_t* marks() const { return static_cast<std::uint64_t*>(marks_.data()); }
@@ -194,7 +191,7 @@ class DenseMemory {
         n_features_ = static_cast<std::int64_t>(pages_.bytes() / stride());
         large_ = pages_.bytes() > kLargeBytes;
         if (!large_) {
-            if (n * stride() > kFewBytes) pages_.use_huge_pages();
+            pages_.use_huge_pages(n * stride());
             return;
         }
         if (!was_large)
@@ -217,7 +214,7 @@ class DenseMemory {
             if constexpr (kVectors != 1)
                 while (group < place(ids[i], n_vectors() - 1) / Width / kCells) mark_group(++group);
         }
-        if (n_marked_ > n_groups() / 4 && !pages_.uses_huge_pages()) pages_.use_huge_pages();
+        if (n_marked_ > n_groups() / 4 && !pages_.uses_huge_pages()) use_huge_pages();
     }
 
     std::size_t n_vectors_;

@@ -250,7 +250,7 @@ class HashMemory {
         const std::size_t entry = size_ + 1;
         if (const std::size_t bytes = (entry + 1) * entries_.stride(); bytes > entry_pages_.bytes()) {
             entry_pages_.grow(2 * bytes);
-            entry_pages_.use_huge_pages();
+            entry_pages_.use_huge_pages(2 * bytes);
             entries_.bytes = static_cast<char*>(entry_pages_.data());
         }
         std::memcpy(entries_.at(entry), &id, sizeof(id));
@@ -274,7 +274,7 @@ class HashMemory {
         ZeroPages pages;
         pages.grow(n * sizeof(Word));
         const IdIndex larger(static_cast<Word*>(pages.data()), n);
-        if (n * sizeof(Word) > kHuge) pages.use_huge_pages();
+        if (n * sizeof(Word) > kHuge) pages.use_huge_pages(n * sizeof(Word));
         pages.swap(index_pages_);
         index_ = larger;
         for (std::size_t entry = 1; entry <= size_; ++entry) {

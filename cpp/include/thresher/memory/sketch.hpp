@@ -44,12 +44,12 @@ THRESHER_INLINE std::size_t below(std::uint32_t bits, std::size_t n) {
 
 inline constexpr std::size_t kMostSlots = std::size_t{1} << 32;  // of a row
 
-// Floats of a table in huge pages, and a few behind them that are written to in vain, which saves a branch.
+// Floats of a table, and a few behind them that are written to in vain, which saves a branch.
 class Slots {
   public:
     Slots(std::size_t n, std::size_t n_in_vain) : n_(n) {
         pages_.grow((n + n_in_vain) * sizeof(float));
-        pages_.use_huge_pages();
+        pages_.use_huge_pages(n * sizeof(float));
     }
     std::size_t size() const { return n_; }
     float* data() const { return static_cast<float*>(pages_.data()); }
