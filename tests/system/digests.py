@@ -64,8 +64,9 @@ def streams() -> Iterator[tuple[str, Callable[[], str]]]:
     """`train` on files of every format, with shards and checkpoints."""
     for estimator in ONLINE:
         yield f"train ccat {estimator.__name__}", lambda e=estimator: _trained(e, "ccat.svm.xz", "ccat")
-        yield f"train multiclass {estimator.__name__}", lambda e=estimator: _trained(
-            e, "news20.multiclass.svm.xz", "news20.multiclass", multiclass=True
+        yield (
+            f"train multiclass {estimator.__name__}",
+            lambda e=estimator: _trained(e, "news20.multiclass.svm.xz", "news20.multiclass", multiclass=True),
         )
         yield f"shards {estimator.__name__}", lambda e=estimator: _sharded(e)
         yield f"resumed {estimator.__name__}", lambda e=estimator: _resumed(e, {})
