@@ -50,8 +50,8 @@ inline void unmap(void* data, std::size_t bytes) {
     if (bytes > 0) munmap(data, bytes);
 }
 
-// Moves what was mapped to a place of new_bytes ≥ bytes that map_zeros gave; zeros follow it there. If memory is short it
-// returns false: what was mapped is as before, and the other place is unmapped.
+// Moves what was mapped to a place of new_bytes ≥ bytes that map_zeros gave; zeros follow it there. If memory is short
+// it returns false: what was mapped is as before, and the other place is unmapped.
 inline bool move_pages(void* from, std::size_t bytes, void* to, [[maybe_unused]] std::size_t new_bytes) {
 #if defined(__linux__)
     // Moves page tables, not bytes: an untouched page stays untouched. Moved and extended in one step it stays a single

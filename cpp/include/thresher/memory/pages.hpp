@@ -44,9 +44,9 @@ class ZeroPages {
         huge_ ? ask_for_huge_pages(data_, bytes_) : ask_for_small_pages(data_, bytes_);
     }
 
-    // Huge pages cut the cost of a random access to a quarter, but the first write then takes 2 MiB instead of 4 KiB and
-    // 0.1 ms: only where half of the region is about to be used, so that small models stay small. Existing small pages
-    // are collapsed if there is memory for the whole region.
+    // Huge pages cut the cost of a random access to a quarter, but the first write then takes 2 MiB instead of 4 KiB
+    // and 0.1 ms: only where half of the region is about to be used, so that small models stay small. Existing small
+    // pages are collapsed if there is memory for the whole region.
     void use_huge_pages(std::size_t bytes_in_use) {
         if (2 * bytes_in_use < bytes_) return;
         huge_ = true;
