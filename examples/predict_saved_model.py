@@ -9,7 +9,7 @@ probability of label 1 [0.91, 0.93, 0.0]
 from pathlib import Path
 
 from thresher import ShadowSOFS, datasets, load, save, train
-from thresher.prediction import write_predictions
+from thresher.evaluation.prediction import write_predictions
 from thresher.streams.conversion import convert
 
 # Stands for the day before: a model that was trained and saved.

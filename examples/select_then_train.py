@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from thresher import ShadowSOFS, datasets
-from thresher.selecting import write_selected
+from thresher.evaluation.transform import write_selected
 
 # Stands for your data: 20 of 2,000 columns decide the label.
 columns = {"n_features": 2_000, "n_informative": 20, "n_noise": 30}

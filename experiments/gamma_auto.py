@@ -22,8 +22,8 @@ from experiments.data import Rows
 from experiments.methods import METHODS, Method
 from experiments.store import Found, Methods, note_run, write_csv
 from thresher import train
+from thresher.model.race import FIRST_LOOK, grid
 from thresher.progress import Steps
-from thresher.race import FIRST_LOOK, grid
 from thresher.streams.conversion import convert
 
 NAMES = ("ShadowSOFS", "SOFS", "AROW")

@@ -22,11 +22,11 @@ from experiments.processes import apart, megabytes, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher import datasets, train
+from thresher.evaluation.tally import accuracy
 from thresher.methods import METHODS
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.progress import Steps
 from thresher.streams.conversion import convert
-from thresher.tally import accuracy
 
 NAMES = {"SOFS": "sofs", "ShadowSOFS": "shadow_sofs"}
 BYTES_PER_COLUMN = 8  # of dense memory

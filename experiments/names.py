@@ -19,7 +19,7 @@ from experiments.processes import apart, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher import ShadowSOFS, cross_validate, evaluate, open_stream, train
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.progress import Steps
 
 COLUMNS = ("what", "method", "features", "seconds", "mb_per_second", "mb", "accuracy", "found", "names")

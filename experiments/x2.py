@@ -22,9 +22,9 @@ from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.processes import apart, peak_megabytes
 from experiments.store import Found, Store
 from thresher import datasets
+from thresher.evaluation.tally import accuracy
 from thresher.progress import Steps
 from thresher.streams import Batch
-from thresher.tally import accuracy
 from thresher.training import train, train_many
 
 TRIED = ("set", "method", "parameters", "n_mistakes", "n_rows")

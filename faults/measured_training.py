@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.training import train
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
 from thresher import methods
-from thresher.batch import base, memory
+from thresher.estimators import batch_method as base
+from thresher.estimators import memory
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,7 +41,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.parametrize("method", [method.name for method in methods.BATCH])
 def test_a_method_has_its_files(method):
-    for path in (f"src/thresher/batch/{method}.py", f"tests/test_{method}.py", f"docs/{method}.md"):
+    for path in (f"src/thresher/estimators/{method}.py", f"tests/test_{method}.py", f"docs/{method}.md"):
         assert (ROOT / path).exists(), path
 
 

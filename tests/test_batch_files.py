@@ -13,9 +13,9 @@ from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
 
 from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
-from thresher.batch import memory
+from thresher.estimators import memory
 from thresher.io.model_files import load_model
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError, Stream, text
 from thresher.training import train_many
 

@@ -15,7 +15,7 @@ import pytest
 from command_line import thresher
 
 from thresher import open_stream, train
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError
 from thresher.streams.cache_footer import TAIL, crc32
 from thresher.streams.writing import write_stream

@@ -14,7 +14,7 @@ from states import assert_same_state
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, evaluate, load, open_stream, save, train
-from thresher.class_weights import ClassWeights
+from thresher.model.class_weights import ClassWeights
 from thresher.streams import DataError
 
 

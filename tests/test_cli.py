@@ -113,7 +113,7 @@ except SystemExit:
     [
         ("import thresher", {"numpy", "scipy", "sklearn", "typer", "rich"}),
         ("import thresher; thresher.datasets", {"sklearn", "typer"}),
-        ("import thresher.model", {"scipy", "sklearn", "typer"}),
+        ("import thresher.model.model", {"scipy", "sklearn", "typer"}),
         (HELP, {"numpy", "scipy", "sklearn"}),
     ],
 )

@@ -207,7 +207,7 @@ class TestCopies:
             yield blocks[0]
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("thresher.model.blocks", broken_off)
+        monkeypatch.setattr("thresher.model.model.blocks", broken_off)
         model = made(estimator, 7)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, y, classes=[-1, 1])
@@ -483,7 +483,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 def test_canonical_csr_is_read_where_it_lies(estimator, monkeypatch, problem):
     X, y = problem
     seen = []
-    from thresher import model as model_module
+    from thresher.model import model as model_module
 
     real = model_module._core.CsrBatch
 

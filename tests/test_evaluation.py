@@ -18,9 +18,9 @@ from sklearn import metrics
 from strategies import random_problem
 
 from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, datasets, evaluate, open_stream
-from thresher.evaluation import pooled
-from thresher.labels import shown
-from thresher.prediction import as_model
+from thresher.evaluation.evaluation import pooled
+from thresher.evaluation.prediction import as_model
+from thresher.model.labels import shown
 from thresher.streams import Batch, DataError, Stream
 
 
@@ -259,7 +259,7 @@ class TestManyClasses:
 
     @pytest.mark.parametrize("few", [0, 7, 1 << 12])
     def test_pairs_are_the_confusion_matrix(self, monkeypatch, few):
-        monkeypatch.setattr("thresher.tally._FEW_PAIRS", few)
+        monkeypatch.setattr("thresher.evaluation.tally._FEW_PAIRS", few)
         X, y = random_problem(400, 20, 0.5, seed=0)
         y = np.random.default_rng(0).integers(0, 30, len(y))
         model = SOFS(10).fit(X[:200], y[:200])

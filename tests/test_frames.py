@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
+from thresher.evaluation.prediction import predict
 from thresher.features import ColumnHasher
-from thresher.prediction import predict
 from thresher.streams import DataError
 
 WORDS = pd.DataFrame({"label": ["spam", "ham"] * 40, "text": ["free money", "see you"] * 40, "n": np.arange(80) / 80})

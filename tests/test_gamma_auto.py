@@ -26,9 +26,9 @@ from strategies import CONTINUOUS, TIES, class_counts, norms, problems, random_p
 
 from thresher import AROW, PET, SOFS, ShadowSOFS, datasets, load, methods, save, train
 from thresher.io.model_files import load_model, save_model
-from thresher.model import Model
-from thresher.race import Race, grid
-from thresher.session import Session
+from thresher.model.learning import Session
+from thresher.model.model import Model
+from thresher.model.race import Race, grid
 from thresher.streams import Batch, DataError, Stream
 from thresher.training import History, train_many
 from thresher.training.run import Run
@@ -48,9 +48,9 @@ def default_of(estimator) -> float:
 def short_race(first_look: int = 4, memory_limit: int | None = None) -> Iterator[pytest.MonkeyPatch]:
     """Make a few rows a whole race."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thresher.race.FIRST_LOOK", first_look)
+        patch.setattr("thresher.model.race.FIRST_LOOK", first_look)
         if memory_limit is not None:
-            patch.setattr("thresher.race.MEMORY_LIMIT", memory_limit)
+            patch.setattr("thresher.model.race.MEMORY_LIMIT", memory_limit)
         yield patch
 
 
@@ -249,9 +249,9 @@ class TestSameBits:
         weights[0] = 1.0
         with short_race() as patch:
             whole = auto(estimator).fit(X, y, sample_weight=weights)
-            patch.setattr("thresher.race.default_threads", lambda: n_threads)
+            patch.setattr("thresher.model.race.default_threads", lambda: n_threads)
             parts, history = trained(auto(estimator), X, y, weights=weights, cuts=cuts, classes=np.unique(y))
-            patch.setattr("thresher.csr.BLOCK_NONZEROS", 37)
+            patch.setattr("thresher.batch.BLOCK_NONZEROS", 37)
             blocks = auto(estimator).fit(X, y, sample_weight=weights)
         assert_same_bits(parts, whole)
         assert_same_bits(blocks, whole)
@@ -477,7 +477,7 @@ class TestEnds:
     def test_after_ctrl_c_either_all_or_none_have_learned(self, monkeypatch):
         """Also if it comes while the work is handed to the threads."""
         X, y = random_problem(90, 50, 0.1, seed=3)
-        monkeypatch.setattr("thresher.race.default_threads", lambda: 3)
+        monkeypatch.setattr("thresher.model.race.default_threads", lambda: 3)
         real, calls = ThreadPoolExecutor.submit, itertools.count()
 
         def submit(self, work, *arguments):

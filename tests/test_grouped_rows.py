@@ -17,7 +17,7 @@ from strategies import random_problem
 from test_training import write
 
 from thresher import MRMR, SOFS, ShadowSOFS, load, open_stream, save, train
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError, Stream
 from thresher.training import train_many
 from thresher.training.run import Run, SharedReading

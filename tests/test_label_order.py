@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from real_data import split
 
-from thresher import SOFS, ShadowSOFS, label_order
-from thresher.label_order import LabelOrder
+from thresher import SOFS, ShadowSOFS
+from thresher.model import label_order
+from thresher.model.label_order import LabelOrder
 
 
 def grouping(codes):

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import MRMR, ShadowSOFS, cross_validate, distributed, evaluate, load, open_stream, save, train
-from thresher.labels import StreamClasses, labels_read, number_in, shown, together
-from thresher.prediction import write_predictions
-from thresher.selecting import write_selected
+from thresher.evaluation.prediction import write_predictions
+from thresher.evaluation.transform import write_selected
+from thresher.model.labels import StreamClasses, labels_read, number_in, shown, together
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 

@@ -14,9 +14,9 @@ from states import assert_same_state
 from strategies import problems, random_problem
 
 from thresher import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
-from thresher.class_weights import ClassWeights
-from thresher.model import Model
-from thresher.session import Session
+from thresher.model.class_weights import ClassWeights
+from thresher.model.learning import Session
+from thresher.model.model import Model
 
 
 def model_of(estimator, budget, X, y, **given):

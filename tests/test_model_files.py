@@ -23,8 +23,8 @@ from strategies import budgets, problems, random_problem
 from thresher import SOFS, ShadowSOFS, load, save, train
 from thresher.io.container import serialized
 from thresher.io.model_files import load_model, save_model
-from thresher.model import Model
-from thresher.naming import Naming
+from thresher.model.model import Model
+from thresher.model.names import Naming
 
 
 @given(problems(max_rows=30), budgets, st.integers(1, 29), st.booleans())
@@ -298,7 +298,7 @@ import resource, sys
 import numpy as np
 import scipy.sparse as sp
 from thresher.io.model_files import load_model, save_model
-from thresher.model import Model
+from thresher.model.model import Model
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

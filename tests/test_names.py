@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from real_data import path_of
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
-from thresher.model import Model
-from thresher.naming import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
-from thresher.selecting import write_selected
+from thresher.evaluation.transform import write_selected
+from thresher.model.model import Model
+from thresher.model.names import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.streams.parsed_rows import ParsedRows

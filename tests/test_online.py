@@ -23,7 +23,7 @@ from states import assert_same_state
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
 from thresher import FOFS, _core, datasets, load, methods, save, train
-from thresher.model import Model
+from thresher.model.model import Model
 
 # Rows of values too small to square.
 pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
@@ -150,7 +150,7 @@ class TestSameBits:
     def test_blocks_of_a_long_fit(self, estimator, monkeypatch, n_classes):
         X, y = random_problem(500, 100, 0.1, seed=1, n_classes=n_classes)
         whole = made(estimator, 20).fit(X, y)
-        monkeypatch.setattr("thresher.csr.BLOCK_NONZEROS", 37)
+        monkeypatch.setattr("thresher.batch.BLOCK_NONZEROS", 37)
         assert_same_bits(whole, made(estimator, 20).fit(X, y))
 
     @given(problems(n_classes=class_counts), budgets)

@@ -62,8 +62,7 @@ def test_stub_names_what_the_core_has():
 
 @pytest.mark.parametrize("method", methods.METHODS.values(), ids=lambda method: method.name)
 def test_a_method_has_its_files(method):
-    folder = "batch" if method.is_batch else "online"
-    paths = [f"src/thresher/{folder}/{method.name}.py", f"tests/test_{method.name}.py", f"docs/{method.name}.md"]
+    paths = [f"src/thresher/estimators/{method.name}.py", f"tests/test_{method.name}.py", f"docs/{method.name}.md"]
     if not method.is_batch:
         paths.append(f"cpp/include/thresher/learners/{method.name}.hpp")
     for path in paths:

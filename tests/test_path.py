@@ -13,8 +13,8 @@ from strategies import random_problem
 
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, evaluate, path, train
 from thresher.analysis.curve import _curve
-from thresher.model import Model
-from thresher.prediction import as_model
+from thresher.evaluation.prediction import as_model
+from thresher.model.model import Model
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.training import History

@@ -35,7 +35,7 @@ from hypothesis import strategies as st
 from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
-from thresher.labels import shown
+from thresher.model.labels import shown
 from thresher.streams import Batch, DataError, Position, Stream, columnar, iterables, records, text
 from thresher.streams.writing import write_stream
 

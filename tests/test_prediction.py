@@ -10,9 +10,9 @@ from every import every, made
 from strategies import random_problem
 
 from thresher import MRMR, SOFS, evaluate, open_stream, train
-from thresher.model import Model
-from thresher.prediction import predict, write_predictions
-from thresher.selecting import write_selected
+from thresher.evaluation.prediction import predict, write_predictions
+from thresher.evaluation.transform import write_selected
+from thresher.model.model import Model
 from thresher.streams.conversion import convert
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, save, train
-from thresher.selecting import _distinct, write_selected
+from thresher.evaluation.transform import _distinct, write_selected
 from thresher.streams import DataError
 
 
@@ -73,7 +73,7 @@ def test_a_table_is_cut_into_parts_that_fit(rows, tmp_path, monkeypatch):
     model = trained(rows)
     for path in ("whole.csv", "whole.parquet"):
         write_selected(model, rows, str(tmp_path / path))
-    monkeypatch.setattr("thresher.selecting._CELLS", 37)
+    monkeypatch.setattr("thresher.evaluation.transform._CELLS", 37)
     for path in ("parts.csv", "parts.parquet"):
         write_selected(model, rows, str(tmp_path / path))
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

@@ -16,9 +16,9 @@ from states import assert_same_state
 from strategies import problems
 
 from thresher import methods, open_stream
-from thresher.model import Model
+from thresher.model.learning import Session
+from thresher.model.model import Model
 from thresher.progress import Silence
-from thresher.session import Session
 from thresher.streams import Batch, Stream
 from thresher.streams.shuffling import shuffled
 from thresher.training.run import Run, SharedReading

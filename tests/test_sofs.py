@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from strategies import random_problem
 
 from thresher import SOFS, datasets
-from thresher.model import Model
+from thresher.model.model import Model
 
 
 class TestPrecision:

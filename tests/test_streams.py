@@ -25,7 +25,7 @@ from states import same_state
 from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import Batch, DataError, cache, text
 from thresher.streams.conversion import convert
 from thresher.streams.pipeline import in_order
@@ -123,7 +123,7 @@ def test_pieces_of_any_size_give_the_same_model(folder, reference, monkeypatch, 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_standard_input(folder, reference, compress):
     code = (
-        "import sys, pickle; from thresher.model import Model; from thresher import train, open_stream\n"
+        "import sys, pickle; from thresher.model.model import Model; from thresher import train, open_stream\n"
         "model = Model('sofs', n_features_to_select=40); train(model, open_stream('-'))\n"
         "sys.stdout.buffer.write(pickle.dumps(model))"
     )

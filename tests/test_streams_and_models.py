@@ -25,8 +25,8 @@ from thresher import (
     stability,
     train,
 )  # fmt: skip
-from thresher.prediction import write_predictions
-from thresher.selecting import write_selected
+from thresher.evaluation.prediction import write_predictions
+from thresher.evaluation.transform import write_selected
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.training import train_many

@@ -20,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thresher import datasets, open_stream
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError, canonical, delimited, records
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.records import record_ends

@@ -35,11 +35,11 @@ from thresher import (
     stability,
     train,
 )
+from thresher.evaluation.tally import accuracy
 from thresher.io.model_files import load_model, save_model
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError, Stream
 from thresher.streams.conversion import convert
-from thresher.tally import accuracy
 from thresher.training import train_many
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from forged import ROOM, changed, check_refusal, file_of
 
-from thresher.model import Model
-from thresher.naming import BatchNames
-from thresher.session import Session
+from thresher.model.learning import Session
+from thresher.model.model import Model
+from thresher.model.names import BatchNames
 from thresher.streams.cache import CacheFormat, write
 from thresher.streams.cache_footer import PAD, TAIL, crc32, read_footer
 from thresher.streams.files import Span

@@ -6,7 +6,7 @@ from containers import mutated
 from forged import ROOM, check_refusal, file_of
 
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
-from thresher.model import Model
+from thresher.model.model import Model
 
 __all__ = ["mutated", "run"]
 

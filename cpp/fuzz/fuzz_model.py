@@ -8,7 +8,7 @@ from containers import mutated
 from forged import ROOM, check_refusal, file_of
 
 from thresher.io.model_files import load_model, save_model
-from thresher.model import Model
+from thresher.model.model import Model
 
 __all__ = ["mutated", "run"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from thresher import methods, open_stream, train
 from thresher.datasets import make_x1
 from thresher.io.model_files import save_model
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams.writing import write_stream
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from experiments.gamma_auto import NAMES, default_of
 from experiments.methods import METHODS
 from experiments.reporting.tables import NONE, table
 from experiments.store import read_csv
-from thresher.race import FIRST_LOOK, N_STAY, STANDARD_ERRORS, are_level
+from thresher.model.race import FIRST_LOOK, N_STAY, STANDARD_ERRORS, are_level
 
 # What must hold: points of accuracy below the best γ in a cell and on average, and times as long as one γ.
 WORST, MEAN = 1.0, 0.4

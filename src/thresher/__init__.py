@@ -13,28 +13,28 @@ from thresher.methods import METHODS
 if TYPE_CHECKING:
     from thresher import datasets, distributed, features
     from thresher.analysis import cross_validate, path, set_threshold, stability
-    from thresher.batch.fgm import FGM
-    from thresher.batch.l1svm import L1SVM
-    from thresher.batch.mrmr import MRMR
-    from thresher.evaluation import evaluate
-    from thresher.io import load, save
-    from thresher.online.arow import AROW
-    from thresher.online.fofs import FOFS
-    from thresher.online.ogd import OGD
-    from thresher.online.pet import PET
-    from thresher.online.shadow_sofs import ShadowSOFS
-    from thresher.online.sofs import SOFS
+    from thresher.estimators.arow import AROW
+    from thresher.estimators.fgm import FGM
+    from thresher.estimators.fofs import FOFS
+    from thresher.estimators.l1svm import L1SVM
+    from thresher.estimators.mrmr import MRMR
+    from thresher.estimators.ogd import OGD
+    from thresher.estimators.pet import PET
+    from thresher.estimators.shadow_sofs import ShadowSOFS
+    from thresher.estimators.sofs import SOFS
+    from thresher.evaluation.evaluation import evaluate
+    from thresher.io.saving import load, save
     from thresher.report import write_report
     from thresher.streams import open_stream
     from thresher.training import train
 
 _HOMES = {
     "cross_validate": "thresher.analysis",
-    "evaluate": "thresher.evaluation",
-    "load": "thresher.io",
+    "evaluate": "thresher.evaluation.evaluation",
+    "load": "thresher.io.saving",
     "open_stream": "thresher.streams",
     "path": "thresher.analysis",
-    "save": "thresher.io",
+    "save": "thresher.io.saving",
     "set_threshold": "thresher.analysis",
     "stability": "thresher.analysis",
     "train": "thresher.training",

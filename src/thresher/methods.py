@@ -152,7 +152,7 @@ class Method:
 
     def load_estimator(self) -> Any:
         """Return the public class; scikit-learn is imported only now."""
-        module = f"thresher.{'batch' if self.is_batch else 'online'}.{self.name}"
+        module = f"thresher.estimators.{self.name}"
         return getattr(importlib.import_module(module), self.estimator)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.analysis.resampling import Resampled, resample
-from thresher.evaluation import Evaluation, pooled
-from thresher.labels import shown
+from thresher.evaluation.evaluation import Evaluation, pooled
 from thresher.messages import counted
+from thresher.model.labels import shown
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.streams.misplaced import takes_data

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.analysis.resampling import demand_budget, untrained
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
+from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.misplaced import takes_data
-from thresher.tally import n_right, share_right
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
 from thresher.training.loop import borrowed_models, refuse_for_batch, run

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.analysis.resampling import Resampled, resample
+from thresher.evaluation.prediction import as_model
 from thresher.messages import counted
 from thresher.parameters import Whole, check
-from thresher.prediction import as_model
 from thresher.streams import Data
 from thresher.streams.misplaced import takes_data
 

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.evaluation import Evaluation, evaluation_of
-from thresher.labels import Labels, shown
+from thresher.evaluation.evaluation import Evaluation, evaluation_of
+from thresher.evaluation.prediction import as_model
+from thresher.evaluation.tally import Tally
 from thresher.methods import Method, find
-from thresher.model import Model
-from thresher.prediction import as_model
+from thresher.model.labels import Labels, shown
+from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_for
 from thresher.streams.matrix import Matrix
 from thresher.streams.shuffling import ShuffledStream
-from thresher.tally import Tally
 from thresher.threads import default_threads
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.curves import thresholds
-from thresher.labels import shown
+from thresher.evaluation.curves import thresholds
+from thresher.evaluation.prediction import as_model
+from thresher.evaluation.tally import Tally
+from thresher.model.labels import shown
 from thresher.parameters import Between, OneOf
-from thresher.prediction import as_model
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
-from thresher.tally import Tally
 
 _Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from thresher.file_errors import sentence
+from thresher.io.file_errors import sentence
 
 
 def main() -> NoReturn:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from thresher.file_errors import FileError, NamedOutput
+from thresher.io.file_errors import FileError, NamedOutput
 from thresher.messages import counted, some
 
 

@@ -46,7 +46,7 @@ def demo(
     from rich.table import Table
 
     from thresher import datasets
-    from thresher.model import Model
+    from thresher.model.model import Model
 
     out, terminal = Console(), Console(stderr=True)
     bar = Progress(

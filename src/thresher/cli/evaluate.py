@@ -25,7 +25,7 @@ def evaluate(
     and its counts by pair of labels.
     """
     from thresher.cli.console import report_skipped
-    from thresher.evaluation import evaluate as run
+    from thresher.evaluation.evaluation import evaluate as run
     from thresher.io.model_files import load_model
 
     trained = load_model(model)

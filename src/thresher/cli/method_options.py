@@ -88,7 +88,7 @@ def new_model(cli_name: str | None, given: dict[str, Any], keep: list[str] | Non
         if keep:
             estimator._keep_as_written(_features_to_keep(keep))
         return estimator
-    from thresher.model import Model
+    from thresher.model.model import Model
 
     if keep and not method.has_budget:
         raise ValueError(f"--keep can't be used with --method {method.cli}: it keeps all features.")
@@ -177,7 +177,7 @@ def class_names(text: str | None, multiclass: bool) -> list[Any] | None:
     names = [name.strip() for name in text.split(",")]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
-    from thresher.labels import number_in
+    from thresher.model.labels import number_in
 
     try:
         numbers = [number_in(name) for name in names if "_" not in name]

@@ -274,7 +274,7 @@ def open_data(
     **options: Any,
 ) -> Stream:
     """Open data as the options say; a value that is not allowed is reported under its option's name."""
-    from thresher.naming import ANALYZERS, HASHES, checked_ngrams
+    from thresher.model.names import ANALYZERS, HASHES, checked_ngrams
     from thresher.streams import limits, open_stream
     from thresher.streams.opening import ON_BAD_LINE
     from thresher.streams.sources import FORMATS

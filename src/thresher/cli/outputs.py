@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.file_errors import refuse_empty
+from thresher.io.file_errors import refuse_empty
 
 if TYPE_CHECKING:
     from thresher.streams import Stream

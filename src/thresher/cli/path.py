@@ -31,7 +31,7 @@ from thresher.cli.method_options import (
 )
 from thresher.cli.options import NAMING, READING, Data, Json, open_data, with_options
 from thresher.cli.outputs import Report, check_report, write_page, written
-from thresher.file_errors import refuse_empty
+from thresher.io.file_errors import refuse_empty
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",

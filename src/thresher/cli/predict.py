@@ -44,9 +44,9 @@ def predict(
     columns; those of text are named on stderr.
     """
     from thresher.cli.console import report_skipped, report_written, say
+    from thresher.evaluation.prediction import column_names, write_predictions
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model
-    from thresher.prediction import column_names, write_predictions
     from thresher.streams.writing import table_format
 
     refuse_inputs(output, [model])

@@ -10,7 +10,7 @@ import typer
 from thresher.cli.options import Json, ModelFile
 
 if TYPE_CHECKING:
-    from thresher.description import Selected
+    from thresher.model.description import Selected
 
 EXAMPLES = ("thresher show model.thresher -n 50", "thresher show model.thresher --json")
 
@@ -24,8 +24,8 @@ def show(
 
     Weights are shown with four digits; --json has all.
     """
-    from thresher.description import selected, settings
     from thresher.io.model_files import load_with_parameters
+    from thresher.model.description import selected, settings
 
     trained, parameters = load_with_parameters(model)
     about = settings(trained)

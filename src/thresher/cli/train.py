@@ -36,12 +36,12 @@ from thresher.cli.numbers import WHOLE
 from thresher.cli.options import NAMING, ON_THIS_MACHINE, READING, Data, Json, flag, open_data, with_options
 from thresher.cli.outputs import Report, check_apart, check_place, check_report
 from thresher.cli.train_report import finish
-from thresher.file_errors import refuse_empty
+from thresher.io.file_errors import refuse_empty
 from thresher.methods import find
 from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
-    from thresher.model import Model
+    from thresher.model.model import Model
     from thresher.streams import Stream
     from thresher.training import History
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from thresher.cli.console import listed, report_skipped, say
 from thresher.cli.outputs import write_page, written
-from thresher.file_errors import sentence
+from thresher.io.file_errors import sentence
 from thresher.messages import counted
 from thresher.progress import speed
 
 if TYPE_CHECKING:
-    from thresher.evaluation import Evaluation
-    from thresher.model import Model
+    from thresher.evaluation.evaluation import Evaluation
+    from thresher.model.model import Model
     from thresher.streams import Stream
     from thresher.training import History
 
@@ -29,9 +29,9 @@ def finish(
     threshold: str | None, output: str | None, full: bool, page: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
-    from thresher.evaluation import evaluate
+    from thresher.evaluation.evaluation import evaluate
+    from thresher.evaluation.prediction import as_model
     from thresher.io.model_files import save_model
-    from thresher.prediction import as_model
 
     model = as_model(learner)
     if output is not None and history.interrupted:
@@ -86,7 +86,7 @@ def _still_written(output: str | None) -> Iterator[None]:
 def _report(
     model: Model, history: History, tested: Evaluation | None, output: str | None, page: str | None
 ) -> dict[str, Any]:
-    from thresher.labels import shown
+    from thresher.model.labels import shown
 
     columns, weights = model.members()
     seconds = history.seconds[-1]

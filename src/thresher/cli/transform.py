@@ -42,10 +42,10 @@ def transform(
     if rows have weights, and one for each selected feature, with its name or else its id.
     """
     from thresher.cli.console import report_skipped, report_written
+    from thresher.evaluation.transform import write_selected
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model
     from thresher.messages import counted
-    from thresher.selecting import write_selected
 
     for file in (output, column_map):
         if file is not None:

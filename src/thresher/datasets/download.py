@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from thresher.file_errors import errors_of
+from thresher.io.file_errors import errors_of
 from thresher.messages import shown_size
 from thresher.progress import progress_bar
 

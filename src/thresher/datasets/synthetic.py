@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.batch import as_configured
 from thresher.parameters import Whole, check
-from thresher.sparse_interface import as_configured
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.row_span import RowSpan

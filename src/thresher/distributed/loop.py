@@ -17,12 +17,12 @@ from thresher.distributed.engines import Engine, local, nothing
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
-from thresher.evaluation import evaluate
-from thresher.labels import HARDLY_CLASSES, are_hardly_classes, shown
+from thresher.evaluation.evaluation import evaluate
 from thresher.messages import some
-from thresher.model import Model
+from thresher.model.labels import HARDLY_CLASSES, are_hardly_classes, shown
+from thresher.model.learning import Session
+from thresher.model.model import Model
 from thresher.progress import Steps, steps_bar
-from thresher.session import Session
 from thresher.streams import DataError, Stream, as_stream
 from thresher.streams.alignment import warn_if_unsure
 from thresher.streams.column_scale import warn_of_scale

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.distributed.shards import SampleRows
-from thresher.model import Model
+from thresher.model.model import Model
 
 
 def sizes(n_shards: int) -> list[float]:

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.class_weights import ClassWeightError, ClassWeights
-from thresher.labels import StreamClasses, UnknownLabelError, as_words, together
-from thresher.model import Model
-from thresher.room import NotEnoughMemoryError
-from thresher.session import Session
+from thresher.model.class_weights import ClassWeightError, ClassWeights
+from thresher.model.labels import StreamClasses, UnknownLabelError, as_words, together
+from thresher.model.learning import Session
+from thresher.model.memory import NotEnoughMemoryError
+from thresher.model.model import Model
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for
 from thresher.streams.column_scale import large_columns

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from thresher import _core
-from thresher.naming import N_IDS, MemberNames
-from thresher.sparse_interface import as_configured
+from thresher.batch import as_configured
+from thresher.model.names import N_IDS, MemberNames
 from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.pipeline import in_order
 from thresher.threads import default_threads

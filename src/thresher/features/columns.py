@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.features.base import Hasher, Tasks
 from thresher.messages import some_and_nearest, warn
-from thresher.naming import Naming, NGrams
+from thresher.model.names import Naming, NGrams
 from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
 from thresher.streams.frames import is_pandas, parts, reader_of
 from thresher.streams.tables import Columns

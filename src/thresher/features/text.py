@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from thresher import _core
 from thresher.features.base import Hasher, Tasks
-from thresher.naming import Naming, NGrams
+from thresher.model.names import Naming, NGrams
 
 _PART = 1 << 20  # characters that a thread reads at a time
 

@@ -1,5 +1,1 @@
-"""Model files, and files that are written completely or not at all."""
-
-from thresher.io.saving import load, save
-
-__all__ = ["load", "save"]
+"""Files that are written whole, and what is written to them: models and checkpoints."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from thresher.file_errors import FileError, NamedOutput, errors_of, refuse_empty
+from thresher.io.file_errors import FileError, NamedOutput, errors_of, refuse_empty
 from thresher.io.temporary import remove_orphans, temporary_path
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.io.container import demand
-from thresher.naming import Naming
+from thresher.model.names import Naming
 
 Rule = Callable[[Any], bool]
 

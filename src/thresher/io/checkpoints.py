@@ -17,7 +17,7 @@ import numpy as np
 from thresher.io.atomic import written_whole
 from thresher.io.checkpoint_content import check_content
 from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
-from thresher.model import Model
+from thresher.model.model import Model
 
 _VERSION = 2
 _KIND = "checkpoint"

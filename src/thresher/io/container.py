@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.file_errors import errors_of, refuse_empty
+from thresher.io.file_errors import errors_of, refuse_empty
 
 Tensors = dict[str, NDArray[Any]]
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.io.container import Tensors, all_finite, demand, is_ascending, opened, serialized, verified
-from thresher.labels import labels_read
-from thresher.model import Model
-from thresher.naming import Naming
+from thresher.model.labels import labels_read
+from thresher.model.model import Model
+from thresher.model.names import Naming
 from thresher.parameters import Between, check
 
 FORMAT_VERSION = 7

@@ -7,7 +7,7 @@ from typing import Any
 
 from thresher import methods
 from thresher.io.model_files import load_with_parameters, save_model
-from thresher.model import Model
+from thresher.model.model import Model
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

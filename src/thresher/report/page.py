@@ -21,13 +21,13 @@ from thresher import methods
 from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, visible
 from thresher.charts.chart import Chart
-from thresher.description import selected, settings
-from thresher.evaluation import MOST_LABELS, Evaluation
+from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
+from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import written_whole
-from thresher.labels import shown
 from thresher.messages import counted
-from thresher.model import Model
-from thresher.prediction import as_model
+from thresher.model.description import selected, settings
+from thresher.model.labels import shown
+from thresher.model.model import Model
 from thresher.training.history import History
 
 MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once

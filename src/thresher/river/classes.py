@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.labels import refuse_missing
+from thresher.model.labels import refuse_missing
 
 
 class Classes:

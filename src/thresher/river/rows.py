@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.class_weights import check_weights
 from thresher.messages import shortened
-from thresher.naming import are_texts
+from thresher.model.class_weights import check_weights
+from thresher.model.names import are_texts
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas has no types

@@ -13,10 +13,11 @@ from river import base
 
 from thresher import _core, methods
 from thresher.messages import shortened
-from thresher.model import Model
-from thresher.naming import N_IDS
+from thresher.model.memory import room_for_features
+from thresher.model.model import Model
+from thresher.model.names import N_IDS
+from thresher.model.probabilities import sigmoid_pair, softmax
 from thresher.parameters import check, plain
-from thresher.probabilities import sigmoid_pair, softmax
 from thresher.river.classes import Classes, as_array
 from thresher.river.parameters import parameters_of
 from thresher.river.rows import (
@@ -30,7 +31,6 @@ from thresher.river.rows import (
     row_weights,
     sorted_ids,
 )
-from thresher.room import room_for_features
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas has no types

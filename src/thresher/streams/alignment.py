@@ -8,8 +8,8 @@ import numpy as np
 
 from thresher import _core
 from thresher.messages import some, warn
-from thresher.model import Model
-from thresher.naming import Naming
+from thresher.model.model import Model
+from thresher.model.names import Naming
 from thresher.streams.position import Position
 from thresher.streams.stream import Batch, DataError, Stream
 

@@ -24,12 +24,12 @@ from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.class_weights import are_weights
-from thresher.file_errors import errors_of
 from thresher.io.atomic import written_whole
-from thresher.labels import labels_read, shown
+from thresher.io.file_errors import errors_of
 from thresher.messages import counted
-from thresher.naming import BatchNames, Naming
+from thresher.model.class_weights import are_weights
+from thresher.model.labels import labels_read, shown
+from thresher.model.names import BatchNames, Naming
 from thresher.streams.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import HeldFile

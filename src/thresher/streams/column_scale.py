@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.messages import warn
-from thresher.naming import Naming
+from thresher.model.names import Naming
 from thresher.streams.stream import Batch, Stream
 
 _FIRST_ROWS = 1_000

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.labels import are_large, number_in
 from thresher.messages import shortened
+from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow, is_numeric
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import Flow

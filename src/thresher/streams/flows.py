@@ -8,7 +8,7 @@ import sys
 from typing import Any, Self
 
 from thresher import _core
-from thresher.file_errors import FileError, errors_of
+from thresher.io.file_errors import FileError, errors_of
 from thresher.streams.archives import open_archive
 from thresher.streams.stream import DataError
 

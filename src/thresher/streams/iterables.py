@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.class_weights import check_weights
-from thresher.csr import checked
-from thresher.labels import as_labels, distinct
+from thresher.batch import checked
+from thresher.model.class_weights import check_weights
+from thresher.model.labels import as_labels, distinct
 from thresher.streams.position import Identity, Position
 from thresher.streams.row_span import RowSpan, identity_of_parts
 from thresher.streams.stream import Batch, DataError, Stream

@@ -7,7 +7,7 @@ from typing import Any
 
 from thresher import _core
 from thresher.messages import some, some_and_nearest
-from thresher.naming import Naming
+from thresher.model.names import Naming
 from thresher.streams.sources import BOM, Source
 from thresher.streams.stream import DataError
 from thresher.streams.tables import DEFAULT_LABEL, Roles

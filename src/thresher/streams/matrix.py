@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.labels import Labels, together
+from thresher.model.labels import Labels, together
 from thresher.streams.stream import Batch, DataError, Stream
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from thresher.messages import shown_size
-from thresher.naming import Naming, NGrams
+from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams import limits
 from thresher.streams.cache import CacheFormat

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.naming import BatchNames
+from thresher.model.names import BatchNames
 
 
 class ParsedRows(NamedTuple):

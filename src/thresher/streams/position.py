@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from thresher.file_errors import errors_of
+from thresher.io.file_errors import errors_of
 
 _HEAD = 4096
 

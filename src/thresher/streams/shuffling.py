@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.file_errors import errors_of
-from thresher.labels import Labels, together
-from thresher.naming import MOST_PREFIXES, NO_NAME, BatchNames, WrittenNames
+from thresher.io.file_errors import errors_of
+from thresher.model.labels import Labels, together
+from thresher.model.names import MOST_PREFIXES, NO_NAME, BatchNames, WrittenNames
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.stream import Batch, DataError, Stream, empty_batch

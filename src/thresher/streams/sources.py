@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thresher.file_errors import errors_of, refuse_empty
-from thresher.naming import id_of
+from thresher.io.file_errors import errors_of, refuse_empty
+from thresher.model.names import id_of
 from thresher.streams.archives import ENDINGS
 from thresher.streams.flows import Flow, Pipe
 from thresher.streams.stream import DataError

@@ -10,9 +10,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.naming import N_IDS, MemberNames, Names, Naming
+from thresher.batch import as_configured
+from thresher.model.names import N_IDS, MemberNames, Names, Naming
 from thresher.parameters import Whole, check
-from thresher.sparse_interface import as_configured
 from thresher.streams.position import Position
 
 

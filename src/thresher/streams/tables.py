@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.class_weights import are_weights
-from thresher.labels import are_large, as_words, labels_read, shown
 from thresher.messages import some_and_nearest
-from thresher.naming import Naming
+from thresher.model.class_weights import are_weights
+from thresher.model.labels import are_large, as_words, labels_read, shown
+from thresher.model.names import Naming
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
 from thresher.streams.files import Piece

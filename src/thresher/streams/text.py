@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.file_errors import errors_of
-from thresher.labels import LARGE, labels_read
+from thresher.io.file_errors import errors_of
+from thresher.model.labels import LARGE, labels_read
 from thresher.streams.files import Piece, Span, Task
 from thresher.streams.flows import Flow, HeldFile
 from thresher.streams.limits import too_long

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from thresher import _core
-from thresher.csr import trusted_batch
-from thresher.file_errors import FileError, refuse_empty
+from thresher.batch import trusted_batch
 from thresher.io.atomic import written_whole
-from thresher.labels import shown
-from thresher.naming import Naming
+from thresher.io.file_errors import FileError, refuse_empty
+from thresher.model.labels import shown
+from thresher.model.names import Naming
 from thresher.streams import cache
 from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow

@@ -8,14 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
-from thresher.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct
-from thresher.model import Model
-from thresher.naming import Naming
+from thresher.evaluation.tally import accuracy
+from thresher.model.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct
+from thresher.model.model import Model
+from thresher.model.names import Naming
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
-from thresher.tally import accuracy
 from thresher.training.history import History
 
 

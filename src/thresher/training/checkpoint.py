@@ -14,7 +14,7 @@ import numpy as np
 from thresher.io.atomic import refuse_inputs
 from thresher.io.checkpoints import Saved, read_checkpoint, write_checkpoint
 from thresher.messages import counted
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Identity
 from thresher.training.run import SharedReading

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment
 from thresher.messages import counted
-from thresher.race import Look
+from thresher.model.race import Look
 
 
 @dataclass

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from thresher import parameters
 from thresher.io.checkpoints import Saved
-from thresher.label_order import POOR_ON_GROUPED_ROWS, Grouping
-from thresher.labels import Labels, as_labels, labels_read, together
 from thresher.messages import warn
-from thresher.model import Model
+from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
+from thresher.model.labels import Labels, as_labels, labels_read, together
+from thresher.model.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.streams.column_scale import ScaleCheck

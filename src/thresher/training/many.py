@@ -7,7 +7,7 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from thresher.model import Model
+from thresher.model.model import Model
 from thresher.streams import Data
 from thresher.streams.misplaced import takes_data
 from thresher.training.history import History

@@ -12,21 +12,21 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.class_weights import ClassWeightError
-from thresher.label_order import Grouping
-from thresher.labels import UnknownLabelError
+from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
-from thresher.model import Model
+from thresher.model.class_weights import ClassWeightError
+from thresher.model.label_order import Grouping
+from thresher.model.labels import UnknownLabelError
+from thresher.model.learning import Session
+from thresher.model.memory import NotEnoughMemoryError
+from thresher.model.model import Model
 from thresher.progress import Bar
-from thresher.room import NotEnoughMemoryError
-from thresher.session import Session
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, batches_to_predict, check_names
 from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.reading import add_skipped
 from thresher.streams.shuffling import ShuffledStream
-from thresher.tally import n_right, share_right
 from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.samples import Sample

@@ -1,1 +1,0 @@
-"""The batch estimators, which the paper compares with: all rows at once. `thresher` exports them."""

@@ -1,0 +1,1 @@
+"""The methods under scikit-learn's interface, one file each."""

@@ -1,0 +1,180 @@
+"""The base of the online estimators: the scikit-learn interface of a `Model`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.estimators.base import FeatureSelector
+from thresher.model.model import Model
+
+
+class OnlineSelector(FeatureSelector):
+    """An estimator on top of a `Model`.
+
+    A subclass names its method and lists the method's parameters in `__init__`.
+    """
+
+    def __init__(
+        self,
+        *,
+        norm: str | None,
+        fit_intercept: bool,
+        class_weight: dict[Any, float] | str | None,
+        n_passes: int,
+        shuffle: bool,
+        random_state: int | None,
+        memory: str,
+        memory_bytes: int | None,
+    ) -> None:
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.memory = memory
+        self.memory_bytes = memory_bytes
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Start again and learn the rows of X, in random order unless shuffle=False.
+
+        Parameters
+        ----------
+        X : CSR matrix, array or data frame of shape (n_samples, n_features)
+            A CSR matrix with sorted, unique ids is not copied.
+        y : array of shape (n_samples,)
+            Two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
+            rows, labels = self._validated(X, y, reset=True)
+            self._model = self._new_model().fit(rows, labels, sample_weight, self._names_in())
+            self.classes_ = self._model.classes
+        return self
+
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn more rows, in their order.
+
+        Any split of the rows into batches gives exactly the same model, and the one of `fit` with shuffle=False, except
+        with class_weight="balanced", which here counts the rows so far.
+
+        Parameters
+        ----------
+        X : CSR matrix, array or data frame of shape (n_samples, n_features)
+            The next rows. If one of them is not valid, nothing is learned.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All classes, also those of later rows; needed on the first call.
+        sample_weight : array of shape (n_samples,), optional
+            Rows of weight 0 are skipped; if all are, a fitted estimator does not change.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with self._lock, self._unchanged_on_error():
+            first = not self.__sklearn_is_fitted__()
+            rows, labels = self._validated(X, y, reset=first)
+            model = self._new_model() if first else self._model
+            model.adopt_parameters(self.get_params(deep=False))
+            try:
+                model.partial_fit(rows, labels, classes, sample_weight, self._names_in())
+            except Exception:
+                model.undo_adoption()
+                raise
+            except BaseException:  # Ctrl-C: the rows learned until then are kept
+                if model.is_trained:
+                    self._keep(model)
+                raise
+            model.undo_adoption()  # if no row had a weight
+            self._keep(model)
+        return self
+
+    def _keep(self, model: Model) -> None:
+        self._model, self.classes_, self.n_features_in_ = model, model.classes, model.n_features or 0
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).
+
+        The scale t is learned in the same pass, from the margin that each row had just before it was learned.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`.
+        """
+        model = self._fitted_model()
+        return model.probabilities_of(self._margins(model, X))
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows seen, with or without a loss; counted in each pass, without rows of weight 0."""
+        return int(self._fitted_model().counters["n_samples"])
+
+    @property
+    def n_updates_(self) -> int:
+        """Rows that had a loss, so that the model changed."""
+        return int(self._fitted_model().counters["n_updates"])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rows that were predicted wrong just before they were learned (prequential)."""
+        return int(self._fitted_model().counters["n_mistakes"])
+
+    def _lend_model(self) -> Model:
+        """Return the model for `train`: a new one, or the trained one to continue."""
+        self._check_parameters()
+        if not self.__sklearn_is_fitted__():
+            return self._new_model()
+        self._model.adopt_parameters(self.get_params(deep=False))
+        return self._model
+
+    def _new_model(self) -> Model:
+        return Model(self._method, **self.get_params(deep=False))
+
+
+class SecondOrderSelector(OnlineSelector):
+    """The base of methods whose step depends on γ."""
+
+    @property
+    def gamma_(self) -> float:
+        """The γ in use: the parameter, or with gamma="auto" the value that won the race."""
+        gamma = self._fitted_model().gamma
+        assert gamma is not None
+        return gamma
+
+
+class WithZScores(SecondOrderSelector):
+    """The base of methods whose precisions say how sure each weight is."""
+
+    @property
+    def z_scores_(self) -> NDArray[np.float64]:
+        """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
+
+        s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
+        classes there is a column for each.
+        """
+        return self._fitted_model().z_scores()
+
+    def z_scores(self, columns: ArrayLike) -> NDArray[np.float64]:
+        """Return the z-scores of any columns, selected or not; 0 for those that never occurred.
+
+        Parameters
+        ----------
+        columns : array of int
+            Columns of the training data.
+        """
+        return self._fitted_model().z_scores(columns)

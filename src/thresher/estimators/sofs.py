@@ -1,0 +1,107 @@
+"""SOFS: second-order online feature selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from thresher.estimators.online import SecondOrderSelector
+
+
+class SOFS(SecondOrderSelector):
+    """Second-order online feature selection.
+
+    Keeps the `n_features_to_select` features whose weights are most certain (highest precision), in one pass over the
+    data, and trains a linear classifier on just those. The time per row depends on its nonzeros, not on the number of
+    columns.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+    keep : list of int or str, optional
+        Columns, by number or by name, that are selected in any case. They count in the budget.
+    gamma : float or "auto", default=1.0
+        Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
+        2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
+        all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
+    norm : {"l2", None}, default="l2"
+        "l2" scales each row to unit length first, in training and in prediction.
+    fit_intercept : bool, default=False
+        Adds an intercept, outside the budget.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
+        and `train` count the rows so far.
+    n_passes : int, default=1
+        The number of passes of `fit` over the data.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
+        `train` has a `shuffle` of its own.
+    random_state : int or None, default=0
+        Seed of the shuffle.
+    memory : {"auto", "dense", "hash", "sketch"}, default="auto"
+        Where features are stored (docs/memory.md): by id, in a hash table, or the selected ones exactly and all others
+        in a sketch of fixed size. "auto" takes dense or hash, whichever suits the ids; the result is the same.
+    memory_bytes : int, optional
+        The size of the sketch; 64 MiB by default.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int64
+        Columns of the selected features, best first.
+    coef_ : scipy sparse matrix of shape (1, n_features) or (n_classes, n_features)
+        Weights, in CSR; nonzero in at most `n_features_to_select` columns.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    gamma_ : float
+        The γ in use: `gamma`, or what "auto" chose.
+    n_samples_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
+
+    Examples
+    --------
+    >>> from thresher import SOFS, datasets
+    >>> X, y, informative = datasets.make_x1(n_samples=5_000, random_state=0, return_informative=True)
+    >>> model = SOFS(n_features_to_select=200).fit(X, y)
+    >>> len(model.selected_), set(model.selected_) == set(informative)
+    (200, True)
+    >>> model.transform(X).shape
+    (5000, 200)
+
+    References
+    ----------
+    Wu, Hoi, Mei, Yu. Large-scale online feature selection for ultra-high dimensional sparse data. arXiv:1409.7794.
+    """
+
+    _method = "sofs"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        keep: Sequence[int] | Sequence[str] | None = None,
+        gamma: float | str = 1.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        n_passes: int = 1,
+        shuffle: bool = True,
+        random_state: int | None = 0,
+        memory: str = "auto",
+        memory_bytes: int | None = None,
+    ) -> None:
+        super().__init__(
+            norm=norm,
+            fit_intercept=fit_intercept,
+            class_weight=class_weight,
+            n_passes=n_passes,
+            shuffle=shuffle,
+            random_state=random_state,
+            memory=memory,
+            memory_bytes=memory_bytes,
+        )
+        self.n_features_to_select = n_features_to_select
+        self.keep = keep
+        self.gamma = gamma

@@ -1,0 +1,281 @@
+"""How well a model does on data that it has not learned: `evaluate`, in one reading and bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
+from thresher.evaluation.curves import at_all_thresholds
+from thresher.evaluation.prediction import as_model
+from thresher.evaluation.tally import PairCounts, Tally, n_by_label
+from thresher.messages import counted
+from thresher.model.labels import shown
+from thresher.streams import as_stream
+from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
+from thresher.streams.reading import Reading
+
+MOST_LABELS = 50  # in a confusion matrix that is shown as a table
+_MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """How well one class is found."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What `evaluate` measures. Rows count alike, whatever their weights.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows read.
+    labels : list
+        The model's classes, and after them labels of the data that the model does not know, sorted.
+    accuracy : float
+        Share of rows whose label is predicted.
+    confusion : array of shape (n_labels, n_labels)
+        Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
+        first use: of 10,000 labels, as 800 MB.
+    confusion_pairs : array of shape (n_pairs, 3)
+        The entries of `confusion` that are not 0, in their order: actual label and predicted label, as places in
+        `labels`, and rows.
+    per_class : dict
+        Precision, recall, f1 and support by label. A ratio of 0 to 0 counts as 0.
+    log_loss : float or None
+        Mean negative log-likelihood of the actual labels, where the model has probabilities and knows all labels.
+    roc_auc, average_precision : float or None
+        Areas under the ROC curve and the precision–recall curve, for two classes that both occur; the second class is
+        the positive one.
+    roc_curve : array of shape (n_points, 2) or None
+        False positive rate and true positive rate at thresholds from high to low, from (0, 0) to (1, 1), where
+        `roc_auc` is known; of many rows, at most 500 points of the curve.
+    precision_recall_curve : array of shape (n_points, 2) or None
+        Recall and precision at the same thresholds, but for the first, which predicts nothing.
+    n_skipped, skipped : int and list of str
+        Lines or rows that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
+    threshold : float
+        The margin above which the second of two classes is predicted; 0 unless `set_threshold` has chosen another.
+    """
+
+    n_rows: int
+    labels: list[Any]
+    accuracy: float
+    confusion_pairs: NDArray[np.int64]
+    per_class: dict[Any, ClassScores]
+    log_loss: float | None = None
+    roc_auc: float | None = None
+    average_precision: float | None = None
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
+    threshold: float = 0.0
+    roc_curve: _Floats | None = None
+    precision_recall_curve: _Floats | None = None
+
+    @cached_property
+    def confusion(self) -> NDArray[np.int64]:
+        """Rows by actual and predicted label."""
+        counts = np.zeros((len(self.labels), len(self.labels)), np.int64)
+        actual, predicted, n_rows = self.confusion_pairs.T
+        counts[actual, predicted] = n_rows
+        return counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold, without the curves; labels as a file would write them.
+
+        `confusion` is None if there are more than 1,000 labels; `confusion_pairs` has the same counts.
+        """
+        return {
+            "rows": self.n_rows,
+            "lines_skipped": self.n_skipped,
+            "accuracy": self.accuracy,
+            "log_loss": self.log_loss,
+            "roc_auc": self.roc_auc,
+            "average_precision": self.average_precision,
+            "labels": [shown(label) for label in self.labels],
+            "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
+            "confusion_pairs": self.confusion_pairs.tolist(),
+            "per_class": {shown(label): vars(scores) for label, scores in self.per_class.items()},
+            "threshold": self.threshold,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{counted(self.n_rows, 'row')}, accuracy {self.accuracy:.4f}"]
+        for name, value in (("log loss", self.log_loss), ("ROC AUC", self.roc_auc)):
+            if value is not None:
+                lines[0] += f", {name} {value:.4f}"
+        if self.average_precision is not None:
+            lines[0] += f", average precision {self.average_precision:.4f}"
+        if self.threshold != 0.0:
+            lines[0] += f"; {shown(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
+        width = max(len("class"), *(len(shown(label)) for label in self.labels))
+        lines += ["", f"{'class':{width}}  precision  recall      f1  support"]
+        lines += [
+            f"{shown(label):{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.support:7,}"
+            for label, s in self.per_class.items()
+        ]
+        return "\n".join(lines)
+
+    def plot(self, kind: Literal["roc", "precision_recall", "confusion"] | None = None, *, ax: Any = None) -> Any:
+        """Draw it with matplotlib.
+
+        Parameters
+        ----------
+        kind : {"roc", "precision_recall", "confusion"}, optional
+            The ROC curve or the precision–recall curve, where they are known, or the confusion matrix; by default the
+            first of these that is known.
+        ax : matplotlib Axes, optional
+            Where to draw; by default new ones.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        charts = self.charts()
+        kind = kind or ("roc" if "roc" in charts else "confusion")
+        if kind == "confusion":
+            names = [shown(label) for label in self.labels]
+            return heat_map(names, self.confusion, f"{counted(self.n_rows, 'row')}, accuracy {self.accuracy:.2%}", ax)
+        if kind not in charts:
+            known = ", ".join([*charts, "confusion"])
+            raise ValueError(f"kind={kind!r} is not known of this evaluation; it has {known}.")
+        return draw(charts[kind], ax)
+
+    def charts(self) -> dict[str, Chart]:
+        """Return the curves that it has, by the `kind` of `plot`."""
+        if self.roc_curve is None or self.precision_recall_curve is None:
+            return {}
+        false, true = self.roc_curve.T.tolist()
+        recall, precision = self.precision_recall_curve.T.tolist()
+        positive, whole = shown(self.labels[1]), (0.0, 1.0)
+        share = self.per_class[self.labels[1]].support / self.n_rows
+        return {
+            "roc": Chart(
+                f"ROC curve, area {self.roc_auc:.4f}", "false positive rate", f"true positive rate of {positive}",
+                [Line("", whole, whole, "muted", is_dashed=True), Line("", false, true)],
+                x_format="share", x_limits=whole, y_limits=(0.0, 1.03),
+            ),
+            "precision_recall": Chart(
+                f"Precision and recall, average precision {self.average_precision:.4f}", f"recall of {positive}",
+                f"precision of {positive}",
+                [Line("", whole, (share, share), "muted", is_dashed=True), Line("", recall, precision)],
+                x_format="share", x_limits=whole, y_limits=(0.0, 1.03),
+            ),
+        }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        heading = str(self).partition("\n")[0]
+        scores = table(
+            ["class", "precision", "recall", "f1", "rows"],
+            (
+                [shown(label), f"{s.precision:.4f}", f"{s.recall:.4f}", f"{s.f1:.4f}", f"{s.support:,}"]
+                for label, s in self.per_class.items()
+            ),
+        )
+        if len(self.labels) > MOST_LABELS:
+            return fragment(heading, scores)
+        names = [shown(label) for label in self.labels]
+        counts = table(
+            ["actual ↓ predicted →", *names],
+            ([name, *(f"{n:,}" for n in row)] for name, row in zip(names, self.confusion.tolist(), strict=True)),
+        )
+        return fragment(heading, scores, counts, *map(as_svg, self.charts().values()))
+
+
+@takes_data()
+def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
+    """Measure a trained model on data, in one reading.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    data : Stream, path, or anything else that `open_stream` takes
+        A path is opened with `open_stream`. Ids are counted as the model counts them.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from thresher import ShadowSOFS, datasets, evaluate
+    >>> model = ShadowSOFS(50).fit(*datasets.make_x1(2_000))
+    >>> e = evaluate(model, datasets.make_x2(500, n_features=20_000, n_informative=200, n_noise=400, start=2_000))
+    >>> e.n_rows, 0.6 < e.accuracy < e.roc_auc
+    (500, True)
+    """
+    trained = as_model(model)
+    stream = as_stream(data, naming=trained.naming)
+    reading = Reading()
+    tally = Tally(trained)
+    for batch in reading.watch(stream, "evaluating", batches_to_predict(trained, stream), progress):
+        tally.add(batch)
+    return evaluation_of(tally, stream.name, reading)
+
+
+def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
+    """Return what a tally of the data of this name shows."""
+    reading, found = reading or Reading(), tally.measured(name)
+    curves = {} if found.margins is None else at_all_thresholds(*found.margins)
+    return Evaluation(
+        *_scores(found.labels, found.pairs), found.log_loss,
+        n_skipped=reading.n_skipped, skipped=reading.skipped, threshold=found.threshold, **curves,
+    )  # fmt: skip
+
+
+def pooled(parts: list[Evaluation]) -> Evaluation:
+    """Return the evaluation of several models, each on rows of its own, as one.
+
+    Counts and log loss are over all rows. ROC AUC and average precision are means, since margins of different models
+    do not compare.
+    """
+    labels = max((part.labels for part in parts), key=len)
+    labels = list(dict.fromkeys([*labels, *(label for part in parts for label in part.labels)]))
+    places, counts = {label: place for place, label in enumerate(labels)}, PairCounts(len(labels))
+    for part in parts:
+        place = np.array([places[label] for label in part.labels])
+        actual, predicted, n_rows = part.confusion_pairs.T
+        counts.add(place[actual], place[predicted], n_rows)
+
+    def mean(name: str, weights: list[int] | None = None) -> float | None:
+        values = [getattr(part, name) for part in parts]
+        return None if None in values else float(np.average(values, weights=weights))
+
+    return Evaluation(
+        *_scores(labels, counts.pairs()),
+        mean("log_loss", [part.n_rows for part in parts]), mean("roc_auc"), mean("average_precision"),
+    )  # fmt: skip
+
+
+def _scores(
+    labels: list[Any], pairs: NDArray[np.int64]
+) -> tuple[int, list[Any], float, NDArray[np.int64], dict[Any, ClassScores]]:
+    """Return the first fields of an `Evaluation`."""
+    n_rows, right = int(pairs[:, 2].sum()), pairs[pairs[:, 0] == pairs[:, 1]]
+    hits, predicted, actual = (
+        n_by_label(each, column, len(labels)).tolist() for each, column in ((right, 0), (pairs, 1), (pairs, 0))
+    )
+    per_class = {
+        label: ClassScores(
+            precision=hits[k] / max(1, predicted[k]), recall=hits[k] / max(1, actual[k]),
+            f1=2 * hits[k] / max(1, predicted[k] + actual[k]), support=actual[k],
+        )
+        for k, label in enumerate(labels)
+    }  # fmt: skip
+    return n_rows, labels, int(right[:, 2].sum()) / n_rows, pairs, per_class

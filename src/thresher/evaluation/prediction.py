@@ -1,0 +1,187 @@
+"""What a trained model makes of a stream: labels, margins and probabilities.
+
+One reading, in memory that does not grow with the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.io.atomic import refuse_inputs
+from thresher.messages import counted, warn
+from thresher.model.labels import Labels, as_whole_numbers, shown
+from thresher.model.model import Model
+from thresher.streams import Batch, Data, as_stream
+from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
+from thresher.streams.reading import Reading
+from thresher.streams.stream import empty_batch
+from thresher.streams.writing import open_output, table_format, write_table
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model says of some rows.
+
+    Attributes
+    ----------
+    labels : array of shape (n_rows,)
+        The predicted labels.
+    margins : array of shape (n_rows,) or (n_rows, n_classes)
+        Above 0 means the second class; with more than two classes, the score of each.
+    probabilities : array of shape (n_rows, n_classes), or None
+        Of each class, where they were asked for.
+    """
+
+    labels: Labels
+    margins: _Floats
+    probabilities: _Floats | None
+
+
+def as_model(model: Any) -> Model:
+    """Return the trained model of an estimator, or the model itself."""
+    if not isinstance(model, Model) and not hasattr(model, "_fitted_model"):
+        raise TypeError(f"model must be a thresher estimator. Got {model!r} instead; a model file is read by load.")
+    trained: Model = model if isinstance(model, Model) else model._fitted_model()
+    if trained.classes is None:
+        raise ValueError("the model is not trained yet: call fit, partial_fit or train first.")
+    return trained
+
+
+def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predictions:
+    """Return what a model says of the rows of a batch; ids that it has never learned are ignored."""
+    trained = as_model(model)
+    margins, each = trained.score_batch(batch, with_probabilities=probabilities)
+    return Predictions(trained.labels_of(margins), margins, each)
+
+
+def margins_of(model: Model, data: Data) -> _Floats:
+    """Return the margins of all rows of data, in memory that grows only with these."""
+    parts = [model.score_batch(batch)[0] for batch in chain([empty_batch()], batches_of(model, data))]
+    return np.concatenate(parts)
+
+
+def batches_of(model: Model, data: Data) -> Iterator[Batch]:
+    """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
+    stream = as_stream(data, labelled=False, naming=model.naming)
+    reading = Reading()
+    yield from reading.watch(stream, "predicting", batches_to_predict(model, stream), progress=False)
+    if reading.n_skipped:
+        warn(
+            f"{stream.name}: the result has nothing for {counted(reading.n_skipped, 'bad row')}, which "
+            f"on_bad_line='skip' left out. The first one: {reading.skipped[0]}",
+            UserWarning,
+        )
+
+
+@takes_data()
+def write_predictions(
+    model: Any,
+    data: Any,
+    path: str,
+    *,
+    margins: bool = False,
+    probabilities: bool = False,
+    progress: bool = False,
+) -> Reading:
+    """Predict the label of each row and write them to a file, in the order of the rows.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    data : Stream, path, or anything else that `open_stream` takes
+        Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
+    path : str
+        The file to write, whole or not at all. A name that ends in .csv or .parquet is a table with the columns
+        `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …; any other
+        is text, one row per line, with tabs between the values. Text and CSV are compressed if .gz, .bz2, .xz or .zst
+        follows. "-" is standard output, as text.
+    margins : bool, default=False
+        Also write the margin; of more than two classes, the score of each.
+    probabilities : bool, default=False
+        Also write the probability of each class. Online methods have probabilities, batch methods have none.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import ShadowSOFS, datasets
+    >>> from thresher.evaluation.prediction import write_predictions
+    >>> model = ShadowSOFS(50).fit(*datasets.make_x1(2_000))
+    >>> new = datasets.make_x2(3, n_features=20_000, n_informative=200, n_noise=400, start=2_000)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> write_predictions(model, new, str(path), probabilities=True).n_rows
+    3
+    >>> path.read_text().splitlines()[0]
+    'label,probability_-1,probability_1'
+    """
+    trained = as_model(model)
+    if probabilities and not trained.has_probabilities:
+        raise ValueError(f"{trained.method} has no probabilities; use margins (--margins) instead.")
+    stream = as_stream(data, labelled=False, naming=trained.naming)
+    refuse_inputs(path, stream.files)
+    reading = Reading()
+    batches = reading.watch(stream, "predicting", batches_to_predict(trained, stream), progress)
+    columns = _columns(trained, batches, margins, probabilities)
+    if table_format(path) is not None:
+        write_table(columns, path)
+    else:
+        _write_lines(columns, path)
+    return reading
+
+
+def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
+    """Return the names of the columns that `write_predictions` writes, in their order; text has no header."""
+    assert model.classes is not None
+    classes = [shown(label) for label in model.classes.tolist()]
+    names = ["label"]
+    if margins:
+        names += ["margin"] if len(classes) == 2 else [f"margin_{name}" for name in classes]
+    return names + ([f"probability_{name}" for name in classes] if probabilities else [])
+
+
+def _columns(
+    model: Model, batches: Iterator[Batch], margins: bool, probabilities: bool
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then."""
+    assert model.classes is not None
+    kind = as_whole_numbers(model.classes).dtype
+    names = column_names(model, margins, probabilities)
+
+    def columns(found: Predictions) -> dict[str, NDArray[Any]]:
+        parts = [found.labels.astype(kind)]
+        if margins:
+            parts += [*found.margins.reshape(-1, model.n_vectors).T]
+        if found.probabilities is not None:
+            parts += [*found.probabilities.T]
+        return dict(zip(names, parts, strict=True))
+
+    none = np.zeros((0, len(model.classes)))
+    yield columns(Predictions(model.classes[:0], none[:, : model.n_vectors], none if probabilities else None))
+    for batch in batches:
+        yield columns(predict(model, batch, probabilities=probabilities))
+
+
+def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:
+    """Write text: a row per line, tabs between its values."""
+    with open_output(path) as write:
+        for part in parts:
+            labels, *numbers = part.values()
+            words = [shown(label) for label in labels.tolist()]
+            cells = [[f"{value:.9g}" for value in column.tolist()] for column in numbers]
+            write("".join("\t".join(row) + "\n" for row in zip(words, *cells, strict=True)).encode())

@@ -1,0 +1,227 @@
+"""Counts of right and wrong predictions over the batches of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.messages import counted, some, warn
+from thresher.model.labels import Labels, as_number, as_words, equal, shown
+from thresher.model.model import Model
+from thresher.streams import Batch, DataError, Stream
+from thresher.streams.alignment import batches_to_predict
+
+_Floats = NDArray[np.float64]
+
+# Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
+# or the wrong column.
+_MOST_UNKNOWN = 100
+_FEW_PAIRS = 1 << 12
+
+
+_Pairs = NDArray[np.int64]  # each row: the places of an actual and a predicted label, and how many rows have them
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was counted over all batches."""
+
+    labels: list[Any]  # the model's classes, and after them labels that it does not know, sorted
+    pairs: _Pairs
+    log_loss: float | None
+    margins: tuple[_Floats, NDArray[np.bool_]] | None  # and which rows are of the second class, where both of two occur
+    threshold: float
+
+
+class PairCounts:
+    """Counts of pairs of labels, actual and predicted; its time and memory go by rows and by the pairs that occur.
+
+    Parameters
+    ----------
+    n_labels : int
+        The places of labels are below it.
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self._n_labels = n_labels
+        self._keys, self._counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        self._n_new = 0  # since they were merged
+
+    def add(self, actual: NDArray[Any], predicted: NDArray[Any], n_rows: NDArray[np.int64] | None = None) -> None:
+        """Count rows by the places of their labels; with `n_rows`, pairs that stand for several rows each."""
+        keys = actual.astype(np.int64) * self._n_labels + predicted
+        if n_rows is None:
+            keys, n_rows = np.unique(keys, return_counts=True)
+        self._keys.append(keys)
+        self._counts.append(n_rows)
+        self._n_new += len(keys)
+        if self._n_new > _FEW_PAIRS + len(self._keys[0]):  # so that all merges together take about as long as the last
+            self._merge()
+
+    def _merge(self) -> None:
+        keys, places = np.unique(np.concatenate(self._keys), return_inverse=True)
+        counts = np.zeros(len(keys), np.int64)
+        np.add.at(counts, places, np.concatenate(self._counts))
+        self._keys, self._counts, self._n_new = [keys], [counts], 0
+
+    def pairs(self) -> _Pairs:
+        """Return the pairs that occur, in ascending order."""
+        self._merge()
+        return np.column_stack([*np.divmod(self._keys[0], self._n_labels), self._counts[0]])
+
+
+def n_by_label(pairs: _Pairs, column: int, n_labels: int) -> NDArray[np.int64]:
+    """Return how many rows have each label: the actual one (column 0) or the predicted one (1)."""
+    counts = np.zeros(n_labels, np.int64)
+    np.add.at(counts, pairs[:, column], pairs[:, 2])
+    return counts
+
+
+class Tally:
+    """Counts over the batches of a stream; of two classes it also keeps the margins, 9 bytes per row."""
+
+    def __init__(self, model: Model) -> None:
+        assert model.classes is not None
+        self._model = model
+        self._labels: list[Any] = model.classes.tolist()
+        # A label has its place under its value and under what a file writes, since text can hold numbers.
+        self._places = {label: place for place, label in enumerate(self._labels)}
+        for place, label in enumerate(self._labels):
+            self._places.setdefault(shown(label), place)
+        self._n_classes = len(self._labels)
+        self._pairs = PairCounts(self._n_classes + _MOST_UNKNOWN)
+        self._log_likelihood = 0.0
+        self._margins: list[_Floats] = []
+        self._is_second: list[NDArray[np.bool_]] = []
+
+    def add(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> None:
+        """Count a batch, or some of its rows."""
+        model = self._model
+        margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
+        predicted = model.codes_of(margins)
+        actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
+        self._pairs.add(actual, predicted)
+        knows_all = len(self._labels) == self._n_classes
+        if probabilities is not None and knows_all:
+            # As scikit-learn does, no probability counts as exactly 0.
+            likelihoods = np.maximum(probabilities[np.arange(len(actual)), actual], np.finfo(np.float64).eps)
+            self._log_likelihood += float(np.log(likelihoods).sum())
+        if margins.ndim == 1 and knows_all:
+            self._margins.append(margins)
+            self._is_second.append(actual == 1)
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """How many rows of each label were counted."""
+        return n_by_label(self._pairs.pairs(), 0, len(self._labels))
+
+    def measured(self, name: str) -> Measured:
+        """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
+        labels, pairs = self._sorted()
+        n_rows = int(pairs[:, 2].sum())
+        if n_rows == 0:
+            raise DataError(f"{name}: there are no rows.")
+        knows_all = len(labels) == self._n_classes
+        if not knows_all:
+            unknown, n_unknown = labels[self._n_classes :], int(self.support[self._n_classes :].sum())
+            warn(
+                f"{name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_some_labels(unknown)}) not among "
+                f"the model's classes ({_some_labels(labels[: self._n_classes])}), so no prediction of them can be "
+                "right.",
+                UserWarning,
+            )
+        elif not (pairs[:, 0] == pairs[:, 1]).any():
+            _warn_none_right(self._model, name)
+        log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
+        has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
+        return Measured(labels, pairs, log_loss, self.margins(name) if has_both else None, self._model.threshold)
+
+    def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
+        """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
+        labels = [label for label, n in zip(self._labels, self.support, strict=True) if n]
+        if len(self._labels) > self._n_classes or len(labels) < 2:
+            known = _some_labels(self._labels[: self._n_classes])
+            found = _some_labels(labels) or "none"
+            raise DataError(f"{name}: rows of the classes {known} are needed, and no others. It has {found}.")
+        return np.concatenate(self._margins), np.concatenate(self._is_second)
+
+    def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
+        """Return the place of each label in `_labels`, which gets those it does not have yet."""
+        batch.refuse_unlabelled("there is nothing to compare with")
+        found, places = np.unique(labels, return_inverse=True)
+        codes = [self._place(label, batch) for label in found.tolist()]
+        return np.array(codes, dtype=np.intp)[places]
+
+    def _place(self, label: Any, batch: Batch) -> int:
+        place = self._places.get(label, self._places.get(shown(label)))
+        if place is None:
+            place = len(self._labels)
+            if place >= self._n_classes + _MOST_UNKNOWN:
+                known = _some_labels(self._labels[: self._n_classes])
+                raise DataError(
+                    f"{batch.file}: it has more than {_MOST_UNKNOWN} labels that are not among the model's classes "
+                    f"({known}), such as {shown(label)}: check the file and its label column."
+                )
+            self._labels.append(label)
+            self._places[label] = self._places[shown(label)] = place
+        return place
+
+    def _sorted(self) -> tuple[list[Any], _Pairs]:
+        """Return labels and pairs in an order that does not depend on the batches: classes, numbers, words."""
+        are_words = isinstance(self._labels[0], str)
+        unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]
+        labels = self._labels[: self._n_classes] + unknown
+        order = sorted(range(len(unknown)), key=lambda at: (isinstance(unknown[at], str), unknown[at]))
+        order = [*range(self._n_classes), *(self._n_classes + at for at in order)]
+        pairs = self._pairs.pairs()
+        pairs[:, 0] = np.argsort(order)[pairs[:, 0]]  # what is predicted is a class
+        return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def accuracy(model: Model, stream: Stream) -> float:
+    """Return the share of rows whose label is predicted."""
+    n_rows = right = 0
+    for batch in batches_to_predict(model, stream):
+        right += n_right(model, batch)
+        n_rows += batch.n_rows
+    return share_right(model, right, n_rows, stream)
+
+
+def n_right(model: Model, batch: Batch) -> int:
+    """Return how many rows of a batch have the label that the model predicts."""
+    predicted, actual = _alike(model.labels_of(model.score_batch(batch)[0]), batch.labels)
+    return int(np.count_nonzero(equal(predicted, actual)))
+
+
+def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
+    """Return the share of a stream's rows that were right; warns if none was."""
+    if n_rows == 0:
+        raise DataError(f"{stream.name}: there are no rows.")
+    if right == 0:
+        _warn_none_right(model, stream.name)
+    return right / n_rows
+
+
+def _as_of_kind(label: Any, as_word: bool) -> Any:
+    """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
+    return shown(label) if as_word else as_number(label)
+
+
+def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:
+    """Return labels of one type: where one array holds text, both do."""
+    if (one.dtype.kind == "U") == (other.dtype.kind == "U"):
+        return one, other
+    return as_words(one), as_words(other)
+
+
+def _warn_none_right(model: Model, name: str) -> None:
+    assert model.classes is not None
+    known = _some_labels(model.classes.tolist())
+    warn(f"{name}: no row was predicted right; the model's classes are {known}.", UserWarning)
+
+
+def _some_labels(labels: list[Any]) -> str:
+    return some([shown(label) for label in labels])

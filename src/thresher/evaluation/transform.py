@@ -1,0 +1,273 @@
+"""Data with only the selected features left, for another program to use.
+
+One reading, in memory that does not grow with the stream.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+from thresher.evaluation.prediction import as_model, batches_of
+from thresher.io.atomic import refuse_inputs
+from thresher.model.labels import as_number, as_whole_numbers, shown
+from thresher.model.model import Model
+from thresher.model.names import BatchNames
+from thresher.streams import Batch, Data, DataError, Stream, as_stream
+from thresher.streams.alignment import batches_to_predict
+from thresher.streams.misplaced import takes_data
+from thresher.streams.reading import Reading
+from thresher.streams.writing import open_output, table_format, write_stream, write_table
+
+# Cells of a table that are in memory at a time.
+_CELLS = 4_000_000
+
+
+@takes_data()
+def write_selected(
+    model: Any, data: Any, path: str, *, keep_ids: bool = False, column_map: str | None = None, progress: bool = False
+) -> Reading:
+    """Write data with only the selected features left, as `transform` does for matrices.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        A trained one.
+    data : Stream, path, or anything else that `open_stream` takes
+        Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
+    path : str
+        The file to write, whole or not at all. Its ending gives the format: .svm, svmlight text, and .thc, a binary
+        cache, where rows without labels get the label 0; .csv and .parquet, tables with the columns `label`, `weight`
+        if rows have weights, and one for each selected feature, with its name or else its id. Text and CSV are
+        compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as svmlight text.
+    keep_ids : bool, default=False
+        Keep the ids as they are; else the selected features get the ids 1 … B, in column order. For .svm and .thc.
+    column_map : str, optional
+        A CSV file to write beside it, with a line for each selected feature: `column`, its new id, or its column of
+        the table; `feature`, its name or else its id in the data; `id`; and `weight`, the model's, one for each class
+        if there are more than two.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import ShadowSOFS, datasets
+    >>> from thresher.evaluation.transform import write_selected
+    >>> model = ShadowSOFS(2).fit(*datasets.make_x1(2_000))
+    >>> new = datasets.make_x2(3, n_features=20_000, n_informative=200, n_noise=400, start=2_000)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
+    >>> write_selected(model, new, str(path)).n_rows
+    3
+    >>> len(path.read_text().splitlines()[0].split(","))
+    3
+    """
+    trained = as_model(model)
+    is_table = table_format(path) is not None
+    if is_table and keep_ids:
+        raise ValueError(f"{path}: a table's columns have names, so keep_ids (--keep-ids) can't be used with it.")
+    if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
+        raise ValueError(f"{column_map}: column_map (--map) must be another file, with a name that ends in .csv.")
+    stream = as_stream(data, labelled=False, naming=trained.naming)
+    for output in [path] if column_map is None else [path, column_map]:
+        refuse_inputs(output, stream.files)
+    columns = _Columns.of(trained, is_table, keep_ids)
+    reading = Reading()
+    batches = reading.watch(stream, "transforming", batches_to_predict(trained, stream), progress)
+    with nullcontext() if column_map is None else _map_beside(column_map, columns.as_csv(trained)):
+        if not is_table:
+            naming = stream.naming if keep_ids else None
+            write_stream(_selected(trained, batches, columns, keep_ids), path, naming=naming)
+        else:
+            write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
+            write_rows(_parts(trained, batches, columns), columns, path)
+    return reading
+
+
+def selected_rows(model: Model, data: Data) -> Any:
+    """Return all rows of data with only the selected columns, in column order, in CSR."""
+    columns = _Columns.of(model, is_table=False, keep_ids=False)
+    picked = _selected(model, batches_of(model, data), columns, keep_ids=False)
+    return Stream("the selected columns", lambda: picked, id_base=1, n_features=len(columns.ids)).to_csr()[0]
+
+
+@contextmanager
+def _map_beside(path: str, text: str) -> Iterator[None]:
+    """Write the map; it appears when the data are complete, or not at all."""
+    with open_output(path) as write:
+        write(text.encode())
+        yield
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The selected features, in column order: their ids and names in the data, and what they are called now."""
+
+    ids: NDArray[np.int64]
+    index: _core.ColumnIndex
+    features: list[str]
+    now: list[str]
+
+    @classmethod
+    def of(cls, model: Model, is_table: bool, keep_ids: bool) -> _Columns:
+        members = np.sort(model.members()[0])
+        ids = members + model.id_base
+        features = [model.name_of(int(column)) for column in members]
+        now = _distinct(features) if is_table else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
+        return cls(ids, _core.ColumnIndex(ids), features, now)
+
+    def as_csv(self, model: Model) -> str:
+        assert model.classes is not None
+        members, weights = model.members()
+        of_each = weights[np.argsort(members)].T
+        heads = ["weight"] if len(of_each) == 1 else [f"weight_{shown(label)}" for label in model.classes.tolist()]
+        rows = zip(self.now, self.features, self.ids.tolist(), *(each.astype(str) for each in of_each), strict=True)
+        return _csv_lines([["column", "feature", "id", *heads], *rows])
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names for the columns of a table, which also has the columns `label` and `weight`."""
+    taken, distinct = {"label", "weight"}, []
+    for name in names:
+        tries = chain([name], (f"{name}_{number}" for number in count(2)))
+        distinct.append(next(each for each in tries if each not in taken))
+        taken.add(distinct[-1])
+    return distinct
+
+
+def _selected(model: Model, batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
+    """Yield batches with the selected features only."""
+    for batch in batches:
+        starts, picked, places = columns.index.pick(model.known_rows(batch))
+        kept = batch.indices[places] if keep_ids else picked + 1
+        batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
+        batch.largest_id = int(kept.max(initial=-1))
+        batch.names = batch.names.at(places) if keep_ids and isinstance(batch.names, BatchNames) else None
+        batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
+        if batch.labels.dtype.kind == "f":
+            # A row of text without label and features would be an empty line, which readers skip.
+            batch.labels = np.nan_to_num(batch.labels, nan=0.0)
+        elif batch.labels.dtype.kind == "U":
+            batch.labels = np.where(batch.labels == "", "0", batch.labels)
+        yield batch
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows of a table: labels, None where there is none, weights if rows have any, and CSR whose ids are columns."""
+
+    labels: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+    def at(self, low: int, high: int) -> _Part:
+        begin, end = int(self.starts[low]), int(self.starts[high])
+        weights = None if self.weights is None else self.weights[low:high]
+        starts = self.starts[low : high + 1] - begin
+        return _Part(self.labels[low:high], weights, starts, self.ids[begin:end], self.values[begin:end])
+
+
+def _parts(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterator[_Part]:
+    """Yield the rows of a table, a limited number of cells at a time; first none: a table has columns even then."""
+    assert model.classes is not None
+    kind = as_whole_numbers(model.classes).dtype
+    kind = kind if kind.kind in "iuf" else np.dtype(str)
+    most = max(1, _CELLS // max(1, len(columns.ids)))
+    is_weighted = None
+    for batch in batches:
+        starts, ids, places = columns.index.pick(model.known_rows(batch))
+        part = _Part(_labels(batch, kind), batch.importances, starts, ids, batch.data[places])
+        if is_weighted is None:
+            is_weighted = part.weights is not None
+            yield replace(part.at(0, 0), labels=np.zeros(0, kind))
+        if is_weighted and part.weights is None:
+            part = replace(part, weights=np.ones(batch.n_rows))
+        if part.weights is not None and not is_weighted:
+            raise DataError(
+                f"{batch.place(0)}: rows have weights here, but the first ones had none, so the table has no column "
+                "for them: write a .thc cache instead."
+            )
+        for low in range(0, batch.n_rows, most):
+            yield part.at(low, min(low + most, batch.n_rows))
+    if is_weighted is None:
+        none = np.zeros(0, np.int32)
+        yield _Part(np.zeros(0, kind), None, np.zeros(1, np.int64), none, none.astype(np.float32))
+
+
+def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return the labels as a column of a table, of the kind of the model's classes."""
+    if kind.kind == "U":
+        words = [shown(label) for label in batch.labels.tolist()]
+        return np.array([None if word in ("", "nan") else word for word in words], dtype=object)
+    column = np.array([_number(label, kind) for label in batch.labels.tolist()], dtype=object)
+    strange = np.flatnonzero(column == "")
+    if len(strange):
+        row = int(strange[0])
+        raise DataError(
+            f"{batch.place(row)}: the label {shown(batch.labels.tolist()[row])!r} can't stand in a column of "
+            f"{'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
+        )
+    return column
+
+
+def _number(label: Any, kind: np.dtype[Any]) -> float | int | str | None:
+    """Return a label as a number, None if there is none, or "" if it is not a number of that kind."""
+    if label in ("", None) or label != label:
+        return None
+    label = as_number(label)
+    if isinstance(label, str):
+        return ""
+    number = float(label) if kind.kind == "f" else int(label)
+    fits = kind.kind == "f" or np.iinfo(kind).min <= number <= np.iinfo(kind).max
+    return number if fits and number == label else ""
+
+
+def _write_csv(parts: Iterator[_Part], columns: _Columns, path: str) -> None:
+    n_columns = len(columns.ids)
+    with open_output(path) as write:
+        for number, part in enumerate(parts):
+            if number == 0:
+                write(_csv_lines([[*_heads(part), *columns.now]]).encode())
+            labels = part.labels.tolist()
+            cells = {label: "" if label is None else _csv_lines([[label]])[:-1] for label in set(labels)}
+            before = [cells[label] for label in labels]
+            if part.weights is not None:
+                before = [f"{label},{weight!r}" for label, weight in zip(before, part.weights.tolist(), strict=True)]
+            rows = _core.CsrBatch(part.starts, part.ids.astype(np.int64), part.values, n_columns)
+            write(_core.write_csv(rows, n_columns, before))
+
+
+def _write_parquet(parts: Iterator[_Part], columns: _Columns, path: str) -> None:
+    def table(part: _Part) -> dict[str, NDArray[Any]]:
+        cells = np.zeros((len(columns.ids), len(part.labels)), np.float32)
+        cells[part.ids, np.repeat(np.arange(len(part.labels)), np.diff(part.starts))] = part.values
+        before = [part.labels] if part.weights is None else [part.labels, part.weights]
+        return dict(zip([*_heads(part), *columns.now], [*before, *cells], strict=True))
+
+    write_table(map(table, parts), path)
+
+
+def _heads(part: _Part) -> list[str]:
+    return ["label"] if part.weights is None else ["label", "weight"]
+
+
+def _csv_lines(rows: list[Any]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,179 @@
+"""Weights of rows: those of their classes, times their own."""
+
+from __future__ import annotations
+
+import sys
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.model.labels import Codes, Labels, shown
+
+
+class ClassWeightError(ValueError):
+    """A class weight that can't be used with these classes."""
+
+
+class ClassWeights:
+    """Weights of rows by their class, for rows that come one after another, and counts of the rows.
+
+    With "balanced" a row of class c has the weight n/(C·n_c): of the n rows so far, this one included, n_c are of its
+    class, and there are C classes. Rows of weight 0 do not count. So the weights do not depend on how the rows are cut
+    into batches. In later passes n and n_c stay as they are.
+
+    Attributes
+    ----------
+    counts : array
+        How many different rows of each class came, by code.
+    weight, squared_weight : float
+        Sums of the weights of these rows, and of their squares.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.counts = np.zeros(0, np.int64)
+        self.weight = self.squared_weight = 0.0
+
+    @property
+    def typical_weight(self) -> float:
+        """The mean weight of a row, as far as it counts in what was learned: Σw²/Σw."""
+        return self.squared_weight / self.weight if self.weight > 0 else 1.0
+
+    def of_rows(
+        self, codes: Codes, importances: NDArray[np.float64] | None, classes: list[Any], *, are_new: bool = True
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of rows, times their own, and count new rows; None if all are 1.
+
+        `classes` are those by code. On an error nothing is counted.
+        """
+        weights = importances
+        if self.given is not None:
+            own = np.ones(len(codes)) if importances is None else importances
+            if isinstance(self.given, dict):
+                weights = own * _given_weights(self.given, classes)[codes]
+            else:
+                weights = own * self._balanced(codes, own != 0, len(classes), are_new)
+        if are_new:
+            self.count(codes, weights)
+        return weights
+
+    def _balanced(self, codes: Codes, counts: NDArray[np.bool_], n_classes: int, are_new: bool) -> NDArray[np.float64]:
+        before = np.pad(self.counts, (0, n_classes - len(self.counts)))
+        if not are_new:
+            each = before.sum() / (n_classes * np.maximum(before, 1))
+            return np.asarray(each[codes])
+        n_rows = before.sum() + np.cumsum(counts)
+        weights = np.zeros(len(codes))
+        for code in np.unique(codes):
+            rows = np.flatnonzero(counts & (codes == code))
+            weights[rows] = n_rows[rows] / (n_classes * (before[code] + np.arange(1, len(rows) + 1)))
+        return weights
+
+    def count(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
+        """Count rows that come for the first time."""
+        counted = codes if weights is None else codes[weights != 0]
+        found = np.bincount(counted, minlength=len(self.counts))
+        found[: len(self.counts)] += self.counts
+        self.counts = found
+        if weights is None:
+            self.weight += len(codes)
+            self.squared_weight += len(codes)
+        else:
+            # Weights have no upper limit, and what is not finite can't be saved.
+            with np.errstate(over="ignore"):
+                totals = add_in_order(self.weight, weights), add_in_order(self.squared_weight, weights * weights)
+            self.weight, self.squared_weight = (min(total, sys.float_info.max) for total in totals)
+
+    def state(self) -> list[float]:
+        """Return the counts, after the two sums, as values for JSON."""
+        return [self.weight, self.squared_weight, *self.counts.tolist()]
+
+    def restore(self, state: list[float]) -> None:
+        """Continue with the counts that `state` returned."""
+        self.weight, self.squared_weight = float(state[0]), float(state[1])
+        self.counts = np.array(state[2:], np.int64)
+
+    def since(self, before: ClassWeights) -> ClassWeights:
+        """Return what was counted since these counts were a copy of `before`."""
+        counted = ClassWeights(self.given)
+        counted.weight, counted.squared_weight = (
+            self.weight - before.weight,
+            self.squared_weight - before.squared_weight,
+        )
+        counted.counts = self.counts.copy()
+        counted.counts[: len(before.counts)] -= before.counts
+        return counted
+
+    def __add__(self, more: ClassWeights) -> ClassWeights:
+        total = ClassWeights(self.given)
+        total.weight, total.squared_weight = self.weight + more.weight, self.squared_weight + more.squared_weight
+        n = max(len(self.counts), len(more.counts))
+        total.counts = np.pad(self.counts, (0, n - len(self.counts))) + np.pad(more.counts, (0, n - len(more.counts)))
+        return total
+
+    def swap_classes(self) -> None:
+        """Exchange the two classes."""
+        self.counts = np.pad(self.counts, (0, 2 - len(self.counts)))[::-1].copy()
+
+
+def row_weights(
+    class_weight: Any, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    """Return the weight of each row: its own times its class's; None if all are 1."""
+    weights = None
+    if sample_weight is not None:
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight must contain numbers: {error}.") from None
+        weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
+        if weights.shape != codes.shape:
+            raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
+        check_weights("sample_weight", weights)
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, dict):
+        each = _given_weights(class_weight, classes.tolist())
+    else:  # "balanced"
+        counted = codes if weights is None else codes[weights != 0]
+        counts = np.bincount(counted, minlength=len(classes))
+        each = len(counted) / (len(classes) * np.maximum(counts, 1))
+    return each[codes] if weights is None else weights * each[codes]
+
+
+def _given_weights(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+    """Return the weight of each class; labels are compared as a file would write them."""
+    for label, weight in given.items():
+        if not isinstance(label, str | Real):
+            raise ClassWeightError(f"class_weight has the class {label!r}: classes are numbers or text.")
+        if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
+            raise ClassWeightError(f"class_weight[{label!r}] is {weight!r}: weights must be finite and not negative.")
+    by_name = {shown(label): float(weight) for label, weight in given.items()}
+    if len(by_name) < len(given):
+        raise ClassWeightError(f"class_weight has a class twice, as a number and as text: {given!r}.")
+    names = [None if label is None else shown(label) for label in classes]
+    unknown = next((label for label in given if shown(label) not in names), None)
+    if unknown is not None and None not in names:  # None: a class of a stream that was not seen yet
+        known = ", ".join(name for name in names if name is not None)
+        raise ClassWeightError(f"class_weight names class {unknown!r}, which is not among the classes ({known}).")
+    return np.array([1.0 if name is None else by_name.get(name, 1.0) for name in names])
+
+
+def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which numbers can be weights of rows."""
+    return np.isfinite(numbers) & (numbers >= 0)
+
+
+def check_weights(name: str, weights: NDArray[np.float64]) -> None:
+    """Raise ValueError for the first weight that can't be one; `weights` can be a single number."""
+    bad = np.flatnonzero(~are_weights(weights))
+    if len(bad):
+        place = f"[{bad[0]}]" if weights.ndim else ""
+        raise ValueError(f"{name}{place} is {weights.flat[bad[0]]:g}: weights must be finite and not negative.")
+
+
+def add_in_order(total: float, numbers: NDArray[np.float64]) -> float:
+    """Return a sum that does not depend on how the numbers are cut into parts."""
+    return float(np.add.accumulate(np.concatenate(([total], numbers)))[-1])

@@ -1,0 +1,112 @@
+"""What a trained model is, in words and numbers for people: its settings, and the features that it selected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.model.labels import shown
+from thresher.model.model import Model
+
+# Parameters that say nothing about the model: `train` has a shuffle of its own.
+_OF_FIT = ("progress", "shuffle")
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The selected features, best first.
+
+    Attributes
+    ----------
+    names, ids : list
+        What the data call them.
+    weights : array of shape (n_features, n_vectors)
+        One per feature; with more than two classes, one per class.
+    z : array or None
+        The z-scores, shaped like the weights, where the method has them.
+    frequency : list of float or None
+        The share of the samples in which each was selected, where `stability` has measured it.
+    n : int
+        How many there are, also if only the first were asked for.
+    """
+
+    names: list[str]
+    ids: list[int]
+    weights: NDArray[np.float32]
+    z: NDArray[np.float64] | None
+    frequency: list[float] | None
+    n: int
+
+    def strongest(self) -> NDArray[np.intp]:
+        """Return for each feature the class for which it counts most; with two classes, 0."""
+        return np.asarray(np.abs(self.weights).argmax(axis=1))
+
+
+def selected(model: Model, most: int | None = None) -> Selected:
+    """Return the features that a model has selected, or the first of them."""
+    columns, weights = model.members()
+    n = len(columns)
+    columns, weights = columns[:most], weights[:most]
+    # Those of a model whose gamma was changed on its way have no common scale.
+    z = model.z_scores(columns) if model.has_z_scores and not model.gamma_changed else None
+    known = model.selection_frequency
+    return Selected(
+        names=[model.name_of(column) for column in columns.tolist()],
+        ids=(columns + model.id_base).tolist(),
+        weights=weights,
+        z=None if z is None else z.reshape(weights.shape),
+        frequency=None if known is None else [known.get(column, 0.0) for column in columns.tolist()],
+        n=n,
+    )
+
+
+def settings(model: Model) -> dict[str, Any]:
+    """Return all that is known of a model but its features."""
+    assert model.classes is not None
+    counters = model.counters
+    learned = {}
+    if not model.is_batch:
+        learned = {
+            "rows_with_a_loss": counters["n_updates"],
+            "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
+            "grouped_by_label": model.grouped_by_label,
+        }
+    return {
+        "method": model.method,
+        **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
+        **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
+        **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
+        "classes": [shown(label) for label in model.classes.tolist()],
+        **_columns(model),
+        "selected": len(model.members()[0]),
+        "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),
+        **({} if model.threshold == 0.0 else {"threshold": model.threshold}),
+        "rows_seen": counters["n_samples"],
+        **learned,
+        "can_continue_learning": not model.compact,
+    }
+
+
+def _kept(model: Model) -> list[str]:
+    """Return the features that were to be kept, as the data call them."""
+    return [each if isinstance(each, str) else model.name_of(each) for each in model.parameters["keep"]]
+
+
+def _columns(model: Model) -> dict[str, Any]:
+    """Return what is known of the columns, or how features were named."""
+    if model.naming is None:
+        return {"columns": model.n_features, "ids_count_from": model.id_base}
+    naming = model.naming
+    roles = {role: list(names) for role in ("text", "categorical", "numeric") if (names := getattr(naming, role))}
+    of_text = {}
+    if naming.text:
+        least, most = naming.ngrams
+        of_text = {
+            "ngrams": str(least) if least == most else f"{least}-{most}", "analyzer": naming.analyzer,
+            "counts": naming.counts, "lowercase": naming.lowercase,
+        }  # fmt: skip
+    of_vw = {} if roles else {"hash": naming.hash}
+    return {"columns": "hashes of names", **roles, **of_text, **of_vw, "name_clashes": model.name_clashes[0]}

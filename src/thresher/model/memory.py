@@ -1,0 +1,42 @@
+"""Memory for the state of features, and errors that say what to do where there is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from thresher import _core
+from thresher.model.race import Race
+
+
+class NotEnoughMemoryError(ValueError):
+    """There is not enough memory for such large ids."""
+
+
+def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
+    """Allocate memory for ids below `n_ids`."""
+    with room_for(n_ids):
+        learner.reserve(n_ids)
+
+
+@contextmanager
+def room_for_features() -> Iterator[None]:
+    """Name the remedy where memory runs out while a hash table grows."""
+    try:
+        yield
+    except MemoryError:
+        raise NotEnoughMemoryError(
+            "not enough memory for all features of these rows: use memory='sketch' (--memory sketch)."
+        ) from None
+
+
+@contextmanager
+def room_for(n_ids: int) -> Iterator[None]:
+    """Name the number of ids where there is not enough memory for them."""
+    try:
+        yield
+    except MemoryError:
+        raise NotEnoughMemoryError(
+            f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
+            "two): use memory='hash' or memory='sketch' (--memory)."
+        ) from None

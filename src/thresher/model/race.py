@@ -1,0 +1,327 @@
+"""The race that gamma="auto" stands for: a learner for each γ of a grid, all on the same rows, until one is left.
+
+**Who leads**: the learner with the fewest prequential mistakes (rows predicted wrong just before they were learned),
+each counted with the weight of its row; then the one with the least loss; then the γ nearest the method's default on a
+logarithmic scale; of two equally near, the larger.
+
+**Who is dropped**: there is a look at 512, 1,024, 2,048 … rows. Once two classes were seen, the best five stay in the
+race at 512 rows, the best four at 1,024, and the best three at every later look; of these, the ones that are clearly
+behind are dropped too. With a and b the mistakes of a learner and of the leader, that is a − b > 1.5·√(w·(a + b)): if a
+and b were independent counts, √(w·(a + b)) would be the standard error of their difference. In truth the two mostly
+fail on the same rows, so the rule is cautious, and needs nothing but the counts. w is 1, or where rows have weights
+Σ weight² / Σ weight.
+
+**When it ends**: when one is left, when the rows end, or when the states of those left take more than 2 GB together.
+Then the leader continues alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these
+are a fifth of the pages up to the last one, all of those; they are counted at each look and at seven points, evenly
+spaced, between two powers of two of rows.
+
+Rows of weight 0 are not counted, as if they were not there. So everything depends on the rows alone: not on how they
+are cut into batches, not on the number of threads, not on the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypedDict, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+from thresher.model.class_weights import add_in_order
+from thresher.model.labels import Codes
+from thresher.threads import default_threads
+
+FIRST_LOOK = 512
+N_STAY = (5, 4, 3)  # at the first look, the second, and all later ones
+STANDARD_ERRORS = 1.5
+MEMORY_LIMIT = 2_000_000_000  # bytes
+_PAGE, _CELL, _ENTRY = 4096, 8, 20  # bytes; a cell is a mean and a precision, an entry what a hash table adds
+
+_Answer = TypeVar("_Answer")
+
+
+class Look(TypedDict):
+    """A look at the race: who was in it, smallest γ first, and who was dropped."""
+
+    rows: int
+    gamma: list[float]
+    mistakes: list[float]
+    loss: list[float]
+    dropped: list[float]
+    reason: str  # why: "behind", "memory", or "end" of the rows
+
+
+@final
+class RaceState(TypedDict):
+    """All that the rest of a race depends on; `race` has values for JSON."""
+
+    race: dict[str, Any]
+    learners: list[_core.State]
+
+
+def grid(default: float) -> list[float]:
+    """Return the values of γ that start: 2^-7, 2^-5 … 2^7 and the default."""
+    return sorted({*(2.0**power for power in range(-7, 8, 2)), default})
+
+
+def are_level(mistakes: float, least: float, weight: float = 1.0, standard_errors: float = STANDARD_ERRORS) -> bool:
+    """Return whether a learner is not clearly behind the leader, which has the least mistakes."""
+    return mistakes - least <= standard_errors * math.sqrt(weight * (mistakes + least))
+
+
+class Race:
+    """Learners for several γ that are used like one: all of them learn, and the leader answers.
+
+    Parameters
+    ----------
+    new_learner : callable
+        Returns a new learner for a γ.
+    default : float
+        The method's default for γ.
+    n_vectors : int
+        How many weights a feature has.
+    """
+
+    def __init__(self, new_learner: Callable[[float], _core.Selector], default: float, n_vectors: int) -> None:
+        self._new_learner = new_learner
+        self._default = default
+        self._n_vectors = n_vectors
+        self._learners = {gamma: new_learner(gamma) for gamma in grid(default)}
+        self._n_ids = 0
+        self._pages_at_start = next(iter(self._learners.values())).n_pages()  # of a sketch, all that it ever takes
+        self._n_rows = 0
+        self._first_class: int | None = None
+        self._has_two_classes = False
+        self._weight = self._squared_weight = 0.0  # summed over the rows
+        self._pool: ThreadPoolExecutor | None = None
+        self.looks: list[Look] = []
+
+    def learn(
+        self,
+        batch: _core.CsrBatch,
+        classes: Codes,
+        importances: NDArray[np.float64] | None,
+        order: NDArray[np.int64] | None,
+        begin: int,
+        end: int,
+        check: bool,
+        is_new: bool = True,
+    ) -> _core.Fault | None:
+        """Learn rows with all learners that are left, and decide who is dropped where that is due."""
+        if len(self._learners) == 1:
+            return self.leader.learn(batch, classes, importances, order, begin, end, check, is_new)
+        codes, weights, places = _counted(classes, importances, order, begin, end)
+        n_done = 0
+        while begin < end and len(self._learners) > 1:
+            stop = self._next_stop()
+            n_next = min(n_done + stop - self._n_rows, len(codes))
+            cut = end if n_next == len(codes) else int(places[n_next - 1]) + 1
+            faults = self._each(_lesson(batch, classes, importances, order, begin, cut, check))
+            if faults[0] is not None:  # all have the same one, and the rows are not learned any further
+                return faults[0]
+            self._count(codes[n_done:n_next], weights[n_done:n_next])
+            if self._n_rows == stop:
+                self._look()
+            begin, n_done = cut, n_next
+        if begin < end:
+            return self.leader.learn(batch, classes, importances, order, begin, end, check)
+        return None
+
+    def finish(self) -> tuple[float, _core.Selector]:
+        """End the race, and return the γ that won and its learner."""
+        if self._pool is not None:
+            self._pool.shutdown()  # after Ctrl-C, learners may still be busy with the last rows
+        if len(self._learners) > 1:
+            self._keep(self._ranked()[:1], "end")
+        return next(iter(self._learners.items()))
+
+    @property
+    def leader(self) -> _core.Selector:
+        """The learner that would win if the rows ended now."""
+        return self._learners[self._ranked()[0]]
+
+    def reserve(self, n_features: int) -> None:
+        """Allocate memory for ids below `n_features`."""
+        for learner in self._learners.values():
+            learner.reserve(n_features)
+        self._n_ids = max(self._n_ids, n_features)
+
+    def score(
+        self, batch: _core.CsrBatch, begin: int, end: int, order: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the leader's margins."""
+        return self.leader.score(batch, begin, end, order)
+
+    def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the leader's cells."""
+        return self.leader.cells(ids)
+
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the leader's members and their weights."""
+        return self.leader.members()
+
+    def member_ids(self) -> NDArray[np.int64]:
+        """Return the ids of the members of all learners that are left: any of them can win."""
+        return np.unique(np.concatenate([learner.member_ids() for learner in self._learners.values()]))
+
+    @property
+    def intercept(self) -> NDArray[np.float32]:
+        """The leader's intercept."""
+        return self.leader.intercept
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """The leader's counters."""
+        return self.leader.counters
+
+    def state(self) -> RaceState:
+        """Return all that the rest of the race depends on."""
+        race = {
+            "gamma": list(self._learners),
+            "n_rows": self._n_rows,
+            "first_class": self._first_class,
+            "has_two_classes": self._has_two_classes,
+            "weight": self._weight,
+            "squared_weight": self._squared_weight,
+            "looks": [look.copy() for look in self.looks],
+        }
+        return {"race": race, "learners": [learner.state() for learner in self._learners.values()]}
+
+    def restore(self, race: dict[str, Any], learners: Sequence[_core.State]) -> None:
+        """Continue from a state; only for a race in which nothing was learned yet."""
+        self._learners = {gamma: self._new_learner(gamma) for gamma in race["gamma"]}
+        for learner, state in zip(self._learners.values(), learners, strict=True):
+            learner.restore(**state)
+            if len(state["ids"]):
+                self._n_ids = max(self._n_ids, int(state["ids"][-1]) + 1)
+        self._n_rows, self._first_class = race["n_rows"], race["first_class"]
+        self._has_two_classes = race["has_two_classes"]
+        self._weight, self._squared_weight = race["weight"], race["squared_weight"]
+        self.looks = [look.copy() for look in race["looks"]]
+
+    def _next_stop(self) -> int:
+        """Return the number of rows at which something is to be decided next."""
+        look = FIRST_LOOK
+        while look <= self._n_rows:
+            look *= 2
+        if not self._can_pass_limit():
+            return look
+        step = max(1, (1 << self._n_rows.bit_length()) // 16)  # an eighth of the last power of two
+        return min(look, (self._n_rows // step + 1) * step)
+
+    def _can_pass_limit(self) -> bool:
+        """Return whether the states could pass the limit if all ids had a feature."""
+        pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1 + self._pages_at_start
+        return len(self._learners) * pages * _PAGE > MEMORY_LIMIT
+
+    def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
+        """Count rows that were learned."""
+        self._n_rows += len(codes)
+        self._weight = add_in_order(self._weight, weights)
+        self._squared_weight = add_in_order(self._squared_weight, weights * weights)
+        if len(codes) and not self._has_two_classes:
+            if self._first_class is None:
+                self._first_class = int(codes[0])
+            self._has_two_classes = bool((codes != self._first_class).any())
+
+    def _look(self) -> None:
+        """Drop those that are behind, and all but the leader if their states are too large."""
+        n_rows, ranked = self._n_rows, self._ranked()
+        ratio, rest = divmod(n_rows, FIRST_LOOK)
+        if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
+            best = ranked[: N_STAY[min(ratio.bit_length(), len(N_STAY)) - 1]]
+            mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
+            weight = self._squared_weight / self._weight
+            ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
+            self._keep(ranked, "behind")
+        if self._can_pass_limit() and _PAGE * sum(self._each(_n_pages)) > MEMORY_LIMIT:
+            self._keep(ranked[:1], "memory")
+
+    def _ranked(self) -> list[float]:
+        """Return the γ of those left, the leader's first."""
+
+        def place(gamma: float) -> tuple[float, float, float, float]:
+            counters = self._learners[gamma].counters
+            loss = counters["loss"]
+            return (
+                _mistakes(counters),
+                math.inf if math.isnan(loss) else loss,
+                abs(math.log2(gamma / self._default)),
+                -gamma,
+            )
+
+        return sorted(self._learners, key=place)
+
+    def _keep(self, stay: list[float], reason: str) -> None:
+        """Note how the race stands, and drop all others."""
+        counters = [learner.counters for learner in self._learners.values()]
+        self.looks.append(
+            {
+                "rows": counters[0]["n_samples"],
+                "gamma": list(self._learners),
+                "mistakes": [_mistakes(each) for each in counters],
+                "loss": [each["loss"] for each in counters],
+                "dropped": [gamma for gamma in self._learners if gamma not in stay],
+                "reason": reason,
+            }
+        )
+        self._learners = {gamma: learner for gamma, learner in self._learners.items() if gamma in stay}
+
+    def _each(self, work: Callable[[_core.Selector], _Answer]) -> list[_Answer]:
+        """Return what `work` gives for each learner; they are distributed over the cores."""
+        n_threads = min(len(self._learners), default_threads())
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="thresher-race")
+        learners = list(self._learners.values())
+        waiting = deque(range(len(learners)))
+        answers: dict[int, _Answer] = {}
+
+        def take_turns() -> None:
+            while waiting:
+                try:
+                    k = waiting.popleft()
+                except IndexError:
+                    return
+                answers[k] = work(learners[k])
+
+        # After Ctrl-C either all or none of the learners must have learned the rows: any thread that runs does the work
+        # of all, and the others find nothing left to do.
+        jobs: list[Future[None]] = []
+        try:
+            for _ in range(n_threads):
+                jobs.append(self._pool.submit(take_turns))
+            for job in jobs:
+                job.result()
+        finally:
+            wait(jobs)
+        return [answers[k] for k in range(len(learners))]
+
+
+def _lesson(*arguments: Any) -> Callable[[_core.Selector], _core.Fault | None]:
+    return lambda learner: learner.learn(*arguments)
+
+
+def _n_pages(learner: _core.Selector) -> int:
+    return learner.n_pages()
+
+
+def _mistakes(counters: dict[str, Any]) -> float:
+    return float(counters["mistake_weight"])
+
+
+def _counted(
+    classes: Codes, importances: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
+) -> tuple[Codes, NDArray[np.float64], NDArray[np.intp]]:
+    """Return codes, weights and places of the rows that count, those whose weight is not 0."""
+    rows = slice(begin, end) if order is None else order[begin:end]
+    places = np.arange(begin, end)
+    if importances is None:
+        return classes[rows], np.ones(end - begin), places
+    weights = importances[rows]
+    kept = weights != 0
+    return classes[rows][kept], weights[kept], places[kept]
