@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 
 import numpy as np
@@ -10,26 +9,17 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import thresher
 from thresher import (
     MRMR,
     SOFS,
     ShadowSOFS,
-    cross_validate,
-    distributed,
     evaluate,
     load,
     open_stream,
     save,
-    set_threshold,
-    stability,
     train,
 )  # fmt: skip
-from thresher.evaluation.prediction import write_predictions
-from thresher.evaluation.transform import write_selected
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
-from thresher.training import train_many
 
 
 @pytest.fixture
@@ -206,26 +196,3 @@ def test_skipped_lines_are_named_when_too_little_is_left(tmp_path):
     (tmp_path / "s.svm").write_text("1 1:1\n-1 1:oops\n1 2:1\n")
     with pytest.raises(DataError, match=r"two classes are needed.*1 line, the first because of: .*line 2"):
         train(SOFS(1), open_stream(tmp_path / "s.svm", on_bad_line="skip"))
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        convert, cross_validate, distributed.train, evaluate, thresher.path, set_threshold, stability, train,
-        train_many, write_predictions, write_selected,
-    ],
-    ids=lambda function: f"{function.__module__}.{function.__name__}",
-)  # fmt: skip
-def test_options_of_open_stream_are_sent_there(function):
-    with pytest.raises(
-        TypeError, match=r"has no parameter 'label': give it to open_stream, as in open_stream\(data, l"
-    ):
-        function(SOFS(2), "rows.csv", label="y")
-    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument 'colour'"):
-        function(SOFS(2), "rows.csv", colour="red")
-    assert "label" not in inspect.signature(function).parameters
-
-
-def test_cross_validation_has_folds():
-    with pytest.raises(TypeError, match="cross_validate has no parameter 'cv': it is called 'folds' here"):
-        cross_validate(SOFS(2), "rows.svm", cv=5)

@@ -15,7 +15,6 @@ from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.parameters import Whole, check
 from thresher.streams import Data
-from thresher.streams.misplaced import takes_data
 from thresher.training.history import History
 
 FOLDS = Whole(2, 100)  # how many there may be
@@ -112,7 +111,6 @@ class CrossValidation:
         return "\n".join(lines)
 
 
-@takes_data(cv="folds")
 def cross_validate(
     model: Any,
     data: Data,

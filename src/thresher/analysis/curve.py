@@ -19,7 +19,6 @@ from thresher.model.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
-from thresher.streams.misplaced import takes_data
 from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
 from thresher.training.loop import borrowed_models, refuse_for_batch, run
@@ -117,7 +116,6 @@ class Curve:
         return fragment(heading, as_svg(self.chart()), table(["features", "accuracy", "standard error", ""], rows))
 
 
-@takes_data()
 def path(
     model: Any,
     data: Data,

@@ -16,7 +16,6 @@ from thresher.evaluation.prediction import as_model
 from thresher.messages import counted
 from thresher.parameters import Whole, check
 from thresher.streams import Data
-from thresher.streams.misplaced import takes_data
 
 SAMPLES = Whole(2, 1000)  # how many halves there may be
 _NORMAL_95 = 1.959963984540054  # two-sided, 95 %
@@ -73,7 +72,6 @@ class Stability:
         )
 
 
-@takes_data()
 def stability(
     model: Any,
     data: Data,

@@ -14,13 +14,11 @@ from thresher.model.labels import shown
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.alignment import batches_to_predict
-from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 
 _Floats = NDArray[np.float64]
 
 
-@takes_data()
 def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False) -> float:
     """Choose the margin above which `predict` gives the second of two classes, and store it in the model.
 

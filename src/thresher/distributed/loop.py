@@ -26,7 +26,6 @@ from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError, Stream, as_stream
 from thresher.streams.alignment import warn_if_unsure
 from thresher.streams.column_scale import warn_of_scale
-from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import add_skipped
 from thresher.training.at_once import LearnsAtOnce
 from thresher.training.history import History
@@ -36,7 +35,6 @@ from thresher.training.loop import Streamable, borrowed_models
 _FEW = 20
 
 
-@takes_data()
 def train(
     model: Model | Streamable,
     source: Any,

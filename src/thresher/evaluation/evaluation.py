@@ -17,7 +17,6 @@ from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.streams import as_stream
 from thresher.streams.alignment import batches_to_predict
-from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 
 MOST_LABELS = 50  # in a confusion matrix that is shown as a table
@@ -195,7 +194,6 @@ class Evaluation:
         return fragment(heading, scores, counts, *map(as_svg, self.charts().values()))
 
 
-@takes_data()
 def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     """Measure a trained model on data, in one reading.
 

@@ -19,7 +19,6 @@ from thresher.model.labels import Labels, as_whole_numbers, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
 from thresher.streams.alignment import batches_to_predict
-from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 from thresher.streams.stream import empty_batch
 from thresher.streams.writing import open_output, table_format, write_table
@@ -82,7 +81,6 @@ def batches_of(model: Model, data: Data) -> Iterator[Batch]:
         )
 
 
-@takes_data()
 def write_predictions(
     model: Any,
     data: Any,

@@ -24,7 +24,6 @@ from thresher.model.model import Model
 from thresher.model.names import BatchNames
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_to_predict
-from thresher.streams.misplaced import takes_data
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -32,7 +31,6 @@ from thresher.streams.writing import open_output, table_format, write_stream, wr
 _CELLS = 4_000_000
 
 
-@takes_data()
 def write_selected(
     model: Any, data: Any, path: str, *, keep_ids: bool = False, column_map: str | None = None, progress: bool = False
 ) -> Reading:

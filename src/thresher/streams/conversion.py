@@ -6,13 +6,11 @@ from typing import Any
 
 from thresher.io.atomic import refuse_inputs
 from thresher.messages import warn
-from thresher.streams.misplaced import takes_data
 from thresher.streams.opening import as_stream
 from thresher.streams.reading import Reading
 from thresher.streams.writing import write_stream
 
 
-@takes_data()
 def convert(data: Any, path: str, *, progress: bool = False) -> Reading:
     """Write data in the format of the ending of `path`: .thc, a binary cache, or .svm, svmlight text.
 

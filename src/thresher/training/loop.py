@@ -21,7 +21,6 @@ from thresher.model.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.streams.column_scale import ScaleCheck
-from thresher.streams.misplaced import takes_data
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
 from thresher.training.at_once import LearnsAtOnce, fit_at_once
@@ -39,7 +38,6 @@ class Streamable(Protocol):
     def _take_back(self, model: Model) -> None: ...
 
 
-@takes_data()
 def train(
     model: Model | Streamable | LearnsAtOnce,
     stream: Data,

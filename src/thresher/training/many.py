@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 
 from thresher.model.model import Model
 from thresher.streams import Data
-from thresher.streams.misplaced import takes_data
 from thresher.training.history import History
 from thresher.training.loop import Streamable, borrowed_models, run
 
 
-@takes_data()
 def train_many(
     models: Sequence[Model | Streamable],
     stream: Data,
