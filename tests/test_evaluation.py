@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
+import pickle
 import tracemalloc
 import warnings
 
@@ -17,8 +19,9 @@ from hypothesis import strategies as st
 from sklearn import metrics
 from strategies import random_problem
 
-from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, datasets, evaluate, open_stream
-from thresher.evaluation.evaluation import pooled
+from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, cross_validate, datasets, evaluate, open_stream, write_report
+from thresher.evaluation import Evaluation
+from thresher.evaluation.metrics import METRICS, Metric
 from thresher.evaluation.prediction import as_model
 from thresher.model.labels import shown
 from thresher.streams import Batch, DataError, Stream
@@ -191,7 +194,7 @@ def test_parts_with_the_same_unknown_label_are_pooled():
     for strange in ([7.0, 8.0], [9.0], [9.0]):
         with pytest.warns(UserWarning, match="not among"):
             parts.append(evaluate(model, stream_of(X[:20], [*strange, *y[: 20 - len(strange)]])))
-    found = pooled(parts)
+    found = Evaluation.pooled(parts)
     assert found.labels == [-1, 1, 7, 8, 9]
     assert found.confusion.sum(axis=1).tolist()[2:] == [1, 1, 2]
     assert found.n_rows == 60
@@ -249,7 +252,7 @@ class TestManyClasses:
         tracemalloc.start()
         try:
             found = evaluate(model, stream_of(X[:100], y[:100], [50]))
-            whole = pooled([found, found])
+            whole = Evaluation.pooled([found, found])
             assert len(json.dumps(found.to_dict())) + len(str(found)) + len(found._repr_html_()) < 3_000_000
             assert tracemalloc.get_traced_memory()[1] < 3 * n_bytes + 10_000_000
         finally:
@@ -259,7 +262,7 @@ class TestManyClasses:
 
     @pytest.mark.parametrize("few", [0, 7, 1 << 12])
     def test_pairs_are_the_confusion_matrix(self, monkeypatch, few):
-        monkeypatch.setattr("thresher.evaluation.tally._FEW_PAIRS", few)
+        monkeypatch.setattr("thresher.evaluation.counts._FEW_PAIRS", few)
         X, y = random_problem(400, 20, 0.5, seed=0)
         y = np.random.default_rng(0).integers(0, 30, len(y))
         model = SOFS(10).fit(X[:200], y[:200])
@@ -274,7 +277,7 @@ class TestManyClasses:
         assert found.to_dict()["confusion"] == found.confusion.tolist()
         with pytest.warns(UserWarning, match="not among the model's classes"):
             parts = [evaluate(model, stream_of(X[rows], actual[rows])) for rows in (slice(0, 150), slice(150, 400))]
-        together = pooled(parts)
+        together = Evaluation.pooled(parts)
         np.testing.assert_array_equal(together.confusion, found.confusion)
         assert (together.per_class, together.accuracy) == (found.per_class, found.accuracy)
 
@@ -319,3 +322,32 @@ class TestCurves:
         many = evaluate(AROW().fit(X, np.arange(200) % 3), stream_of(X, np.arange(200) % 3))
         for each in (one, strange, many):
             assert (each.roc_curve, each.precision_recall_curve) == (None, None)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return datasets.make_x1(900, n_features=400, n_informative=40, n_noise=60)
+
+
+def test_a_row_of_the_table_is_a_metric_everywhere(rows, monkeypatch, tmp_path):
+    per_thousand = Metric(
+        "wrong_per_thousand", "wrong per thousand", lambda found: 1e3 * (1 - found.n_right / found.n_rows)
+    )
+    monkeypatch.setitem(METRICS, "classes", (*METRICS["classes"], per_thousand))
+    cv = cross_validate(ShadowSOFS(20), rows, folds=3)
+    evaluation = evaluate(cv.model, rows)
+    expected = pytest.approx(1e3 * (1 - evaluation.accuracy))
+    for found in (evaluation, pickle.loads(pickle.dumps(evaluation)), copy.copy(evaluation)):
+        assert found.wrong_per_thousand == found.to_dict()["wrong_per_thousand"] == expected
+    assert f", wrong per thousand {evaluation.wrong_per_thousand:.4f}\n" in str(evaluation)
+    assert f"wrong per thousand  {1e3 * (1 - cv.accuracy):.4f} ± {1e3 * cv.standard_error:.4f}\n" in str(cv)
+    assert cv.to_dict()["standard_errors"]["wrong_per_thousand"] == pytest.approx(1e3 * cv.standard_error)
+    write_report(tmp_path / "run.html", cv.model, evaluation=[evaluation, cv])
+    assert (tmp_path / "run.html").read_text().count("wrong per thousand") == 2
+
+
+def test_what_is_no_metric_is_no_attribute(rows):
+    evaluation = evaluate(ShadowSOFS(20).fit(*rows), rows)
+    with pytest.raises(AttributeError, match="'Evaluation' object has no attribute 'acuracy'"):
+        _ = evaluation.acuracy
+    assert not hasattr(evaluation.per_class[1], "accuracy")

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.analysis.resampling import Resampled, resample
-from thresher.evaluation.evaluation import Evaluation, pooled
+from thresher.evaluation.evaluation import Evaluation
+from thresher.evaluation.metrics import CLASS_METRICS
 from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.parameters import Whole, check
@@ -18,12 +19,11 @@ from thresher.streams import Data
 from thresher.training.history import History
 
 FOLDS = Whole(2, 100)  # how many there may be
-_METRICS = ("accuracy", "log_loss", "roc_auc", "average_precision")
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """What `cross_validate` measures: every row by the model that left out its fold.
+    """Metrics of cross-validation: every row is predicted by the model that left out its fold.
 
     Attributes
     ----------
@@ -50,12 +50,13 @@ class CrossValidation:
     @cached_property
     def evaluation(self) -> Evaluation:
         """All metrics over all folds."""
-        return replace(pooled(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
+        return replace(Evaluation.pooled(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
 
     @property
     def accuracy(self) -> float:
         """Share of rows predicted right."""
-        return self.evaluation.accuracy
+        accuracy: float = self.evaluation.accuracy
+        return accuracy
 
     @property
     def standard_error(self) -> float:
@@ -65,11 +66,13 @@ class CrossValidation:
     @cached_property
     def standard_errors(self) -> dict[Any, float]:
         """The standard error of each metric that all folds have."""
-        found: dict[Any, list[float | None]] = {name: [getattr(fold, name) for fold in self.folds] for name in _METRICS}
+        found: dict[Any, list[float | None]] = {
+            name: [fold.metrics[name] for fold in self.folds] for name in self.evaluation.metrics
+        }
         for label in self.evaluation.labels:
-            for name in ("precision", "recall", "f1"):
-                values = [fold.per_class.get(label) for fold in self.folds]
-                found[name, label] = [None if each is None else getattr(each, name) for each in values]
+            of_folds = [fold.per_class.get(label) for fold in self.folds]
+            for metric in CLASS_METRICS:
+                found[metric.name, label] = [None if each is None else each.metrics[metric.name] for each in of_folds]
         known = {name: [each for each in values if each is not None] for name, values in found.items()}
         return {
             name: float(np.std(values, ddof=1) / np.sqrt(len(values)))
@@ -82,32 +85,30 @@ class CrossValidation:
         errors = self.standard_errors
         found = self.evaluation.to_dict()
         for label in self.evaluation.labels:
-            named = {f"{name}_standard_error": errors.get((name, label)) for name in ("precision", "recall", "f1")}
-            found["per_class"][shown(label)] |= named
+            found["per_class"][shown(label)] |= {
+                f"{metric.name}_standard_error": errors.get((metric.name, label)) for metric in CLASS_METRICS
+            }
         return {
             "folds": len(self.folds),
             "standard_error": self.standard_error,
             **found,
-            "standard_errors": {name: errors[name] for name in _METRICS if name in errors},
+            "standard_errors": {name: errors[name] for name in self.evaluation.metrics if name in errors},
             "accuracy_of_folds": [fold.accuracy for fold in self.folds],
         }
 
     def __str__(self) -> str:
         evaluation, errors = self.evaluation, self.standard_errors
         lines = [f"{len(self.folds)}-fold cross-validation, {counted(evaluation.n_rows, 'row')}", ""]
-        for name in _METRICS:
-            value = getattr(evaluation, name)
-            if value is not None:
-                error = f" ± {errors[name]:.4f}" if name in errors else ""
-                lines.append(f"{name.replace('_', ' ').replace('roc auc', 'ROC AUC'):17}  {value:.4f}{error}")
+        lines += [
+            f"{metric.words:17}  {metric.cell(value, errors.get(metric.name))}" for metric, value in evaluation.known
+        ]
         width = max(len("class"), *(len(shown(label)) for label in evaluation.labels))
-        lines += ["", f"{'class':{width}}  {'precision':>15}  {'recall':>15}  {'f1':>15}  support"]
+        heads = "".join(f"  {metric.name:>15}" for metric in CLASS_METRICS)
+        lines += ["", f"{'class':{width}}{heads}  support"]
         for label, scores in evaluation.per_class.items():
-            cells = []
-            for name in ("precision", "recall", "f1"):
-                error = f" ± {errors[name, label]:.4f}" if (name, label) in errors else ""
-                cells.append(f"{getattr(scores, name):.4f}{error}")
-            lines.append(f"{shown(label):{width}}  " + "  ".join(f"{c:>15}" for c in cells) + f"  {scores.support:7,}")
+            cells = (m.cell(scores.metrics[m.name], errors.get((m.name, label))) for m in CLASS_METRICS)
+            each = "".join(f"  {cell:>15}" for cell in cells)
+            lines.append(f"{shown(label):{width}}{each}  {scores.support:7,}")
         return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.analysis.resampling import demand_budget, untrained
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
+from thresher.evaluation.metrics import ACCURACY
 from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
 from thresher.model.model import Model
@@ -63,7 +64,7 @@ class Curve:
         """Return it as values that JSON can hold."""
         return {
             "n_features": self.n_features,
-            "accuracy": self.accuracy.tolist(),
+            ACCURACY.name: self.accuracy.tolist(),
             "standard_error": self.standard_error.tolist(),
             "suggested": self.suggested,
             "rows": self.n_rows,
@@ -71,15 +72,21 @@ class Curve:
             "lines_skipped": self.n_skipped,
         }
 
+    @property
+    def heading(self) -> str:
+        """What was measured, on what, and on how many rows."""
+        return f"{ACCURACY.words} on {self.measured_on}, {counted(self.n_rows, 'row')}"
+
+    def points(self) -> list[tuple[int, float, float, bool]]:
+        """Return each budget, its accuracy, the standard error, and whether it is the suggested one."""
+        values = zip(self.n_features, self.accuracy.tolist(), self.standard_error.tolist(), strict=True)
+        return [(n, share, error, n == self.suggested) for n, share, error in values]
+
     def __str__(self) -> str:
-        lines = [
-            f"accuracy on {self.measured_on}, {counted(self.n_rows, 'row')}",
-            "",
-            "features  accuracy  standard error",
-        ]
-        for n, share, error in zip(self.n_features, self.accuracy, self.standard_error, strict=True):
-            mark = "  suggested: the fewest within one standard error of the best" if n == self.suggested else ""
-            lines.append(f"{n:8,}  {share:8.4f}  {error:14.4f}{mark}")
+        lines = [self.heading, "", f"features  {ACCURACY.words}  standard error"]
+        for n, share, error, is_suggested in self.points():
+            mark = "  suggested: the fewest within one standard error of the best" if is_suggested else ""
+            lines.append(f"{n:8,}  {ACCURACY.cell(share):>8}  {ACCURACY.cell(error):>14}{mark}")
         return "\n".join(lines)
 
     def plot(self, *, ax: Any = None) -> Any:
@@ -101,7 +108,8 @@ class Curve:
         low = float((self.accuracy - self.standard_error).min())
         line = Line("", self.n_features, self.accuracy.tolist(), error=self.standard_error.tolist(), has_dots=True)
         return Chart(
-            "Accuracy and the number of features", "number of features", f"accuracy on {self.measured_on}", [line],
+            f"{ACCURACY.words.capitalize()} and the number of features", "number of features",
+            f"{ACCURACY.words} on {self.measured_on}", [line],
             is_log=self.n_features[-1] >= 4 * self.n_features[0],
             y_limits=(max(0.0, low - 0.02), min(1.0, float((self.accuracy + self.standard_error).max()) + 0.02)),
             mark=(self.suggested, f"suggested: {self.suggested:,}"),
@@ -109,11 +117,11 @@ class Curve:
 
     def _repr_html_(self) -> str:
         rows = (
-            [f"{n:,}", f"{share:.4f}", f"{error:.4f}", "suggested" if n == self.suggested else ""]
-            for n, share, error in zip(self.n_features, self.accuracy, self.standard_error, strict=True)
+            [f"{n:,}", ACCURACY.cell(share), ACCURACY.cell(error), "suggested" if is_suggested else ""]
+            for n, share, error, is_suggested in self.points()
         )
-        heading = f"accuracy on {self.measured_on}, {counted(self.n_rows, 'row')}"
-        return fragment(heading, as_svg(self.chart()), table(["features", "accuracy", "standard error", ""], rows))
+        figures = table(["features", ACCURACY.words, "standard error", ""], rows)
+        return fragment(self.heading, as_svg(self.chart()), figures)
 
 
 def path(

@@ -131,6 +131,8 @@ def _kept(report: dict[str, Any]) -> str:
 
 
 def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
+    from thresher.evaluation.metrics import ACCURACY
+
     in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
     in_order = " in random order" if report["shuffled"] else ""
     first = report["selected"][:10]
@@ -152,7 +154,7 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     if report["error_while_learning"] is not None:
         lines.append(f"error while learning {report['error_while_learning']:.2%}")
     if report["accuracy_on_test"] is not None:
-        lines.append(f"accuracy on {test} {report['accuracy_on_test']:.2%}")
+        lines.append(ACCURACY.phrase(report["accuracy_on_test"], f" on {test}"))
     if report["threshold"] != 0.0:
         lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
     seconds = report["seconds"]

@@ -98,7 +98,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             raise ValueError("y is None: score needs the label of each row of X.")
         if sample_weight is not None:
             raise ValueError("sample_weight can't be used without y: give score the labels too.")
-        return evaluate(self, X).accuracy
+        accuracy: float = evaluate(self, X).accuracy
+        return accuracy
 
     @property
     def selected_(self) -> NDArray[np.int64]:

@@ -1,16 +1,36 @@
-"""What every threshold gives: the ROC curve, the precision–recall curve, and the areas under them."""
+"""The ROC curve and the precision–recall curve, from the margins of all rows, and the areas under them."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Floats = NDArray[np.float64]
 
-# Points of a curve that an evaluation keeps: more can't be seen.
+# Points of a curve in an evaluation: more can't be seen.
 _MOST_POINTS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Both curves, from high thresholds to low ones, and the areas under them.
+
+    Attributes
+    ----------
+    roc_auc, average_precision : float
+        The areas, from all rows.
+    roc_curve : array of shape (n_points, 2)
+        False positive rate and true positive rate, from (0, 0) to (1, 1).
+    precision_recall_curve : array of shape (n_points, 2)
+        Recall and precision.
+    """
+
+    roc_auc: float
+    average_precision: float
+    roc_curve: _Floats
+    precision_recall_curve: _Floats
 
 
 def thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> tuple[_Floats, NDArray[np.intp], _Floats]:
@@ -24,26 +44,26 @@ def thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> tuple[_Float
     return ordered, ends, np.cumsum(is_positive[order])[ends].astype(np.float64)
 
 
-def at_all_thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> dict[str, Any]:
+def at_all_thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> Curves:
     """Return both curves and the areas under them, exactly; rows of equal margin change sides together."""
     _, ends, true = thresholds(margins, is_positive)
     false = ends + 1 - true
     gained = np.diff(true, prepend=0.0)
     roc_auc = np.sum(np.diff(false, prepend=0.0) * (true - gained / 2)) / (true[-1] * false[-1])
     average_precision = np.sum(gained * true / (true + false)) / true[-1]
-    kept = _visible(true, false)
-    true, false = true[kept], false[kept]
+    points = _visible(true, false)
+    true, false = true[points], false[points]
     recall = true / true[-1]
-    return {
-        "roc_auc": float(roc_auc),
-        "average_precision": float(average_precision),
-        "roc_curve": np.vstack([np.zeros(2), np.column_stack([false / false[-1], recall])]),
-        "precision_recall_curve": np.column_stack([recall, true / (true + false)]),
-    }
+    return Curves(
+        float(roc_auc),
+        float(average_precision),
+        roc_curve=np.vstack([np.zeros(2), np.column_stack([false / false[-1], recall])]),
+        precision_recall_curve=np.column_stack([recall, true / (true + false)]),
+    )
 
 
 def _visible(true: _Floats, false: _Floats) -> NDArray[np.intp]:
-    """Return which points of long curves are kept: half evenly along the ROC curve, half denser at high thresholds.
+    """Return which points of long curves are drawn: half evenly along the ROC curve, half denser at high thresholds.
 
     There, precision changes with every row.
     """

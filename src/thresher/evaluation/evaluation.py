@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
-from thresher.evaluation.curves import at_all_thresholds
+from thresher.evaluation.counts import ClassCounts, Counts
+from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS, METRICS, HasMetrics, Metric, measured, pooled
 from thresher.evaluation.prediction import as_model
-from thresher.evaluation.tally import PairCounts, Tally, n_by_label
+from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.streams import as_stream
@@ -25,18 +27,28 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ClassScores:
-    """How well one class is found."""
+class ClassScores(HasMetrics):
+    """How well one class is found.
 
-    precision: float
-    recall: float
-    f1: float
+    Attributes
+    ----------
+    precision, recall, f1 : float
+        A ratio of 0 to 0 counts as 0.
+    support : int
+        Rows that have its label.
+    """
+
+    metrics: Mapping[str, float]
     support: int
+
+    def cells(self) -> list[tuple[Metric[ClassCounts], str]]:
+        """Return its metrics as a table writes them."""
+        return [(metric, metric.cell(self.metrics[metric.name])) for metric in CLASS_METRICS]
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
-    """What `evaluate` measures. Rows count alike, whatever their weights.
+class Evaluation(HasMetrics):
+    """How well a model predicts some rows. They count alike, whatever their weights.
 
     Attributes
     ----------
@@ -44,8 +56,15 @@ class Evaluation:
         Rows read.
     labels : list
         The model's classes, and after them labels of the data that the model does not know, sorted.
+    metrics : dict
+        All metrics by their names; None where one does not exist. Each is an attribute too.
     accuracy : float
         Share of rows whose label is predicted.
+    log_loss : float or None
+        Mean negative log-likelihood of the actual labels, where the model has probabilities and knows all labels.
+    roc_auc, average_precision : float or None
+        Areas under the ROC curve and the precision–recall curve, for two classes that both occur; the second class is
+        the positive one.
     confusion : array of shape (n_labels, n_labels)
         Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
         first use: of 10,000 labels, as 800 MB.
@@ -54,11 +73,6 @@ class Evaluation:
         `labels`, and rows.
     per_class : dict
         Precision, recall, f1 and support by label. A ratio of 0 to 0 counts as 0.
-    log_loss : float or None
-        Mean negative log-likelihood of the actual labels, where the model has probabilities and knows all labels.
-    roc_auc, average_precision : float or None
-        Areas under the ROC curve and the precision–recall curve, for two classes that both occur; the second class is
-        the positive one.
     roc_curve : array of shape (n_points, 2) or None
         False positive rate and true positive rate at thresholds from high to low, from (0, 0) to (1, 1), where
         `roc_auc` is known; of many rows, at most 500 points of the curve.
@@ -70,19 +84,47 @@ class Evaluation:
         The margin above which the second of two classes is predicted; 0 unless `set_threshold` has chosen another.
     """
 
-    n_rows: int
-    labels: list[Any]
-    accuracy: float
-    confusion_pairs: NDArray[np.int64]
-    per_class: dict[Any, ClassScores]
-    log_loss: float | None = None
-    roc_auc: float | None = None
-    average_precision: float | None = None
+    counts: Counts
+    metrics: Mapping[str, float | None]
     n_skipped: int = 0
     skipped: list[str] = field(default_factory=list)
     threshold: float = 0.0
-    roc_curve: _Floats | None = None
-    precision_recall_curve: _Floats | None = None
+
+    @classmethod
+    def pooled(cls, parts: list[Evaluation]) -> Evaluation:
+        """Return the evaluation of several models, each on rows of its own, as one."""
+        counts = Counts.pooled([part.counts for part in parts])
+        return cls(counts, pooled([part.metrics for part in parts], counts))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read."""
+        return self.counts.n_rows
+
+    @property
+    def labels(self) -> list[Any]:
+        """The model's classes, and after them labels that it does not know."""
+        return self.counts.labels
+
+    @property
+    def known(self) -> list[tuple[Metric[Counts], float]]:
+        """The metrics that it has, the main one first, and their values."""
+        values = ((metric, self.metrics[metric.name]) for metric in METRICS[self.counts.target])
+        return [(metric, value) for metric, value in values if value is not None]
+
+    @cached_property
+    def per_class(self) -> dict[Any, ClassScores]:
+        """Metrics of each class, by its label."""
+        scores = (
+            ClassScores({metric.name: metric.of(found) or 0.0 for metric in CLASS_METRICS}, found.actual)
+            for found in self.counts.of_classes()
+        )
+        return dict(zip(self.labels, scores, strict=True))
+
+    @property
+    def confusion_pairs(self) -> NDArray[np.int64]:
+        """Rows by actual and predicted label, where there are any."""
+        return self.counts.pairs
 
     @cached_property
     def confusion(self) -> NDArray[np.int64]:
@@ -92,6 +134,16 @@ class Evaluation:
         counts[actual, predicted] = n_rows
         return counts
 
+    @property
+    def roc_curve(self) -> _Floats | None:
+        """Points of the ROC curve."""
+        return None if self.counts.curves is None else self.counts.curves.roc_curve
+
+    @property
+    def precision_recall_curve(self) -> _Floats | None:
+        """Points of the precision–recall curve."""
+        return None if self.counts.curves is None else self.counts.curves.precision_recall_curve
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold, without the curves; labels as a file would write them.
 
@@ -100,32 +152,27 @@ class Evaluation:
         return {
             "rows": self.n_rows,
             "lines_skipped": self.n_skipped,
-            "accuracy": self.accuracy,
-            "log_loss": self.log_loss,
-            "roc_auc": self.roc_auc,
-            "average_precision": self.average_precision,
+            **self.metrics,
             "labels": [shown(label) for label in self.labels],
             "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
             "confusion_pairs": self.confusion_pairs.tolist(),
-            "per_class": {shown(label): vars(scores) for label, scores in self.per_class.items()},
+            "per_class": {
+                shown(label): {**scores.metrics, "support": scores.support} for label, scores in self.per_class.items()
+            },
             "threshold": self.threshold,
         }
 
     def __str__(self) -> str:
-        lines = [f"{counted(self.n_rows, 'row')}, accuracy {self.accuracy:.4f}"]
-        for name, value in (("log loss", self.log_loss), ("ROC AUC", self.roc_auc)):
-            if value is not None:
-                lines[0] += f", {name} {value:.4f}"
-        if self.average_precision is not None:
-            lines[0] += f", average precision {self.average_precision:.4f}"
+        values = (f"{metric.words} {metric.cell(value)}" for metric, value in self.known)
+        lines = [", ".join([counted(self.n_rows, "row"), *values])]
         if self.threshold != 0.0:
             lines[0] += f"; {shown(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
         width = max(len("class"), *(len(shown(label)) for label in self.labels))
-        lines += ["", f"{'class':{width}}  precision  recall      f1  support"]
-        lines += [
-            f"{shown(label):{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.support:7,}"
-            for label, s in self.per_class.items()
-        ]
+        heads = "".join(f"  {metric.name:>6}" for metric in CLASS_METRICS)
+        lines += ["", f"{'class':{width}}{heads}  support"]
+        for label, scores in self.per_class.items():
+            cells = (f"  {cell:>{max(6, len(metric.name))}}" for metric, cell in scores.cells())
+            lines.append(f"{shown(label):{width}}{''.join(cells)}  {scores.support:7,}")
         return "\n".join(lines)
 
     def plot(self, kind: Literal["roc", "precision_recall", "confusion"] | None = None, *, ax: Any = None) -> Any:
@@ -147,7 +194,8 @@ class Evaluation:
         kind = kind or ("roc" if "roc" in charts else "confusion")
         if kind == "confusion":
             names = [shown(label) for label in self.labels]
-            return heat_map(names, self.confusion, f"{counted(self.n_rows, 'row')}, accuracy {self.accuracy:.2%}", ax)
+            title = f"{counted(self.n_rows, 'row')}, {ACCURACY.phrase(self.accuracy)}"
+            return heat_map(names, self.confusion, title, ax)
         if kind not in charts:
             known = ", ".join([*charts, "confusion"])
             raise ValueError(f"kind={kind!r} is not known of this evaluation; it has {known}.")
@@ -178,10 +226,10 @@ class Evaluation:
     def _repr_html_(self) -> str:
         heading = str(self).partition("\n")[0]
         scores = table(
-            ["class", "precision", "recall", "f1", "rows"],
+            ["class", *(metric.name for metric in CLASS_METRICS), "rows"],
             (
-                [shown(label), f"{s.precision:.4f}", f"{s.recall:.4f}", f"{s.f1:.4f}", f"{s.support:,}"]
-                for label, s in self.per_class.items()
+                [shown(label), *(cell for _, cell in scores.cells()), f"{scores.support:,}"]
+                for label, scores in self.per_class.items()
             ),
         )
         if len(self.labels) > MOST_LABELS:
@@ -229,51 +277,5 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
 
 def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
     """Return what a tally of the data of this name shows."""
-    reading, found = reading or Reading(), tally.measured(name)
-    curves = {} if found.margins is None else at_all_thresholds(*found.margins)
-    return Evaluation(
-        *_scores(found.labels, found.pairs), found.log_loss,
-        n_skipped=reading.n_skipped, skipped=reading.skipped, threshold=found.threshold, **curves,
-    )  # fmt: skip
-
-
-def pooled(parts: list[Evaluation]) -> Evaluation:
-    """Return the evaluation of several models, each on rows of its own, as one.
-
-    Counts and log loss are over all rows. ROC AUC and average precision are means, since margins of different models
-    do not compare.
-    """
-    labels = max((part.labels for part in parts), key=len)
-    labels = list(dict.fromkeys([*labels, *(label for part in parts for label in part.labels)]))
-    places, counts = {label: place for place, label in enumerate(labels)}, PairCounts(len(labels))
-    for part in parts:
-        place = np.array([places[label] for label in part.labels])
-        actual, predicted, n_rows = part.confusion_pairs.T
-        counts.add(place[actual], place[predicted], n_rows)
-
-    def mean(name: str, weights: list[int] | None = None) -> float | None:
-        values = [getattr(part, name) for part in parts]
-        return None if None in values else float(np.average(values, weights=weights))
-
-    return Evaluation(
-        *_scores(labels, counts.pairs()),
-        mean("log_loss", [part.n_rows for part in parts]), mean("roc_auc"), mean("average_precision"),
-    )  # fmt: skip
-
-
-def _scores(
-    labels: list[Any], pairs: NDArray[np.int64]
-) -> tuple[int, list[Any], float, NDArray[np.int64], dict[Any, ClassScores]]:
-    """Return the first fields of an `Evaluation`."""
-    n_rows, right = int(pairs[:, 2].sum()), pairs[pairs[:, 0] == pairs[:, 1]]
-    hits, predicted, actual = (
-        n_by_label(each, column, len(labels)).tolist() for each, column in ((right, 0), (pairs, 1), (pairs, 0))
-    )
-    per_class = {
-        label: ClassScores(
-            precision=hits[k] / max(1, predicted[k]), recall=hits[k] / max(1, actual[k]),
-            f1=2 * hits[k] / max(1, predicted[k] + actual[k]), support=actual[k],
-        )
-        for k, label in enumerate(labels)
-    }  # fmt: skip
-    return n_rows, labels, int(right[:, 2].sum()) / n_rows, pairs, per_class
+    reading, counts = reading or Reading(), tally.counts(name)
+    return Evaluation(counts, measured(counts), reading.n_skipped, reading.skipped, tally.threshold)

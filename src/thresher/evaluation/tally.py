@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.evaluation.counts import Counts, PairCounts, n_by_label
+from thresher.evaluation.curves import at_all_thresholds
 from thresher.messages import counted, some, warn
 from thresher.model.labels import Labels, as_number, as_words, equal, shown
 from thresher.model.model import Model
@@ -19,65 +20,6 @@ _Floats = NDArray[np.float64]
 # Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
 # or the wrong column.
 _MOST_UNKNOWN = 100
-_FEW_PAIRS = 1 << 12
-
-
-_Pairs = NDArray[np.int64]  # each row: the places of an actual and a predicted label, and how many rows have them
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What was counted over all batches."""
-
-    labels: list[Any]  # the model's classes, and after them labels that it does not know, sorted
-    pairs: _Pairs
-    log_loss: float | None
-    margins: tuple[_Floats, NDArray[np.bool_]] | None  # and which rows are of the second class, where both of two occur
-    threshold: float
-
-
-class PairCounts:
-    """Counts of pairs of labels, actual and predicted; its time and memory go by rows and by the pairs that occur.
-
-    Parameters
-    ----------
-    n_labels : int
-        The places of labels are below it.
-    """
-
-    def __init__(self, n_labels: int) -> None:
-        self._n_labels = n_labels
-        self._keys, self._counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        self._n_new = 0  # since they were merged
-
-    def add(self, actual: NDArray[Any], predicted: NDArray[Any], n_rows: NDArray[np.int64] | None = None) -> None:
-        """Count rows by the places of their labels; with `n_rows`, pairs that stand for several rows each."""
-        keys = actual.astype(np.int64) * self._n_labels + predicted
-        if n_rows is None:
-            keys, n_rows = np.unique(keys, return_counts=True)
-        self._keys.append(keys)
-        self._counts.append(n_rows)
-        self._n_new += len(keys)
-        if self._n_new > _FEW_PAIRS + len(self._keys[0]):  # so that all merges together take about as long as the last
-            self._merge()
-
-    def _merge(self) -> None:
-        keys, places = np.unique(np.concatenate(self._keys), return_inverse=True)
-        counts = np.zeros(len(keys), np.int64)
-        np.add.at(counts, places, np.concatenate(self._counts))
-        self._keys, self._counts, self._n_new = [keys], [counts], 0
-
-    def pairs(self) -> _Pairs:
-        """Return the pairs that occur, in ascending order."""
-        self._merge()
-        return np.column_stack([*np.divmod(self._keys[0], self._n_labels), self._counts[0]])
-
-
-def n_by_label(pairs: _Pairs, column: int, n_labels: int) -> NDArray[np.int64]:
-    """Return how many rows have each label: the actual one (column 0) or the predicted one (1)."""
-    counts = np.zeros(n_labels, np.int64)
-    np.add.at(counts, pairs[:, column], pairs[:, 2])
-    return counts
 
 
 class Tally:
@@ -114,11 +56,16 @@ class Tally:
             self._is_second.append(actual == 1)
 
     @property
+    def threshold(self) -> float:
+        """The margin above which the second of two classes is predicted."""
+        return self._model.threshold
+
+    @property
     def support(self) -> NDArray[np.int64]:
         """How many rows of each label were counted."""
         return n_by_label(self._pairs.pairs(), 0, len(self._labels))
 
-    def measured(self, name: str) -> Measured:
+    def counts(self, name: str) -> Counts:
         """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
         labels, pairs = self._sorted()
         n_rows = int(pairs[:, 2].sum())
@@ -135,9 +82,9 @@ class Tally:
             )
         elif not (pairs[:, 0] == pairs[:, 1]).any():
             _warn_none_right(self._model, name)
-        log_loss = -self._log_likelihood / n_rows if knows_all and self._model.has_probabilities else None
+        log_likelihood = self._log_likelihood if knows_all and self._model.has_probabilities else None
         has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
-        return Measured(labels, pairs, log_loss, self.margins(name) if has_both else None, self._model.threshold)
+        return Counts(labels, pairs, log_likelihood, at_all_thresholds(*self.margins(name)) if has_both else None)
 
     def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
         """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
@@ -169,7 +116,7 @@ class Tally:
             self._places[label] = self._places[shown(label)] = place
         return place
 
-    def _sorted(self) -> tuple[list[Any], _Pairs]:
+    def _sorted(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Return labels and pairs in an order that does not depend on the batches: classes, numbers, words."""
         are_words = isinstance(self._labels[0], str)
         unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]

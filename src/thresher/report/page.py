@@ -22,6 +22,7 @@ from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, visible
 from thresher.charts.chart import Chart
 from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
+from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import written_whole
 from thresher.messages import counted
@@ -143,8 +144,11 @@ def _figures(
     """Return the few numbers that come first, with what they are."""
     found = []
     for each in evaluations[:1]:
-        is_cv = isinstance(each, CrossValidation)
-        found.append((f"{each.accuracy:.2%}", "accuracy, cross-validated" if is_cv else "accuracy on test data"))
+        evaluation, where = (
+            (each.evaluation, ", cross-validated") if isinstance(each, CrossValidation) else (each, " on test data")
+        )
+        metric, value = evaluation.known[0]
+        found.append((f"{value:{metric.in_sentences}}", f"{metric.words}{where}"))
     n_selected = len(model.members()[0])
     of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
     found.append((f"{n_selected:,}", f"features selected{of}"))
@@ -220,10 +224,14 @@ def _quiet(chart: Chart) -> Chart:
 
 
 def _curve(curve: Curve) -> dict[str, Any]:
-    rows = zip(curve.n_features, curve.accuracy.tolist(), curve.standard_error.tolist(), strict=True)
+    written = ACCURACY.in_sentences
     return {
         "chart": _drawn(curve.chart(), "The band is one standard error wide on each side."),
-        "rows": [(f"{n:,}", f"{share:.2%}", f"{error:.2%}", n == curve.suggested) for n, share, error in rows],
+        "metric": ACCURACY.words,
+        "rows": [
+            (f"{n:,}", f"{share:{written}}", f"{error:{written}}", is_suggested)
+            for n, share, error, is_suggested in curve.points()
+        ],
         "words": f"Measured on {visible(curve.measured_on)}, {counted(curve.n_rows, 'row')}. Suggested is the smallest "
         "number of features within one standard error of the best.",
     }
@@ -235,20 +243,11 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         found, errors = given.evaluation, given.standard_errors
     else:
         heading, found, errors = "Test data", given, {}
-    metrics = []
-    for name, words in (
-        ("accuracy", "accuracy"), ("log_loss", "log loss"), ("roc_auc", "ROC AUC"),
-        ("average_precision", "average precision"),
-    ):  # fmt: skip
-        value = getattr(found, name)
-        if value is not None:
-            error = f" ± {errors[name]:.4f}" if name in errors else ""
-            metrics.append((f"{value:.4f}{error}", words))
     names = [visible(shown(label)) for label in found.labels]
     return {
         "heading": heading,
         "n_rows": counted(found.n_rows, "row"),
-        "metrics": metrics,
+        "metrics": [(metric.cell(value, errors.get(metric.name)), metric.words) for metric, value in found.known],
         "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
         "charts": [_drawn(chart) for chart in found.charts().values()],
         "labels": names,
@@ -258,9 +257,10 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             for k, (name, row) in enumerate(zip(names, found.confusion.tolist(), strict=True))
         ] if len(names) <= MOST_LABELS else None,
         "per_class": [
-            (visible(shown(label)), f"{s.precision:.4f}", f"{s.recall:.4f}", f"{s.f1:.4f}", f"{s.support:,}")
-            for label, s in found.per_class.items()
+            (visible(shown(label)), [*(cell for _, cell in scores.cells()), f"{scores.support:,}"])
+            for label, scores in found.per_class.items()
         ],
+        "class_metrics": [metric.words for metric in CLASS_METRICS],
     }  # fmt: skip
 
 

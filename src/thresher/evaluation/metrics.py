@@ -1,0 +1,102 @@
+"""The table of metrics: what each is called, how it comes from what was counted, and how it is written.
+
+A new metric is a row here. `evaluate`, `cross_validate`, `path`, the report, `--json` and the printed tables read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from thresher.evaluation.counts import ClassCounts, Counts
+
+_Counted = TypeVar("_Counted")
+
+
+@dataclass(frozen=True)
+class Metric(Generic[_Counted]):
+    """A metric.
+
+    Attributes
+    ----------
+    name : str
+        The attribute of an evaluation, the key in JSON, and the heading in printed tables of classes.
+    words : str
+        What people call it.
+    of : function
+        Returns the value from what was counted, or None where it does not exist.
+    in_tables, in_sentences : str
+        How the value is written, as `format` has it.
+    """
+
+    name: str
+    words: str
+    of: Callable[[_Counted], float | None]
+    in_tables: str = ".4f"
+    in_sentences: str = ".4f"
+
+    def cell(self, value: float, error: float | None = None) -> str:
+        """Return the value for a table, with its standard error where that is known."""
+        around = "" if error is None else f" ± {error:{self.in_tables}}"
+        return f"{value:{self.in_tables}}{around}"
+
+    def phrase(self, value: float, where: str = "") -> str:
+        """Return name and value for a sentence; `where` stands between them."""
+        return f"{self.words}{where} {value:{self.in_sentences}}"
+
+
+# By the kind of target, in the order in which they are shown. The first is the main one: `path` draws it, and a report
+# begins with it.
+METRICS: dict[str, tuple[Metric[Counts], ...]] = {
+    "classes": (
+        Metric("accuracy", "accuracy", lambda found: found.n_right / found.n_rows, in_sentences=".2%"),
+        Metric("log_loss", "log loss", lambda found: found.log_loss),
+        Metric("roc_auc", "ROC AUC", lambda found: found.curves.roc_auc if found.curves else None),
+        Metric(
+            "average_precision", "average precision",
+            lambda found: found.curves.average_precision if found.curves else None,
+        ),
+    ),
+}  # fmt: skip
+ACCURACY = METRICS["classes"][0]
+
+# Of one class; a ratio of 0 to 0 counts as 0.
+CLASS_METRICS: tuple[Metric[ClassCounts], ...] = (
+    Metric("precision", "precision", lambda found: found.right / max(1, found.predicted)),
+    Metric("recall", "recall", lambda found: found.right / max(1, found.actual)),
+    Metric("f1", "F1", lambda found: 2 * found.right / max(1, found.predicted + found.actual)),
+)
+
+
+class HasMetrics:
+    """The values of metrics by name, each of which is an attribute too."""
+
+    metrics: Mapping[str, float | None]
+
+    def __getattr__(self, name: str) -> Any:
+        # Copies are asked for attributes before they have any.
+        if name in vars(self).get("metrics", ()):
+            return self.metrics[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def measured(counts: Counts) -> dict[str, float | None]:
+    """Return the value of each metric."""
+    return {metric.name: metric.of(counts) for metric in METRICS[counts.target]}
+
+
+def pooled(parts: list[Mapping[str, float | None]], counts: Counts) -> dict[str, float | None]:
+    """Return the metrics of several models, each on rows of its own, from the counts over all of these rows.
+
+    What these do not give, such as the areas under curves, is the mean over the parts: margins of different models do
+    not compare.
+    """
+    found = measured(counts)
+    for name, value in found.items():
+        values = [part[name] for part in parts]
+        if value is None and None not in values:
+            found[name] = float(np.mean(np.array(values, np.float64)))
+    return found
