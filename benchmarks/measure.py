@@ -32,7 +32,7 @@ class Effort(Enum):
 
 @dataclass
 class Cost:
-    """What a run took, at the least: wall and CPU seconds, and peak memory in MB, NaN where it is not known."""
+    """Cost of a run, at the least: wall and CPU seconds, and peak memory in MB, NaN where it is not known."""
 
     wall: float = float("inf")
     cpu: float = float("inf")

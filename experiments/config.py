@@ -1,4 +1,4 @@
-"""What to run on a data set, as its file in configs/ says."""
+"""The runs on a data set, as its file in configs/ lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gamma="auto" costs: its accuracy beside every γ of its grid, and its time beside that of one γ.
+"""The cost of gamma="auto": its accuracy beside every γ of its grid, and its time beside that of one γ.
 
 Rows are learned in the order of the permutation. For each γ alone, the mistakes at every look of the race are kept too:
 from them `experiments.reporting.gamma` works out what other rules for dropping would have done, on training rows alone.

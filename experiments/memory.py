@@ -1,4 +1,4 @@
-"""What each kind of memory costs, in accuracy, bytes and time: memory.csv, memory-cost.csv and MEMORY.md."""
+"""The cost of each kind of memory in accuracy, bytes and time: memory.csv, memory-cost.csv and MEMORY.md."""
 
 from __future__ import annotations
 

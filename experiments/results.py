@@ -22,7 +22,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Cell:
-    """What a method reached on a data set at a budget: accuracies in %, median CPU seconds, and means of the rest."""
+    """Results of a method on a data set at a budget: accuracies in %, median CPU seconds, and means of the rest."""
 
     status: str
     budget: int
@@ -54,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class OnX2:
-    """What a method reached on X2: accuracy and sparsity in %."""
+    """Results of a method on X2: accuracy and sparsity in %."""
 
     parameters: dict[str, Any]
     accuracy: float

@@ -1,4 +1,4 @@
-"""What PET and FOFS would cost if they truncated as the paper writes it: a scan of all d weights after every update.
+"""The cost of PET and FOFS if they truncated as the paper writes it: a scan of all d weights after every update.
 
 Ours do no such work, so their times can't show what the paper's figures show. This measures one full truncation, with
 numpy and in the cheapest way there is: |w| for all d, the places that are not zero, and the B largest among those.

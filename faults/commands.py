@@ -25,7 +25,7 @@ SECONDS = 300  # a command that takes longer hangs
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left."""
+    """The outcome of a command."""
 
     returncode: int
     stdout: str

@@ -84,7 +84,7 @@ _LOADERS: dict[str, Callable[[Path], Any]] = {
 
 
 class _Memory:
-    """What loading takes."""
+    """Time and memory of loading."""
 
     def __init__(self) -> None:
         self._library: Any = ctypes.CDLL(None) if os.environ.get("LD_PRELOAD") else None

@@ -1,4 +1,4 @@
-"""What every fault is given: a folder, a size, a seed; and what it raises when a promise does not hold."""
+"""The surroundings of a fault: a folder, a size, a seed; and the error of a promise that does not hold."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_what_the_server_says_is_told(server, tmp_path):
 @pytest.mark.parametrize("mood", ["well", "no length"])
 @pytest.mark.parametrize("n_resumed", [0, 1_000])
 def test_a_download_that_is_too_large_is_given_up(server, tmp_path, monkeypatch, mood, n_resumed):
-    monkeypatch.setattr(download_module, "_ROOM", 1_000)
+    monkeypatch.setattr(download_module, "_SLACK", 1_000)
     monkeypatch.setattr(download_module, "_BLOCK", 4_096)
     server.mood = mood
     if n_resumed:
@@ -240,7 +240,7 @@ class TestRegistry:
 
     @pytest.mark.parametrize("change", [{"sha256": DIGEST[::-1]}, {"n_bytes": len(CONTENT) - 1}])
     def test_another_file_is_refused(self, monkeypatch, elsewhere, known, change):
-        monkeypatch.setattr(download_module, "_ROOM", 0)
+        monkeypatch.setattr(download_module, "_SLACK", 0)
         monkeypatch.setitem(registry.KNOWN, "tiny", dataclasses.replace(known, **change))
         with pytest.raises((ValueError, OSError), match=r"the downloaded file is not the data set|it is larger than"):
             datasets.load("tiny")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import random_problem
 
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, load, stability, train
-from thresher.analysis.nogueira import nogueira
+from thresher.analysis.agreement import stability_of
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 from thresher.training.samples import Half
@@ -43,30 +43,30 @@ def test_equals_a_naive_implementation(n_features, data):
     selections = data.draw(st.lists(one, min_size=2, max_size=8))
     size = sum(map(len, selections))
     assume(0 < size < n_features * len(selections))
-    np.testing.assert_allclose(nogueira(selections, n_features), naive(selections, n_features), atol=1e-9)
+    np.testing.assert_allclose(stability_of(selections, n_features), naive(selections, n_features), atol=1e-9)
 
 
 def test_known_values():
-    assert nogueira([[1, 2], [1, 2], [1, 2]], 10)[0] == 1.0
-    np.testing.assert_allclose(nogueira([[0], [1]], 2)[0], -1.0)
+    assert stability_of([[1, 2], [1, 2], [1, 2]], 10)[0] == 1.0
+    np.testing.assert_allclose(stability_of([[0], [1]], 2)[0], -1.0)
     random = np.random.default_rng(0)
     by_chance = [random.choice(10_000, 300, replace=False).tolist() for _ in range(50)]
-    assert abs(nogueira(by_chance, 10_000)[0]) < 0.01
-    assert nogueira([[], []], 5) == (1.0, 0.0)
-    assert nogueira([[0, 1], [0, 1]], 2) == (1.0, 0.0)
+    assert abs(stability_of(by_chance, 10_000)[0]) < 0.01
+    assert stability_of([[], []], 5) == (1.0, 0.0)
+    assert stability_of([[0, 1], [0, 1]], 2) == (1.0, 0.0)
 
 
 def test_hashed_names_have_an_interval_too():
     """Among 2^62 columns as among a million: the terms of the formula that all selections share can't drown it."""
     random = np.random.default_rng(0)
     selections = [random.choice(300, random.integers(90, 110), replace=False).tolist() for _ in range(10)]
-    value, variance = nogueira(selections, 2**62)
+    value, variance = stability_of(selections, 2**62)
     assert 0 < variance < 0.001
-    np.testing.assert_allclose((value, variance), nogueira(selections, 10**6), rtol=1e-3)
+    np.testing.assert_allclose((value, variance), stability_of(selections, 10**6), rtol=1e-3)
 
 
 def test_any_width_costs_nothing():
-    wide = nogueira([[1, 2**61], [1, 5]], 2**62)
+    wide = stability_of([[1, 2**61], [1, 5]], 2**62)
     np.testing.assert_allclose(wide[0], 0.5)
 
 

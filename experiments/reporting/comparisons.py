@@ -1,4 +1,4 @@
-"""What is compared with what, as plain data: the claims are judged and the tables are written from it."""
+"""The comparisons of the report, as plain data: the claims are judged and the tables are written from it."""
 
 from __future__ import annotations
 

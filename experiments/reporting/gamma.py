@@ -129,7 +129,7 @@ def read_cells(results: Path) -> dict[CellKey, Cell]:
 
 @dataclass(frozen=True)
 class Look:
-    """What a γ alone had at a number of rows."""
+    """Mistakes and loss of one γ at a number of rows."""
 
     rows: int
     mistakes: float

@@ -22,7 +22,7 @@ class Standing(Enum):
 
 
 class Verdict(Enum):
-    """What the results say about a statement."""
+    """A verdict on a statement."""
 
     HOLDS = "holds"
     FAILS = "**does not hold**"

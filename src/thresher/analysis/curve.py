@@ -74,7 +74,7 @@ class Curve:
 
     @property
     def heading(self) -> str:
-        """What was measured, on what, and on how many rows."""
+        """The metric, the data, and the number of rows."""
         return f"{ACCURACY.words} on {self.measured_on}, {counted(self.n_rows, 'row')}"
 
     def points(self) -> list[tuple[int, float, float, bool]]:

@@ -1,6 +1,6 @@
 """Models on samples of the rows, beside one on all rows, while the data are read once.
 
-Cross-validation scores each row by a model that never learned it, when that model is trained. So the rows are kept in
+Cross-validation scores each row by a model that never learned it, when that model is trained. So the rows stay in
 memory until then, up to a limit; longer data are read a second time.
 """
 
@@ -33,12 +33,12 @@ from thresher.training.history import History
 from thresher.training.loop import borrowed_models, refuse_for_batch, run
 from thresher.training.samples import AllBut, Half, Sample, fold_of
 
-MEMORY_LIMIT = 1 << 29  # bytes of rows that are kept until they are scored
+MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """What came of it.
+    """The models, the history and the evaluations of a resampling run.
 
     Attributes
     ----------
@@ -128,9 +128,9 @@ def _online(
     seed: int,
     **options: Any,
 ) -> tuple[History, list[Evaluation]]:
-    rows = _KeptRows(stream)
+    rows = _StoredRows(stream)
     # Shuffled rows are in memory, or in a temporary file, in any case.
-    watch = rows.keep if n_folds and options["shuffle"] is not True else None
+    watch = rows.store if n_folds and options["shuffle"] is not True else None
     with borrowed_models(models) as borrowed:
         passes = options.pop("passes")
         runs = run(borrowed, stream, passes, None, samples=samples, watch=watch, **options)
@@ -169,7 +169,7 @@ def _demand_two(stream: Stream, who_has: str, counts: NDArray[np.int64], classes
         raise DataError(f"{stream.name}: {who_has} {which}: use fewer folds or samples, or more rows.")
 
 
-class _KeptRows:
+class _StoredRows:
     """The rows of a stream as they were read, to be scored later."""
 
     def __init__(self, stream: Stream) -> None:
@@ -177,15 +177,17 @@ class _KeptRows:
         self._batches: list[tuple[Batch, NDArray[np.int64]]] | None = []
         self._n_bytes = 0
 
-    def keep(self, batch: Batch, numbers: NDArray[np.int64]) -> None:
-        """Keep a batch, unless the limit is passed."""
+    def store(self, batch: Batch, numbers: NDArray[np.int64]) -> None:
+        """Store a batch, unless the limit is passed."""
         if self._batches is None:
             return
-        kept = copy.copy(batch)
-        kept.names = None  # scores do not need them
-        arrays = (kept.indptr, kept.indices, kept.data, kept.labels, kept.importances, kept.numbers, numbers)
+        stored = copy.copy(batch)
+        stored.names = None  # scores do not need them
+        arrays = (
+            stored.indptr, stored.indices, stored.data, stored.labels, stored.importances, stored.numbers, numbers,
+        )  # fmt: skip
         self._n_bytes += sum(array.nbytes for array in arrays if array is not None)
-        self._batches.append((kept, numbers))
+        self._batches.append((stored, numbers))
         if self._n_bytes > MEMORY_LIMIT:
             self._batches = None
             if not self._stream.can_be_read_again:

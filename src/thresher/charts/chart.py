@@ -1,4 +1,4 @@
-"""What a chart shows: lines over two axes, whoever draws them."""
+"""A chart as data: lines over two axes, whoever draws them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Line:
     Attributes
     ----------
     name : str
-        What the legend calls it; without a name it is not in the legend.
+        Its name in the legend; without a name it is not in the legend.
     x, y : sequence of float
         Its points.
     style : "main", "second" or "muted"
@@ -97,7 +97,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers for a logarithmic axis: powers of ten, with 2 and 5 times them if there is room."""
+    """Return round numbers for a logarithmic axis: powers of ten, with 2 and 5 times them where they fit."""
     if high / low < 4:
         return [tick for tick in ticks(low, high, most) if tick > 0]
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -265,8 +265,8 @@ def _on_samples(
     learner: Any, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
 ) -> tuple[Any, History, dict[str, Any]]:
     """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
+    from thresher.analysis.agreement import of_halves
     from thresher.analysis.cross_validation import of_folds
-    from thresher.analysis.nogueira import of_halves
     from thresher.analysis.resampling import resample
 
     resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
@@ -300,8 +300,8 @@ def _check_shards(
 def _check_samples(cv: int | None, stability: int | None) -> None:
     if cv is None and stability is None:
         return
+    from thresher.analysis.agreement import SAMPLES
     from thresher.analysis.cross_validation import FOLDS
-    from thresher.analysis.nogueira import SAMPLES
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:

@@ -22,7 +22,7 @@ from thresher.progress import progress_bar
 TIMEOUT = 30.0  # seconds without a byte
 TRIES = 4
 _BLOCK = 1 << 18
-_ROOM = 1 << 20  # how much larger than its known size a download may be
+_SLACK = 1 << 20  # how much larger than its known size a download may be
 _MOST_BYTES = 2 << 30  # where the size is not known
 
 
@@ -36,7 +36,7 @@ def download(url: str, target: Path, *, sha256: str, n_bytes: int | None = None,
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    limit = _MOST_BYTES if n_bytes is None else n_bytes + _ROOM
+    limit = _MOST_BYTES if n_bytes is None else n_bytes + _SLACK
     for turn in range(TRIES):
         try:
             _fetch_rest(url, part, limit, progress)
@@ -86,8 +86,8 @@ def _fetch_rest(url: str, part: Path, limit: int, progress: bool) -> None:
             raise OSError("the server sent a range that was not requested")
         length = answer.headers.get("Content-Length")
         expected = None if length is None else int(length)
-        got, room = 0, limit - have if resumed else limit
-        if expected is not None and expected > room:
+        got, most = 0, limit - have if resumed else limit
+        if expected is not None and expected > most:
             raise _too_large(limit)
         with (
             errors_of(part),
@@ -96,7 +96,7 @@ def _fetch_rest(url: str, part: Path, limit: int, progress: bool) -> None:
         ):
             while block := answer.read(_BLOCK):
                 got += len(block)
-                if got > room:  # a server need not say its length, nor the right one
+                if got > most:  # a server need not say its length, nor the right one
                     raise _too_large(limit)
                 file.write(block)
                 bar.advance(len(block), 0, None)

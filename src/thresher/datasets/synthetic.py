@@ -53,7 +53,7 @@ class GeneratedRows:
 
     @property
     def identity(self) -> Identity:
-        """What distinguishes it from other generators."""
+        """The values that distinguish it from other generators."""
         return Identity(0, None, digest_of(repr(self.parameters).encode()))
 
     @property

@@ -1,4 +1,4 @@
-"""What a trained model does with data: predictions, the selected columns, and how good it is."""
+"""Trained models on data: predictions, the selected columns, and metrics."""
 
 from thresher.evaluation.evaluation import Evaluation, evaluate
 

@@ -1,4 +1,4 @@
-"""What a trained model makes of a stream: labels, margins and probabilities.
+"""Predictions for a stream: labels, margins and probabilities, as arrays or in files.
 
 One reading, in memory that does not grow with the stream.
 """
@@ -28,7 +28,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a model says of some rows.
+    """The predictions of a model for some rows.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def as_model(model: Any) -> Model:
 
 
 def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predictions:
-    """Return what a model says of the rows of a batch; ids that it has never learned are ignored."""
+    """Return the predictions for the rows of a batch; ids that it has never learned are ignored."""
     trained = as_model(model)
     margins, each = trained.score_batch(batch, with_probabilities=probabilities)
     return Predictions(trained.labels_of(margins), margins, each)

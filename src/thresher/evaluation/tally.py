@@ -17,7 +17,7 @@ from thresher.streams.alignment import batches_to_predict
 
 _Floats = NDArray[np.float64]
 
-# Labels that the model does not know, of which a confusion matrix has room for a few: more of them are measurements,
+# Labels that the model does not know, of which a confusion matrix can have a few: more of them are measurements,
 # or the wrong column.
 _MOST_UNKNOWN = 100
 

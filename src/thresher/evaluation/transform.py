@@ -92,7 +92,7 @@ def write_selected(
             write_stream(_selected(trained, batches, columns, keep_ids), path, naming=naming)
         else:
             write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
-            write_rows(_parts(trained, batches, columns), columns, path)
+            write_rows(_table_rows(trained, batches, columns), columns, path)
     return reading
 
 
@@ -151,11 +151,11 @@ def _selected(model: Model, batches: Iterator[Batch], columns: _Columns, keep_id
     """Yield batches with the selected features only."""
     for batch in batches:
         starts, picked, places = columns.index.pick(model.known_rows(batch))
-        kept = batch.indices[places] if keep_ids else picked + 1
-        batch.data, batch.indices, batch.indptr = batch.data[places], kept, starts.astype(kept.dtype)
-        batch.largest_id = int(kept.max(initial=-1))
+        ids = batch.indices[places] if keep_ids else picked + 1
+        batch.data, batch.indices, batch.indptr = batch.data[places], ids, starts.astype(ids.dtype)
+        batch.largest_id = int(ids.max(initial=-1))
         batch.names = batch.names.at(places) if keep_ids and isinstance(batch.names, BatchNames) else None
-        batch.zero_seen = bool(len(kept)) and int(kept.min()) == 0
+        batch.zero_seen = bool(len(ids)) and int(ids.min()) == 0
         if batch.labels.dtype.kind == "f":
             # A row of text without label and features would be an empty line, which readers skip.
             batch.labels = np.nan_to_num(batch.labels, nan=0.0)
@@ -165,7 +165,7 @@ def _selected(model: Model, batches: Iterator[Batch], columns: _Columns, keep_id
 
 
 @dataclass(frozen=True)
-class _Part:
+class _TableRows:
     """Rows of a table: labels, None where there is none, weights if rows have any, and CSR whose ids are columns."""
 
     labels: NDArray[Any]
@@ -174,14 +174,14 @@ class _Part:
     ids: NDArray[np.int32]
     values: NDArray[np.float32]
 
-    def at(self, low: int, high: int) -> _Part:
+    def at(self, low: int, high: int) -> _TableRows:
         begin, end = int(self.starts[low]), int(self.starts[high])
         weights = None if self.weights is None else self.weights[low:high]
         starts = self.starts[low : high + 1] - begin
-        return _Part(self.labels[low:high], weights, starts, self.ids[begin:end], self.values[begin:end])
+        return _TableRows(self.labels[low:high], weights, starts, self.ids[begin:end], self.values[begin:end])
 
 
-def _parts(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterator[_Part]:
+def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterator[_TableRows]:
     """Yield the rows of a table, a limited number of cells at a time; first none: a table has columns even then."""
     assert model.classes is not None
     kind = as_whole_numbers(model.classes).dtype
@@ -190,22 +190,22 @@ def _parts(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterato
     is_weighted = None
     for batch in batches:
         starts, ids, places = columns.index.pick(model.known_rows(batch))
-        part = _Part(_labels(batch, kind), batch.importances, starts, ids, batch.data[places])
+        rows = _TableRows(_labels(batch, kind), batch.importances, starts, ids, batch.data[places])
         if is_weighted is None:
-            is_weighted = part.weights is not None
-            yield replace(part.at(0, 0), labels=np.zeros(0, kind))
-        if is_weighted and part.weights is None:
-            part = replace(part, weights=np.ones(batch.n_rows))
-        if part.weights is not None and not is_weighted:
+            is_weighted = rows.weights is not None
+            yield replace(rows.at(0, 0), labels=np.zeros(0, kind))
+        if is_weighted and rows.weights is None:
+            rows = replace(rows, weights=np.ones(batch.n_rows))
+        if rows.weights is not None and not is_weighted:
             raise DataError(
                 f"{batch.place(0)}: rows have weights here, but the first ones had none, so the table has no column "
                 "for them: write a .thc cache instead."
             )
         for low in range(0, batch.n_rows, most):
-            yield part.at(low, min(low + most, batch.n_rows))
+            yield rows.at(low, min(low + most, batch.n_rows))
     if is_weighted is None:
         none = np.zeros(0, np.int32)
-        yield _Part(np.zeros(0, kind), None, np.zeros(1, np.int64), none, none.astype(np.float32))
+        yield _TableRows(np.zeros(0, kind), None, np.zeros(1, np.int64), none, none.astype(np.float32))
 
 
 def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
@@ -236,33 +236,33 @@ def _number(label: Any, kind: np.dtype[Any]) -> float | int | str | None:
     return number if fits and number == label else ""
 
 
-def _write_csv(parts: Iterator[_Part], columns: _Columns, path: str) -> None:
+def _write_csv(tables: Iterator[_TableRows], columns: _Columns, path: str) -> None:
     n_columns = len(columns.ids)
     with open_output(path) as write:
-        for number, part in enumerate(parts):
+        for number, rows in enumerate(tables):
             if number == 0:
-                write(_csv_lines([[*_heads(part), *columns.now]]).encode())
-            labels = part.labels.tolist()
+                write(_csv_lines([[*_heads(rows), *columns.now]]).encode())
+            labels = rows.labels.tolist()
             cells = {label: "" if label is None else _csv_lines([[label]])[:-1] for label in set(labels)}
             before = [cells[label] for label in labels]
-            if part.weights is not None:
-                before = [f"{label},{weight!r}" for label, weight in zip(before, part.weights.tolist(), strict=True)]
-            rows = _core.CsrBatch(part.starts, part.ids.astype(np.int64), part.values, n_columns)
-            write(_core.write_csv(rows, n_columns, before))
+            if rows.weights is not None:
+                before = [f"{label},{weight!r}" for label, weight in zip(before, rows.weights.tolist(), strict=True)]
+            csr = _core.CsrBatch(rows.starts, rows.ids.astype(np.int64), rows.values, n_columns)
+            write(_core.write_csv(csr, n_columns, before))
 
 
-def _write_parquet(parts: Iterator[_Part], columns: _Columns, path: str) -> None:
-    def table(part: _Part) -> dict[str, NDArray[Any]]:
-        cells = np.zeros((len(columns.ids), len(part.labels)), np.float32)
-        cells[part.ids, np.repeat(np.arange(len(part.labels)), np.diff(part.starts))] = part.values
-        before = [part.labels] if part.weights is None else [part.labels, part.weights]
-        return dict(zip([*_heads(part), *columns.now], [*before, *cells], strict=True))
+def _write_parquet(tables: Iterator[_TableRows], columns: _Columns, path: str) -> None:
+    def table(rows: _TableRows) -> dict[str, NDArray[Any]]:
+        cells = np.zeros((len(columns.ids), len(rows.labels)), np.float32)
+        cells[rows.ids, np.repeat(np.arange(len(rows.labels)), np.diff(rows.starts))] = rows.values
+        before = [rows.labels] if rows.weights is None else [rows.labels, rows.weights]
+        return dict(zip([*_heads(rows), *columns.now], [*before, *cells], strict=True))
 
-    write_table(map(table, parts), path)
+    write_table(map(table, tables), path)
 
 
-def _heads(part: _Part) -> list[str]:
-    return ["label"] if part.weights is None else ["label", "weight"]
+def _heads(rows: _TableRows) -> list[str]:
+    return ["label"] if rows.weights is None else ["label", "weight"]
 
 
 def _csv_lines(rows: list[Any]) -> str:

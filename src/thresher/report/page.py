@@ -1,4 +1,4 @@
-"""`write_report`: what a run has to show, put into the template.
+"""`write_report`: a training run as a web page.
 
 The page is one file: charts are SVG, drawn here, and its style sheet and script are inside. Its security policy allows
 this one script, by its digest, and no connection at all.
@@ -32,7 +32,7 @@ from thresher.model.model import Model
 from thresher.training.history import History
 
 MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
-_MANY_LABELS = 6  # of which it has no room for shares
+_MANY_LABELS = 6  # beside which shares would not fit
 _HERE = Path(__file__).parent
 
 

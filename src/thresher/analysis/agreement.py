@@ -137,13 +137,13 @@ def of_halves(found: Resampled) -> Stability:
     frequency = {column: count / n for column, count in ranked}
     trained.selection_frequency = {column: frequency.get(column, 0.0) for column in trained.members()[0].tolist()}
     n_features = trained.n_features or 0
-    value, variance = nogueira(selections, n_features)
+    value, variance = stability_of(selections, n_features)
     reach = _NORMAL_95 * math.sqrt(variance)
     interval = (max(-1.0, value - reach), min(1.0, value + reach))
     return Stability(value, interval, frequency, n, n_features, found.model)
 
 
-def nogueira(selections: Sequence[Sequence[int]], n_features: int) -> tuple[float, float]:
+def stability_of(selections: Sequence[Sequence[int]], n_features: int) -> tuple[float, float]:
     """Return the stability of selections among `n_features` columns, and its variance (theorems 4 and 7).
 
     With p_f the share of the selections that have feature f, and k their mean size:
