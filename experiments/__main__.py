@@ -19,9 +19,8 @@ from experiments import scale as scaling
 from experiments import stability as stabilities
 from experiments.config import HOME, Config
 from experiments.data import MissingDataError
-from experiments.methods import METHODS, REMEDIES, TABLE_2_METHODS
+from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
-from experiments.results import Record
 from experiments.store import Methods, Store, note_run, read_csv, write_csv, write_methods
 from thresher.progress import steps_bar
 
@@ -85,22 +84,6 @@ def _check(names: Iterable[str], known: Collection[str], what: str) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise typer.BadParameter(f"{what}: there is no {', '.join(unknown)}; there are {', '.join(known)}.")
-
-
-@app.command()
-def remedies(smallest: Smallest = False, jobs: Jobs = None) -> None:
-    """Try what may help in the cells of Table 6 where ShadowSOFS is below a batch method, and write the report."""
-    from experiments.reporting.comparisons import below_batch
-
-    folder, cache, seconds = _places(smallest)
-    cells: dict[str, list[int]] = {}
-    for results, budget, _ in below_batch(Record(folder / "results")):
-        cells.setdefault(results.name, []).append(budget)
-    for name, budgets in cells.items():
-        of = config.read(name).smallest() if smallest else config.read(name)
-        of = dataclasses.replace(of, methods=(*of.methods, *REMEDIES), budgets=tuple(budgets), shares=())
-        run_set(of, folder / "results", jobs or len(os.sched_getaffinity(0)), cache, seconds, REMEDIES)
-    report(folder)
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """The cost of gamma="auto": its accuracy beside every γ of its grid, and its time beside that of one γ.
 
-Rows are learned in the order of the permutation. For each γ alone, the mistakes at every look of the race are kept too:
-from them `experiments.reporting.gamma` works out what other rules for dropping would have done, on training rows alone.
+Rows are learned in the order of the permutation.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from experiments import config, data
 from experiments.config import Config
@@ -28,7 +24,6 @@ from thresher.streams.conversion import convert
 
 NAMES = ("ShadowSOFS", "SOFS", "AROW")
 ACCURACY = ("method", "set", "budget", "permutation", "gamma", "accuracy", "chosen")
-LOOKS = ("method", "set", "budget", "permutation", "gamma", "rows", "mistakes", "loss")
 TIME = ("method", "set", "budget", "where", "fixed", "auto")
 
 
@@ -63,7 +58,6 @@ def tasks(smallest: bool) -> list[Task]:
 def run(results: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
     """Measure, and write the tables; all data must be there."""
     accuracy: list[Found] = []
-    looks: list[Found] = []
     times: list[Found] = []
     for n_done, task in enumerate(tasks(smallest)):
         bar.done(n_done, task.config.title)
@@ -74,33 +68,22 @@ def run(results: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
                 training, _ = data.split(rows, task.config, 0)
                 times += [{**cell, **found} for found in timed(method, budget, training, task.n_times)]
                 for permutation in range(0 if only_time else task.n_permutations):
-                    for gamma, found, its in measured(method, budget, *data.split(rows, task.config, permutation)):
-                        here = {**cell, "permutation": permutation, "gamma": gamma}
-                        accuracy.append({**here, **found})
-                        looks += [{**here, **look} for look in its]
+                    of_one = {**cell, "permutation": permutation}
+                    found_here = measured(method, budget, *data.split(rows, task.config, permutation))
+                    accuracy += [{**of_one, **found} for found in found_here]
     bar.done(len(tasks(smallest)), "")
     if not only_time:
         write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
-        write_csv(results / "gamma-auto-looks.csv", LOOKS, looks)
     write_csv(results / "gamma-auto-time.csv", TIME, times)
     note_run("gamma-auto", Methods(NAMES, NAMES), results)
 
 
-def measured(
-    method: Method, budget: int, training: Rows, test: Rows
-) -> Iterable[tuple[float | str, Found, list[Found]]]:
-    """Yield γ, its accuracy on test rows, and its looks, for each γ of the grid and for "auto", which has no looks."""
-    X, y, n_rows = training.X, training.y, len(training.y)
-    ends = [FIRST_LOOK << k for k in range(n_rows.bit_length()) if FIRST_LOOK << k < n_rows] + [n_rows]
-    for gamma in grid(default_of(method)):
-        model, looks = new_model(method, budget, gamma), []
-        for begin, end in pairwise([0, *ends]):
-            model.partial_fit(X[begin:end], y[begin:end], classes=np.unique(y))
-            counters = model._model.counters
-            looks.append({"rows": end, "mistakes": counters["mistake_weight"], "loss": counters["loss"]})
-        yield gamma, {"accuracy": 100 * model.score(test.X, test.y), "chosen": gamma}, looks
-    model = new_model(method, budget, "auto").fit(X, y)
-    yield "auto", {"accuracy": 100 * model.score(test.X, test.y), "chosen": model.gamma_}, []
+def measured(method: Method, budget: int, training: Rows, test: Rows) -> Iterable[Found]:
+    """Yield γ, its accuracy on test rows, and the γ that was chosen, for each γ of the grid and for "auto"."""
+    for gamma in (*grid(default_of(method)), "auto"):
+        model = new_model(method, budget, gamma).fit(training.X, training.y)
+        chosen = model.gamma_ if gamma == "auto" else gamma
+        yield {"gamma": gamma, "accuracy": 100 * model.score(test.X, test.y), "chosen": chosen}
 
 
 def timed(method: Method, budget: int, rows: Rows, n_times: int) -> list[Found]:

@@ -96,10 +96,6 @@ METHODS = {
         _online("SOFS", "sofs", ("gamma",)),
         _online("ShadowSOFS", "shadow_sofs", ("gamma",)),
         Method("ShadowSOFS defaults", methods.find("shadow_sofs"), has_norm_grid=False),
-        # What may help where ShadowSOFS is below a batch method; no config has them.
-        _online("ShadowSOFS two passes", "shadow_sofs", ("gamma",), n_passes=2),
-        _online("ShadowSOFS five passes", "shadow_sofs", ("gamma",), n_passes=5),
-        _online("ShadowSOFS intercept", "shadow_sofs", ("gamma",), fit_intercept=True),
         _online("PET", "pet", ("eta",), loss="hinge"),
         # Without an intercept η only scales its weights.
         _online("PET perceptron", "pet", (), loss="perceptron"),
@@ -118,7 +114,6 @@ PAPER_ONLINE = ("PET", "FOFS", "SOFS")
 PAPER_BATCH = ("mRMR", "l1-SVM", "FGM")
 # The rows of its tables, ours beside them.
 SHADOW = ("ShadowSOFS", "ShadowSOFS defaults")
-REMEDIES = ("ShadowSOFS two passes", "ShadowSOFS five passes", "ShadowSOFS intercept")
 TABLE_2_METHODS = ("OGD", "AROW", "SOFS", *SHADOW)
 TABLE_4_METHODS = ("PET", "PET perceptron", "SOFS", *SHADOW, "FGM")
 TABLE_6_METHODS = ("mRMR", "SOFS", *SHADOW, "FOFS", "PET", "PET perceptron", "l1-SVM", "FGM")

@@ -19,7 +19,7 @@ from experiments.__main__ import app, run_set
 from experiments.config import HOME, Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
-from experiments.methods import METHODS, REMEDIES
+from experiments.methods import METHODS
 from experiments.protocol import Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
@@ -113,7 +113,7 @@ class TestProtocol:
     def test_online_methods_learn_as_in_the_paper(self):
         """Whatever the defaults of the library are: one pass in the order of rows, without an intercept."""
         for name, method in METHODS.items():
-            if method.is_online and name not in ("ShadowSOFS defaults", *REMEDIES):
+            if method.is_online and name != "ShadowSOFS defaults":
                 made = method.make(5, method.grid(("l2",))[0]).get_params()
                 assert (made["n_passes"], made["shuffle"], made["fit_intercept"]) == (1, False, False)
 
@@ -373,30 +373,6 @@ class TestCommandLine:
         dense = text.split("## Dense rows")[1].split("## Table 7")[0]
         assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
         assert "*No results yet.*" not in dense
-
-    def test_remedies_are_tried_in_the_cells_below_a_batch_method(self, tmp_path, monkeypatch):
-        """And the rows of other methods and cells stay."""
-        results = tmp_path / "smallest" / "results"
-        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
-        fits = [
-            {"set": "ccat", "method": method, "budget": budget, "permutation": permutation, "status": "done",
-             "accuracy": accuracy, "seconds": 1, "n_selected": budget, "n_updates": 5}
-            for method, accuracy in (("ShadowSOFS", 0.2), ("FGM", 0.3))
-            for budget in (100, 200) for permutation in (0, 1)
-        ]  # fmt: skip
-        fits[0]["accuracy"] = 0.35  # level at B = 100
-        store.write_csv(results / "ccat.csv", store.FITS, fits)
-        done = CliRunner().invoke(app, ["remedies", "--smallest"])
-        assert done.exit_code == 0, done.output
-        found = Counter((row["method"], row["budget"]) for row in read_csv(results / "ccat.csv"))
-        assert found == {
-            **{(method, budget): 2 for method in ("ShadowSOFS", "FGM") for budget in ("100", "200")},
-            **{(method, "200"): 2 for method in REMEDIES},
-        }  # fmt: skip
-        text = (tmp_path / "smallest" / "REPORT.md").read_text()
-        row = text.split("### What was tried")[1].split("\n| ccat | ")[1].split(" |\n")[0].split(" | ")
-        assert row[:3] == ["200", "FGM", "−10.00 (se 0.00) below"]
-        assert len(row) == 4 + len(REMEDIES)
 
     def test_an_unknown_name_is_refused(self):
         done = CliRunner().invoke(app, ["run", "basehok"])

@@ -1,19 +1,17 @@
-"""experiments gamma-auto: the record says what was measured, and other rules are replayed as the race would go."""
+"""experiments gamma-auto: the record says what was measured."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 import pytest
-from strategies import random_problem
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.config import HOME
-from experiments.data import Rows
-from experiments.gamma_auto import ACCURACY, NAMES, TIME, measured, new_model, tasks
+from experiments.gamma_auto import ACCURACY, NAMES, TIME, tasks
 from experiments.methods import METHODS
-from experiments.reporting.gamma import IN_USE, Look, PastRace, Rule, write_report
+from experiments.reporting.gamma import write_report
 from experiments.store import write_csv
 
 
@@ -36,40 +34,6 @@ def test_what_the_issue_asks_for():
     assert asked == {
         "relathe": (3, 10), "basehock": (3, 10), "pcmac": (3, 10), "ccat": (3, 10), "news-random": (3, 3), "x1": (3, 3)
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_replay_of_the_rule_in_use_is_the_race(name):
-    method = METHODS[name]
-    X, y = random_problem(2_300, 50, 0.1, seed=5)
-    rows = Rows(X, y)
-    past = PastRace(method.of.parameters["gamma"].default)
-    found = {}
-    for gamma, its, looks in measured(method, 5, rows, rows):
-        found[gamma] = its
-        if gamma != "auto":
-            past.looks[gamma] = [Look(**look) for look in looks]
-    model = new_model(method, 5, "auto").fit(X, y)
-    race = model._model.race
-    assert [look.rows for look in past.looks[0.5]] == [look["rows"] for look in race] == [512, 1_024, 2_048, 2_300]
-    for look in race:
-        for gamma, mistakes in zip(look["gamma"], look["mistakes"], strict=True):
-            assert mistakes in [its.mistakes for its in past.looks[gamma] if its.rows == look["rows"]]
-    lost, trained = past.replay(IN_USE)
-    least = min(looks[-1].mistakes for looks in past.looks.values())
-    assert lost == pytest.approx(100 * (past.looks[model.gamma_][-1].mistakes - least) / 2_300)
-    n_left = [len(look["gamma"]) for look in race]
-    assert trained == pytest.approx((512 * n_left[0] + 512 * n_left[1] + 1_024 * n_left[2] + 252 * n_left[3]) / 2_300)
-    assert found["auto"] == {"accuracy": found[model.gamma_]["accuracy"], "chosen": model.gamma_}
-    assert past.replay(Rule((9,))) == (0.0, len(past.looks))
-
-
-def test_a_rule_that_drops_the_later_winner_loses():
-    past = PastRace(
-        1.0, {1.0: [Look(512, 10, 1.0), Look(1_000, 30, 1.0)], 2.0: [Look(512, 12, 1.0), Look(1_000, 20, 1.0)]}
-    )
-    assert past.replay(Rule((2,))) == (0.0, 2.0)
-    assert past.replay(Rule((1,))) == (1.0, 1.512)
 
 
 @pytest.mark.parametrize(("auto", "verdict"), [(89.1, "yes"), (88.9, "**no**")])

@@ -6,11 +6,10 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from experiments.methods import PAPER_BATCH, PAPER_ONLINE, SHADOW
-from experiments.paper import BUDGETS, INFORMATIVE, NEWS_NONZEROS, RHO, TABLE_4, TABLE_6
+from experiments.methods import PAPER_BATCH, PAPER_ONLINE
+from experiments.paper import BUDGETS, NEWS_NONZEROS, RHO, TABLE_4, TABLE_6
 from experiments.reporting.statistics import (
     Difference,
-    Standing,
     difference,
     mean_difference,
     unpaired_difference,
@@ -47,18 +46,6 @@ def strongest(results: SetResults, method: str, rivals: Iterable[str], budget: i
 def table_6_batch_gaps(record: Record, method: str) -> list[Difference]:
     """Return how far a method is above the strongest batch method, in all cells of Table 6 that have data."""
     return [gap for results in record.medium for gap in best_gaps(results, method, PAPER_BATCH, BUDGETS).values()]
-
-
-def below_batch(record: Record) -> list[tuple[SetResults, int, str]]:
-    """Return the cells of Table 6 where ShadowSOFS, tuned or with its defaults, is below the strongest batch method."""
-    found = []
-    for results in record.medium:
-        for budget in BUDGETS:
-            rivals = [strongest(results, method, PAPER_BATCH, budget) for method in SHADOW]
-            below = [rival for rival in rivals if rival is not None and rival[1].standing is Standing.BELOW]
-            if below:
-                found.append((results, budget, below[0][0]))
-    return found
 
 
 def more_rows(record: Record, method: str) -> Gaps:
@@ -117,14 +104,6 @@ def paper_split(record: Record) -> SetResults | None:
     return min(exact or present, key=lambda results: distance_on_news(results) or 0.0, default=None)
 
 
-def x1_ranges(results: SetResults) -> dict[str, list[int]]:
-    """Return the budgets below the number of informative columns of X1, and the others."""
-    return {
-        f"B < {INFORMATIVE}": [budget for budget in results.budgets if budget < INFORMATIVE],
-        f"B ≥ {INFORMATIVE}": [budget for budget in results.budgets if budget >= INFORMATIVE],
-    }
-
-
 @dataclass(frozen=True)
 class Order:
     """PET, FOFS and SOFS on a set: their accuracies and FOFS − PET, SOFS − FOFS, as means over budgets."""
@@ -144,15 +123,6 @@ def order(results: SetResults, pet: str) -> Order | None:
         return None
     means = [statistics.fmean(results.cell(name, b).accuracy for b in budgets) for name in three]
     return Order(budgets, means, [step for step in steps if step is not None])
-
-
-def deviations(results: SetResults) -> dict[str, float] | None:
-    """Return the mean standard deviations of FOFS, SOFS and PET, where all three have one."""
-    found = {
-        name: [cell.deviation for cell in results.curve(name) if cell.deviation is not None]
-        for name in ("FOFS", "SOFS", "PET")
-    }
-    return {name: statistics.fmean(values) for name, values in found.items()} if all(found.values()) else None
 
 
 def shape(seconds: list[float]) -> str:
@@ -184,42 +154,14 @@ def time_curve(results: SetResults, method: str) -> TimeCurve | None:
 
 
 @dataclass(frozen=True)
-class PastPeak:
-    """l1-SVM at its highest accuracy and with the most features, and how the others change from that budget on."""
-
-    top: Cell
-    last: Cell
-    drop: Difference
-    others: list[Difference]
-
-
-def past_peak(results: SetResults) -> PastPeak | None:
-    """Compare l1-SVM's peak with the most features that it selects: past convergence larger budgets change nothing."""
-    curve = results.curve("l1-SVM")
-    if not curve:
-        return None
-    top = max(curve, key=lambda cell: cell.accuracy)
-    last = max(curve, key=lambda cell: cell.n_selected)
-    drop = difference(top, last)
-    assert drop is not None
-    others = []
-    for name in (*PAPER_ONLINE, "FGM"):
-        after = [cell for cell in results.reached_curve(name) if cell.budget >= top.budget]
-        if len(after) > 1 and (rise := difference(after[-1], after[0])) is not None:
-            others.append(rise)
-    return PastPeak(top, last, drop, others)
-
-
-@dataclass(frozen=True)
 class SmallestBudget:
-    """The best batch and the best online method of the paper at the smallest budget of a set, and ShadowSOFS."""
+    """The best batch and the best online method of the paper at the smallest budget of a set."""
 
     results: SetResults
     budget: int
     batch: str
     online: str
-    batch_lead: Difference | None  # over the online method
-    shadow_leads: dict[str, Difference | None]  # over the batch method: tuned, and with its defaults
+    lead: Difference | None  # of the batch method
 
 
 def smallest_budgets(record: Record) -> list[SmallestBudget]:
@@ -230,7 +172,5 @@ def smallest_budgets(record: Record) -> list[SmallestBudget]:
         batch, online = best(results, PAPER_BATCH, budget), best(results, PAPER_ONLINE, budget)
         if batch and online:
             lead = difference(results.cell(batch, budget), results.cell(online, budget))
-            rival = results.cell(batch, budget)
-            leads = {name: difference(results.cell(name, budget), rival) for name in SHADOW}
-            found.append(SmallestBudget(results, budget, batch, online, lead, leads))
+            found.append(SmallestBudget(results, budget, batch, online, lead))
     return found

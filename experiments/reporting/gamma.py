@@ -1,22 +1,19 @@
-"""GAMMA.md: gamma="auto" beside every γ of its grid, other rules for dropping, and time."""
+"""GAMMA.md: gamma="auto" beside every γ of its grid, and its time."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.gamma_auto import NAMES, default_of
 from experiments.methods import METHODS
-from experiments.reporting.tables import NONE, table
+from experiments.reporting.tables import table
 from experiments.store import read_csv
-from thresher.model.race import FIRST_LOOK, N_STAY, STANDARD_ERRORS, are_level
 
 # What must hold: points of accuracy below the best γ in a cell and on average, and times as long as one γ.
 WORST, MEAN = 1.0, 0.4
-FEW = 2_000  # training rows
 LONGEST = {"memory": 4.0, "text": 2.0}
 
 TEXT = """\
@@ -31,16 +28,6 @@ Differences are paired, ± one standard error. Accuracies are in %, differences 
 {summary}
 
 {accuracies}
-
-## Other rules for dropping
-
-What the race would have lost with other rules, on the training rows alone: by how many points of prequential error the
-winner is above that of a race in which nobody is dropped, and how many γ were trained on average over the rows, on sets
-of less than 2,000 training rows and on larger ones. "5, 4, 3" stands for the best five at the first look, the best four
-at the second and the best three at later ones; *2 se* drops those that are clearly behind too, by so many standard
-errors ([docs/gamma.md](../docs/gamma.md)). The rule in use is bold.
-
-{rules}
 
 ## Time
 
@@ -77,27 +64,6 @@ class Cell:
         return [accuracy - best[permutation] for permutation, accuracy in self.auto.items()]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """How many stay at the first look, the second and so on, and after how many standard errors one is dropped."""
-
-    n_stay: tuple[int, ...]
-    standard_errors: float = math.inf
-
-    @property
-    def name(self) -> str:
-        """The rule in a few words."""
-        errors = "" if self.standard_errors == math.inf else f"; {self.standard_errors:g} se"
-        return ", ".join(map(str, self.n_stay)) + errors
-
-
-IN_USE = Rule(N_STAY, STANDARD_ERRORS)
-RULES = (
-    Rule((9,)), Rule((9,), 2), Rule((9,), 1), Rule((5, 4)), Rule((5, 4), 2), Rule((5, 4, 3)), Rule((5, 4, 3), 2),
-    IN_USE, Rule((5, 4, 3), 1), Rule((5, 4, 3, 2), 1.5), Rule((5, 3, 2, 1)),
-)  # fmt: skip
-
-
 def write_report(folder: Path) -> None:
     """Write GAMMA.md from the tables in `folder`/results."""
     results = folder / "results"
@@ -107,7 +73,6 @@ def write_report(folder: Path) -> None:
         where=f"{ran['cores']} cores of {ran['machine']}, commit {ran['commit']}" if ran else "no run yet",
         summary=_summary(cells),
         accuracies=_accuracies(cells),
-        rules=_rules(read_races(results)),
         times=_times(read_csv(results / "gamma-auto-time.csv")),
     )
     (folder / "GAMMA.md").write_text(text)
@@ -125,66 +90,6 @@ def read_cells(results: Path) -> dict[CellKey, Cell]:
         else:
             cell.by_gamma.setdefault(float(row["gamma"]), {})[permutation] = accuracy
     return cells
-
-
-@dataclass(frozen=True)
-class Look:
-    """Mistakes and loss of one γ at a number of rows."""
-
-    rows: int
-    mistakes: float
-    loss: float
-
-
-@dataclass
-class PastRace:
-    """The looks of each γ, if nobody is dropped."""
-
-    default: float
-    looks: dict[float, list[Look]] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there were."""
-        return next(iter(self.looks.values()))[-1].rows
-
-    def replay(self, rule: Rule) -> tuple[float, float]:
-        """Return the points of prequential error that a rule loses, and the γ trained on average over the rows."""
-        left, n_before, n_trained = sorted(self.looks), 0, 0
-        ends = [look.rows for look in self.looks[left[0]]]
-        for place, rows in enumerate(ends):
-            n_trained += len(left) * (rows - n_before)
-            n_before = rows
-            if place < len(ends) - 1:
-                stay = self._ranked(left, place)[: rule.n_stay[min(place, len(rule.n_stay) - 1)]]
-                mistakes = [self.looks[gamma][place].mistakes for gamma in stay]
-                left = [
-                    gamma
-                    for gamma, its in zip(stay, mistakes, strict=True)
-                    if rule.standard_errors == math.inf
-                    or are_level(its, mistakes[0], standard_errors=rule.standard_errors)
-                ]
-        winner, best = (self._ranked(each, -1)[0] for each in (left, list(self.looks)))
-        lost = self.looks[winner][-1].mistakes - self.looks[best][-1].mistakes
-        return 100 * lost / n_before, n_trained / n_before
-
-    def _ranked(self, gammas: Sequence[float], place: int) -> list[float]:
-        def at(gamma: float) -> tuple[float, float, float, float]:
-            look = self.looks[gamma][place]
-            return look.mistakes, look.loss, abs(math.log2(gamma / self.default)), -gamma
-
-        return sorted(gammas, key=at)
-
-
-def read_races(results: Path) -> list[PastRace]:
-    """Return the races that have looks: more rows than the first look needs."""
-    races: dict[tuple[str, ...], PastRace] = {}
-    for row in read_csv(results / "gamma-auto-looks.csv"):
-        key = (row["method"], row["set"], row["budget"], row["permutation"])
-        race = races.setdefault(key, PastRace(default_of(METHODS[row["method"]])))
-        look = Look(int(row["rows"]), float(row["mistakes"]), float(row["loss"]))
-        race.looks.setdefault(float(row["gamma"]), []).append(look)
-    return [race for race in races.values() if next(iter(race.looks.values()))[0].rows == FIRST_LOOK]
 
 
 def _summary(cells: dict[CellKey, Cell]) -> str:
@@ -218,19 +123,6 @@ def _accuracies(cells: dict[CellKey, Cell]) -> str:
 def _powers(chosen: list[float]) -> str:
     """Return how often each γ was chosen, as powers of 2."""
     return ", ".join(f"2^{math.log2(gamma):g} ({chosen.count(gamma)})" for gamma in sorted(set(chosen)))
-
-
-def _rules(races: list[PastRace]) -> str:
-    rows = []
-    for rule in RULES if races else ():
-        lost, trained = zip(*(race.replay(rule) for race in races), strict=True)
-        name = f"**{rule.name}**" if rule == IN_USE else rule.name
-        costs: dict[bool, list[float]] = {True: [], False: []}
-        for race, n in zip(races, trained, strict=True):
-            costs[race.n_rows < FEW].append(n)
-        means = [f"{statistics.fmean(cost):.1f}" if cost else NONE for cost in costs.values()]
-        rows.append([name, f"{statistics.fmean(lost):.3f}", f"{max(lost):.2f}", *means])
-    return table(["stay", "mean loss", "worst loss", "γ trained, few rows", "γ trained, many"], rows)
 
 
 def _times(found: list[dict[str, str]]) -> str:

@@ -88,16 +88,6 @@ def judge(holds: bool) -> Verdict:
     return Verdict.HOLDS if holds else Verdict.FAILS
 
 
-def all_above(gaps: Collection[Difference]) -> Verdict:
-    """Judge the statement that all differences are above zero."""
-    counts = standings(gaps)
-    if not gaps:
-        return Verdict.NO_DATA
-    if counts[Standing.BELOW]:
-        return Verdict.FAILS
-    return Verdict.HOLDS if counts[Standing.ABOVE] == len(gaps) else Verdict.UNDECIDED
-
-
 def most_above(gaps: Collection[Difference]) -> Verdict:
     """Judge the statement that more than half of the differences are above zero."""
     counts = standings(gaps)
@@ -122,15 +112,3 @@ def error_of_share(percent: float, n_rows: int) -> float:
     """Return the standard error of an accuracy in % on so many test rows."""
     share = percent / 100
     return 100 * math.sqrt(share * (1 - share) / n_rows)
-
-
-def error_bounds(one: float, other: float, n_rows: int) -> tuple[float, float]:
-    """Return bounds on the standard error of the difference of two accuracies in % on the same rows.
-
-    Its variance is (p − gap²)/n, where p is the share of rows on which one is right and the other wrong: at least the
-    gap, at most all mistakes of both.
-    """
-    gap = abs(one - other) / 100
-    least, most = gap, min(1.0, (200 - one - other) / 100)
-    low, high = (100 * math.sqrt(max(0.0, share - gap**2) / n_rows) for share in (least, most))
-    return low, high
