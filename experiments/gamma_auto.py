@@ -17,12 +17,12 @@ from experiments.config import Config
 from experiments.data import Rows
 from experiments.methods import METHODS, Method
 from experiments.store import Found, Methods, note_run, write_csv
-from thresher import train
+from thresher import methods, train
 from thresher.model.race import FIRST_LOOK, grid
 from thresher.progress import Steps
 from thresher.streams.conversion import convert
 
-NAMES = ("ShadowSOFS", "SOFS", "AROW")
+NAMES = tuple(method.estimator for method in methods.ONLINE if "gamma" in method.parameters)
 ACCURACY = ("method", "set", "budget", "permutation", "gamma", "accuracy", "chosen")
 TIME = ("method", "set", "budget", "where", "fixed", "auto")
 

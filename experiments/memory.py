@@ -23,12 +23,12 @@ from experiments.reporting.tables import table
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher import datasets, train
 from thresher.evaluation.tally import accuracy
-from thresher.methods import METHODS
+from thresher.methods import METHODS, ONLINE
 from thresher.model.model import Model
 from thresher.progress import Steps
 from thresher.streams.conversion import convert
 
-NAMES = {"SOFS": "sofs", "ShadowSOFS": "shadow_sofs"}
+NAMES = {method.estimator: method.name for method in ONLINE if method.sketch_kernels is not None}
 BYTES_PER_COLUMN = 8  # of dense memory
 ACCURACY = ("set", "budget", "method", "permutation", "share", "bytes", "dense", "sketch", "hashing")
 COST = ("what", "method", "memory", "seconds", "mb", "accuracy")
