@@ -98,7 +98,8 @@ lint: $(VENV)/.installed $(VENV)/.test $(VENV)/.lint  ## style, types and the di
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
-format: $(VENV)/.lint  ## put everything into the house style
+format: $(VENV)/.lint  ## put everything into the house style; estimators get the parameters of methods.py
+	PYTHONPATH=src $(BIN)/python tools/write_estimators.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(shell find cpp -name '*.hpp' -o -name '*.cpp')

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
 import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,9 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
-from thresher import methods
+from thresher import PET, methods
+from thresher.parameters import Between, OneOf, Parameter
+from tools import write_estimators
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -84,6 +88,25 @@ def test_signature_matches_the_parameter_table(estimator):
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
     table = {name: p.default for name, p in methods.find(estimator._method).parameters.items()}
     assert defaults == table
+
+
+@every
+def test_parameters_are_written_from_the_table(estimator):
+    """Guards against a row of methods.py that was changed without `make format`, and an estimator changed by hand."""
+    text = Path(inspect.getfile(estimator)).read_text()
+    assert write_estimators.written(methods.find(estimator._method), text) == text
+
+
+def test_a_new_parameter_is_a_row_of_the_table():
+    method, text = methods.find("pet"), Path(inspect.getfile(PET)).read_text()
+    decay = Parameter(0.5, (Between(0.0, 1.0), OneOf(("none",))), "how fast weights decay")
+    text = write_estimators.written(dataclasses.replace(method, own={**method.own, "decay": decay}), text)
+    for line in (
+        '    decay : float or "none", default=0.5\n        How fast weights decay.\n    norm : ',
+        "        decay: float | str = 0.5,\n",
+        "        self.decay = decay\n",
+    ):
+        assert text.count(line) == 1
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The table of methods: one row has all facts about a method.
 
-`Model`, the estimators, the command line, saving, the experiments, the benchmarks and the tests read it. A new method
-is a row here, a kernel or a batch solver, an estimator, a test file and a page in docs/.
+`Model`, the command line, saving, the experiments, the benchmarks and the tests read it, and what the estimators say
+about parameters is written from it (`make format`). A new method is a row here, a kernel or a batch solver, an
+estimator, a test file and a page in docs/.
 """
 
 from __future__ import annotations
@@ -34,43 +35,97 @@ _SEED = (OneOf((None,)), Whole(0, 2**32 - 1), LegacyGenerator())
 _LOSSES = (OneOf(("perceptron", "hinge")),)
 
 BUDGET = {
-    "n_features_to_select": Parameter(100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep"),
-    "keep": Parameter(None, (OneOf((None,)), ColumnList()), "features to select in any case; they count in the budget"),
+    "n_features_to_select": Parameter(
+        100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep",
+        "The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.",
+    ),
+    "keep": Parameter(
+        None, (OneOf((None,)), ColumnList()), "features to select in any case; they count in the budget",
+        "Columns, by number or by name, that are selected in any case. They count in the budget.",
+    ),
+}  # fmt: skip
+NORM = {
+    "norm": Parameter(
+        "l2", (OneOf(("l2", None)),), "l2 scales each row to unit length; none leaves it as it is",
+        '"l2" scales each row to unit length first, in training and in prediction.',
+    )
+}  # fmt: skip
+INTERCEPT = {
+    "fit_intercept": Parameter(
+        False, _FLAG, "learn an intercept, outside the budget", "Adds an intercept, outside the budget."
+    )
 }
-NORM = {"norm": Parameter("l2", (OneOf(("l2", None)),), "l2 scales each row to unit length; none leaves it as it is")}
-INTERCEPT = {"fit_intercept": Parameter(False, _FLAG, "learn an intercept, outside the budget")}
 
 SHARED_ONLINE: Mapping[str, Parameter] = {
     **NORM,
     **INTERCEPT,
     "class_weight": Parameter(
-        None, (OneOf((None, "balanced")), Instance(dict)), "weights of the classes, as A=1,B=20, or balanced"
+        None, (OneOf((None, "balanced")), Instance(dict)), "weights of the classes, as A=1,B=20, or balanced",
+        'Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, '
+        "`partial_fit` and `train` count the rows so far.",
     ),
-    "n_passes": Parameter(1, (Whole(1),), "number of passes over the data"),
-    "shuffle": Parameter(True, _FLAG),
+    "n_passes": Parameter(
+        1, (Whole(1),), "number of passes over the data", "The number of passes of `fit` over the data."
+    ),
+    "shuffle": Parameter(
+        True, _FLAG,
+        doc="Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, "
+        "and `train` has a `shuffle` of its own.",
+    ),
     "random_state": Parameter(0, _SEED, "seed of the shuffle"),
     "memory": Parameter(
         "auto", (OneOf(("auto", "dense", "hash", "sketch")),),
         "where features are stored: by id (dense), in a hash table, or in a sketch; auto takes dense or hash",
+        "Where features are stored (docs/memory.md): by id, in a hash table, or the selected ones exactly and all "
+        'others in a sketch of fixed size. "auto" takes dense or hash, whichever suits the ids; the result is the '
+        "same.",
     ),
     "memory_bytes": Parameter(
-        None, (OneOf((None,)), Whole(LEAST_BYTES, MOST_BYTES)), "size of the sketch, such as 64M"
+        None, (OneOf((None,)), Whole(LEAST_BYTES, MOST_BYTES)), "size of the sketch, such as 64M",
+        "The size of the sketch; 64 MiB by default.",
     ),
 }  # fmt: skip
-SHARED_BATCH: Mapping[str, Parameter] = {**BUDGET, **NORM, **INTERCEPT, "progress": Parameter(False, _FLAG)}
+SHARED_BATCH: Mapping[str, Parameter] = {
+    **BUDGET,
+    **NORM,
+    **INTERCEPT,
+    "progress": Parameter(
+        False, _FLAG, doc="Whether to show a progress bar, on stderr and only on a terminal."
+    ),
+}  # fmt: skip
+_WITHOUT_SKETCH: dict[str, dict[str, Any]] = {
+    "memory": {
+        "type": '{"auto", "dense", "hash"}',
+        "doc": 'Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits '
+        "the ids; the result is the same.",
+    },
+    "memory_bytes": {"type": "None", "doc": "For other methods: the size of a sketch."},
+}
 
 
 def _gamma(default: float) -> dict[str, Parameter]:
-    text = "larger is slower and steadier; auto tries 2^-7 … 2^7 in the same pass and keeps the best"
-    return {"gamma": Parameter(default, (*_POSITIVE, OneOf(("auto",))), text)}
+    return {
+        "gamma": Parameter(
+            default, (*_POSITIVE, OneOf(("auto",))),
+            "larger is slower and steadier; auto tries 2^-7 … 2^7 in the same pass and keeps the best",
+            'Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners '
+            "with 2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. "
+            'A race needs all rows: "auto" works in `fit` and `train`, not in `partial_fit`.',
+        )
+    }  # fmt: skip
 
 
-def _eta(default: float) -> dict[str, Parameter]:
-    return {"eta": Parameter(default, _POSITIVE, "the size of a step")}
+def _eta(default: float, doc: str) -> dict[str, Parameter]:
+    return {"eta": Parameter(default, _POSITIVE, "the size of a step", doc)}
 
 
 def _loss(default: str) -> dict[str, Parameter]:
-    return {"loss": Parameter(default, _LOSSES, "perceptron learns from mistakes, hinge from margins below 1")}
+    return {
+        "loss": Parameter(
+            default, _LOSSES, "perceptron learns from mistakes, hinge from margins below 1",
+            "Which rows are learned: those predicted wrong, or all with a margin below 1.",
+        )
+    }  # fmt: skip
 
 
 _NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
@@ -94,7 +149,7 @@ class Method:
     cli: str  # after --method
     help: str  # what it keeps, in a few words
     own: Mapping[str, Parameter]  # parameters that are not in all methods
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # of shared parameters, where they are not the usual ones
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of shared parameters, what is not as usual
     kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
     sketch_kernels: tuple[str, str] | None = None  # the same with memory="sketch", if that is possible
     why_no_sketch: str = ""  # else the reason
@@ -117,8 +172,8 @@ class Method:
     def parameters(self) -> dict[str, Parameter]:
         """All parameters, its own first."""
         shared = SHARED_BATCH if self.is_batch else SHARED_ONLINE
-        others = {name: replace(shared[name], default=value) for name, value in self.defaults.items()}
-        return {**self.own, **shared, **others}
+        changed = {name: replace(shared[name], **changes) for name, changes in self.changes.items()}
+        return {**self.own, **shared, **changed}
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given values with defaults filled in, or raise ValueError for the first that is not allowed."""
@@ -162,7 +217,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
-            own=BUDGET | _gamma(0.5), defaults={"fit_intercept": True},
+            own=BUDGET | _gamma(0.5), changes={"fit_intercept": {"default": True}},
             kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True, has_z_scores=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),
@@ -173,45 +228,104 @@ METHODS: Mapping[str, Method] = {
         ),
         Method(
             "pet", "PET", "pet", "a truncated perceptron",
-            own=BUDGET | _eta(1.0) | _loss("perceptron"), kernels=("Pet", "ManyPet"),
+            own=BUDGET
+            | _eta(
+                1.0,
+                'The size of a step. With loss="perceptron" and no intercept it scales all weights and changes no '
+                "prediction.",
+            )
+            | _loss("perceptron"),
+            changes=_WITHOUT_SKETCH, kernels=("Pet", "ManyPet"),
             keeps_members_only=True, why_no_sketch=_NOTHING_TO_SKETCH,
         ),
         Method(
             "fofs", "FOFS", "fofs", "truncated gradient descent",
-            own=BUDGET | _eta(0.2)
-            | {"lam": Parameter(0.01, _POSITIVE, "how fast weights decay; lam times eta must be below 1")}
+            own=BUDGET
+            | _eta(0.2, "The size of a step. eta times lam must be below 1.")
+            | {
+                "lam": Parameter(
+                    0.01, _POSITIVE, "how fast weights decay; lam times eta must be below 1",
+                    "λ: how fast the weights decay; their norm stays at most 1/√lam.",
+                )
+            }
             | _loss("hinge"),
-            kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
+            changes=_WITHOUT_SKETCH, kernels=("Fofs", "ManyFofs"), check_together=_check_decay,
             keeps_members_only=True, why_no_sketch=_NOTHING_TO_SKETCH,
         ),
         Method(
             "arow", "AROW", "arow", "AROW on all features, second-order baseline",
-            own=_gamma(1.0), kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True,
-            why_no_sketch=_KEEPS_ALL,
+            own=_gamma(1.0), changes=_WITHOUT_SKETCH | {"fit_intercept": {"doc": "Adds an intercept."}},
+            kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True, why_no_sketch=_KEEPS_ALL,
         ),
         Method(
             "ogd", "OGD", "ogd", "gradient descent on all features, first-order baseline",
-            own=_eta(1.0), kernels=("Ogd", "ManyOgd"), why_no_sketch=_KEEPS_ALL,
+            own=_eta(1.0, "The size of the first step; the t-th row's is eta/√t."),
+            changes=_WITHOUT_SKETCH | {"fit_intercept": {"doc": "Adds an intercept."}},
+            kernels=("Ogd", "ManyOgd"), why_no_sketch=_KEEPS_ALL,
         ),
         Method(
             "mrmr", "MRMR", "mrmr", "batch, by mutual information",
             own={
-                "scheme": Parameter("MID", (OneOf(("MID", "MIQ")),)),
-                "discretize": Parameter("auto", (OneOf(("auto", "presence", "mean_std")),)),
-                "classifier": Parameter("perceptron", (OneOf(("perceptron",)), WithMethods(("fit", "predict")))),
-                "random_state": Parameter(0, _SEED),
+                "scheme": Parameter(
+                    "MID", (OneOf(("MID", "MIQ")),),
+                    doc='"MID" takes relevance minus mean redundancy, "MIQ" relevance divided by (mean redundancy + '
+                    "0.0001), in bits.",
+                ),
+                "discretize": Parameter(
+                    "auto", (OneOf(("auto", "presence", "mean_std")),),
+                    doc='Mutual information needs few values. "presence" asks whether a value is zero; "mean_std" '
+                    'whether it is below mean − std of its column, above mean + std, or between. "auto" takes presence '
+                    "for columns that have no negative value and are zero in at least half of the rows, and mean_std "
+                    "for the others.",
+                ),
+                "classifier": Parameter(
+                    "perceptron", (OneOf(("perceptron",)), WithMethods(("fit", "predict"))),
+                    doc="What is trained on the selected features. It must have `coef_` and `intercept_` after `fit`.",
+                    type='"perceptron" or a linear scikit-learn classifier',
+                ),
+                "random_state": Parameter(0, _SEED, doc="Seed of the Perceptron's shuffle."),
             },
+            changes={"fit_intercept": {"doc": "Whether the Perceptron has an intercept."}},
         ),
         Method(
             "l1svm", "L1SVM", "l1svm", "batch, LIBLINEAR's l1-regularised SVM",
-            own={"max_iter": Parameter(20_000, (Whole(1, 2**31 - 1),)), "random_state": Parameter(0, _SEED)},
+            own={
+                "max_iter": Parameter(
+                    20_000, (Whole(1, 2**31 - 1),),
+                    doc="Iterations after which a fit is given up. A fit that has not converged has too many nonzero "
+                    "weights, so it counts as one with too many features.",
+                ),
+                "random_state": Parameter(
+                    0, _SEED, doc="Seed of the order in which LIBLINEAR takes the weights."
+                ),
+            },
+            changes={
+                "n_features_to_select": {
+                    "doc": "The budget B: how many features to keep at most, or a share of the columns, strictly "
+                    "between 0 and 1."
+                },
+                "keep": {
+                    "doc": "Columns, by number or by name, that are selected in any case. They count in the budget. "
+                    "Their weights are regularised like all others, and can be zero."
+                },
+                "fit_intercept": {
+                    "doc": "Adds an intercept, outside the budget. As in LIBLINEAR it is regularised like a weight."
+                },
+            },
         ),
         Method(
             "fgm", "FGM", "fgm", "batch, feature generating machine",
             own={
-                "group_size": Parameter(None, (OneOf((None,)), Whole(1))),
-                "C": Parameter(10.0, _POSITIVE),
-                "tol": Parameter(1e-4, _POSITIVE),
+                "group_size": Parameter(
+                    None, (OneOf((None,)), Whole(1)),
+                    doc="Features that a round adds; by default max(1, B // 10). The last group is cut at B.",
+                ),
+                "C": Parameter(10.0, _POSITIVE, doc="Weight of the loss; 10 in the paper."),
+                "tol": Parameter(
+                    1e-4, _POSITIVE,
+                    doc="No more groups are added once a round lowers the objective by less than this share of its "
+                    "value at w = 0.",
+                ),
             },
         ),
     )

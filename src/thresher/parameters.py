@@ -1,4 +1,4 @@
-"""Parameters: the default, the allowed values, and a line of help.
+"""Parameters: the default, the allowed values, and what is said about them.
 
 `thresher.methods` lists the parameters of each method. Neither module needs numpy, so that `thresher --help` is fast.
 """
@@ -130,11 +130,13 @@ Allowed = Whole | Between | OneOf | Instance | WithMethods | ColumnList | Legacy
 
 @dataclass(frozen=True)
 class Parameter:
-    """A default, what else is allowed, and a line of help for the command line."""
+    """What there is to know about a parameter."""
 
     default: object
     allowed: tuple[Allowed, ...]
-    help: str = ""
+    help: str = ""  # for its option on the command line; without help it has none
+    doc: str = ""  # for the docstring of an estimator; without it, what the help says
+    type: str = ""  # for the same docstring, where `allowed` is not the best way to say it
 
 
 def check(name: str, value: object, *allowed: Allowed) -> None:

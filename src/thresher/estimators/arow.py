@@ -23,7 +23,7 @@ class AROW(WithZScores):
         "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept.
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : "balanced" or dict, optional
         Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
         and `train` count the rows so far.
     n_passes : int, default=1
@@ -31,11 +31,11 @@ class AROW(WithZScores):
     shuffle : bool, default=True
         Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
         `train` has a `shuffle` of its own.
-    random_state : int or None, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the shuffle.
     memory : {"auto", "dense", "hash"}, default="auto"
-        Where features are stored (docs/memory.md): by id, in a hash table. "auto" takes the one that suits the ids; the
-        result is the same.
+        Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits the ids;
+        the result is the same.
     memory_bytes : None
         For other methods: the size of a sketch.
 
@@ -76,21 +76,19 @@ class AROW(WithZScores):
         gamma: float | str = 1.0,
         norm: str | None = "l2",
         fit_intercept: bool = False,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         n_passes: int = 1,
         shuffle: bool = True,
         random_state: int | None = 0,
         memory: str = "auto",
         memory_bytes: int | None = None,
     ) -> None:
-        super().__init__(
-            norm=norm,
-            fit_intercept=fit_intercept,
-            class_weight=class_weight,
-            n_passes=n_passes,
-            shuffle=shuffle,
-            random_state=random_state,
-            memory=memory,
-            memory_bytes=memory_bytes,
-        )
         self.gamma = gamma
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.memory = memory
+        self.memory_bytes = memory_bytes

@@ -51,8 +51,8 @@ class Selection:
 class BatchSelector(FeatureSelector):
     """An estimator that sees all rows at once.
 
-    A subclass names its method, lists the method's parameters in `__init__`, and turns a `Problem` into a `Selection`
-    whose columns are those of the problem.
+    A subclass names its method and turns a `Problem` into a `Selection` whose columns are those of the problem.
+    tools/write_estimators.py writes its `__init__`, from the method's parameters.
     """
 
     n_features_to_select: int | float

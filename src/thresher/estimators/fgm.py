@@ -27,17 +27,17 @@ class FGM(BatchSelector):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        The budget B: how many features to take in all, or a share of the columns, strictly between 0 and 1.
+        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
     keep : list of int or str, optional
         Columns, by number or by name, that are selected in any case. They count in the budget.
-    group_size : int or None, default=None
-        Features that a round adds; None stands for max(1, B // 10). The last group is cut at B.
+    group_size : int, optional
+        Features that a round adds; by default max(1, B // 10). The last group is cut at B.
     C : float, default=10.0
         Weight of the loss; 10 in the paper.
     tol : float, default=0.0001
         No more groups are added once a round lowers the objective by less than this share of its value at w = 0.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget.
     progress : bool, default=False
@@ -80,7 +80,7 @@ class FGM(BatchSelector):
         keep: Sequence[int] | Sequence[str] | None = None,
         group_size: int | None = None,
         C: float = 10.0,
-        tol: float = 1e-4,
+        tol: float = 0.0001,
         norm: str | None = "l2",
         fit_intercept: bool = False,
         progress: bool = False,

@@ -32,15 +32,15 @@ class L1SVM(BatchSelector):
     n_features_to_select : int or float, default=100
         The budget B: how many features to keep at most, or a share of the columns, strictly between 0 and 1.
     keep : list of int or str, optional
-        Columns, by number or by name, that are selected in any case. They count in the budget. Their
-        weights are regularised like all others, and can be zero.
+        Columns, by number or by name, that are selected in any case. They count in the budget. Their weights are
+        regularised like all others, and can be zero.
     max_iter : int, default=20000
         Iterations after which a fit is given up. A fit that has not converged has too many nonzero weights, so it
         counts as one with too many features.
-    random_state : int or None, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the order in which LIBLINEAR takes the weights.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Adds an intercept, outside the budget. As in LIBLINEAR it is regularised like a weight.
     progress : bool, default=False
@@ -83,7 +83,7 @@ class L1SVM(BatchSelector):
         n_features_to_select: int | float = 100,
         *,
         keep: Sequence[int] | Sequence[str] | None = None,
-        max_iter: int = 20_000,
+        max_iter: int = 20000,
         random_state: int | None = 0,
         norm: str | None = "l2",
         fit_intercept: bool = False,

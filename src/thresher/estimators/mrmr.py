@@ -28,7 +28,7 @@ class MRMR(BatchSelector):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        The budget B: how many features to take, or a share of the columns, strictly between 0 and 1.
+        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
     keep : list of int or str, optional
         Columns, by number or by name, that are selected in any case. They count in the budget.
     scheme : {"MID", "MIQ"}, default="MID"
@@ -39,10 +39,10 @@ class MRMR(BatchSelector):
         value and are zero in at least half of the rows, and mean_std for the others.
     classifier : "perceptron" or a linear scikit-learn classifier, default="perceptron"
         What is trained on the selected features. It must have `coef_` and `intercept_` after `fit`.
-    random_state : int or None, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the Perceptron's shuffle.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length before anything else, in training and prediction alike.
+        "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=False
         Whether the Perceptron has an intercept.
     progress : bool, default=False

@@ -14,29 +14,8 @@ from thresher.model.model import Model
 class OnlineSelector(FeatureSelector):
     """An estimator on top of a `Model`.
 
-    A subclass names its method and lists the method's parameters in `__init__`.
+    A subclass names its method; tools/write_estimators.py writes its `__init__`, from the method's parameters.
     """
-
-    def __init__(
-        self,
-        *,
-        norm: str | None,
-        fit_intercept: bool,
-        class_weight: dict[Any, float] | str | None,
-        n_passes: int,
-        shuffle: bool,
-        random_state: int | None,
-        memory: str,
-        memory_bytes: int | None,
-    ) -> None:
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.memory = memory
-        self.memory_bytes = memory_bytes
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Start again and learn the rows of X, in random order unless shuffle=False.
