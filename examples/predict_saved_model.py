@@ -8,9 +8,7 @@ probability of label 1 [0.91, 0.93, 0.0]
 
 from pathlib import Path
 
-from thresher import ShadowSOFS, datasets, load, save, train
-from thresher.evaluation.prediction import write_predictions
-from thresher.streams.conversion import convert
+from thresher import ShadowSOFS, convert, datasets, load, save, train, write_predictions
 
 # Stands for the day before: a model that was trained and saved.
 columns = {"n_features": 2_000, "n_informative": 20, "n_noise": 30}

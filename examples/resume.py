@@ -11,8 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from thresher import datasets, load
-from thresher.streams.conversion import convert
+from thresher import convert, datasets, load
 
 # Stands for your file.
 convert(datasets.make_x2(5_000, n_features=20_000, n_informative=100, n_noise=200), "train.svm")

@@ -9,8 +9,7 @@ selected.csv has 4,000 rows of 20 columns
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from thresher import ShadowSOFS, datasets
-from thresher.evaluation.transform import write_selected
+from thresher import ShadowSOFS, datasets, write_selected
 
 # Stands for your data: 20 of 2,000 columns decide the label.
 columns = {"n_features": 2_000, "n_informative": 20, "n_noise": 30}

@@ -5,8 +5,7 @@ accuracy on new rows 0.98
 the best ids: 1, 7, 16, 6, 14
 """
 
-from thresher import ShadowSOFS, datasets, evaluate, save, train
-from thresher.streams.conversion import convert
+from thresher import ShadowSOFS, convert, datasets, evaluate, save, train
 
 # Stands for your files: 20 of 2,000 columns decide the label.
 columns = {"n_features": 2_000, "n_informative": 20, "n_noise": 30}

@@ -23,6 +23,14 @@ def test_public_names_resolve():
         _ = thresher.SOFT
 
 
+def test_documents_import_nothing_from_deeper_than_a_package():
+    """What a page or an example teaches has a short name: `thresher.NAME`, or NAME in a package of thresher."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
+    for page in pages:
+        text = page.read_text()
+        assert not re.findall(r"thresher\.[a-z_]+\.[a-z_]+(?: import|\.).*", text), page
+
+
 def test_every_file_has_the_version_of_pyproject():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert thresher.__version__ == version, "the installed package is of another version: run make again"

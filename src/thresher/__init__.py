@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from thresher.estimators.shadow_sofs import ShadowSOFS
     from thresher.estimators.sofs import SOFS
     from thresher.evaluation.evaluation import evaluate
+    from thresher.evaluation.prediction import write_predictions
+    from thresher.evaluation.transform import write_selected
     from thresher.io.saving import load, save
     from thresher.report import write_report
     from thresher.streams import open_stream
-    from thresher.training import train
+    from thresher.streams.conversion import convert
+    from thresher.training import train, train_many
 
 _HOMES = {
+    "convert": "thresher.streams.conversion",
     "cross_validate": "thresher.analysis",
     "evaluate": "thresher.evaluation.evaluation",
     "load": "thresher.io.saving",
@@ -38,7 +42,10 @@ _HOMES = {
     "set_threshold": "thresher.analysis",
     "stability": "thresher.analysis",
     "train": "thresher.training",
+    "train_many": "thresher.training",
+    "write_predictions": "thresher.evaluation.prediction",
     "write_report": "thresher.report",
+    "write_selected": "thresher.evaluation.transform",
 }
 _ESTIMATORS = {method.estimator: method for method in METHODS.values()}
 
@@ -52,6 +59,7 @@ __all__ = [
     "PET",
     "SOFS",
     "ShadowSOFS",
+    "convert",
     "cross_validate",
     "datasets",
     "distributed",
@@ -64,7 +72,10 @@ __all__ = [
     "set_threshold",
     "stability",
     "train",
+    "train_many",
+    "write_predictions",
     "write_report",
+    "write_selected",
 ]
 
 

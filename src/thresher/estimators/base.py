@@ -141,8 +141,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         Parameters
         ----------
         X : matrix, Stream or path
-            As in `predict`; what is read as a stream becomes CSR. `write_selected` of `thresher.evaluation.transform`
-            writes it to a file instead.
+            As in `predict`; what is read as a stream becomes CSR. `thresher.write_selected` writes it to a
+            file instead.
         """
         columns = self._columns()
         if hasattr(X, "columns") and not self._is_read(X) and not self._takes_any_width:

@@ -5,6 +5,7 @@ One reading, in memory that does not grow with the stream.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -84,7 +85,7 @@ def batches_of(model: Model, data: Data) -> Iterator[Batch]:
 def write_predictions(
     model: Any,
     data: Any,
-    path: str,
+    path: str | os.PathLike[str],
     *,
     margins: bool = False,
     probabilities: bool = False,
@@ -98,7 +99,7 @@ def write_predictions(
         A trained one.
     data : Stream, path, or anything else that `open_stream` takes
         Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
-    path : str
+    path : path
         The file to write, whole or not at all. A name that ends in .csv or .parquet is a table with the columns
         `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …; any other
         is text, one row per line, with tabs between the values. Text and CSV are compressed if .gz, .bz2, .xz or .zst
@@ -118,16 +119,16 @@ def write_predictions(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from thresher import ShadowSOFS, datasets
-    >>> from thresher.evaluation.prediction import write_predictions
+    >>> from thresher import ShadowSOFS, datasets, write_predictions
     >>> model = ShadowSOFS(50).fit(*datasets.make_x1(2_000))
     >>> new = datasets.make_x2(3, n_features=20_000, n_informative=200, n_noise=400, start=2_000)
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
-    >>> write_predictions(model, new, str(path), probabilities=True).n_rows
+    >>> write_predictions(model, new, path, probabilities=True).n_rows
     3
     >>> path.read_text().splitlines()[0]
     'label,probability_-1,probability_1'
     """
+    path = os.fspath(path)
     trained = as_model(model)
     if probabilities and not trained.has_probabilities:
         raise ValueError(f"{trained.method} has no probabilities; use margins (--margins) instead.")

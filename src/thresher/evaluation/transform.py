@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -32,7 +33,13 @@ _CELLS = 4_000_000
 
 
 def write_selected(
-    model: Any, data: Any, path: str, *, keep_ids: bool = False, column_map: str | None = None, progress: bool = False
+    model: Any,
+    data: Any,
+    path: str | os.PathLike[str],
+    *,
+    keep_ids: bool = False,
+    column_map: str | os.PathLike[str] | None = None,
+    progress: bool = False,
 ) -> Reading:
     """Write data with only the selected features left, as `transform` does for matrices.
 
@@ -42,14 +49,14 @@ def write_selected(
         A trained one.
     data : Stream, path, or anything else that `open_stream` takes
         Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
-    path : str
+    path : path
         The file to write, whole or not at all. Its ending gives the format: .svm, svmlight text, and .thc, a binary
         cache, where rows without labels get the label 0; .csv and .parquet, tables with the columns `label`, `weight`
         if rows have weights, and one for each selected feature, with its name or else its id. Text and CSV are
         compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as svmlight text.
     keep_ids : bool, default=False
         Keep the ids as they are; else the selected features get the ids 1 … B, in column order. For .svm and .thc.
-    column_map : str, optional
+    column_map : path, optional
         A CSV file to write beside it, with a line for each selected feature: `column`, its new id, or its column of
         the table; `feature`, its name or else its id in the data; `id`; and `weight`, the model's, one for each class
         if there are more than two.
@@ -64,16 +71,16 @@ def write_selected(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from thresher import ShadowSOFS, datasets
-    >>> from thresher.evaluation.transform import write_selected
+    >>> from thresher import ShadowSOFS, datasets, write_selected
     >>> model = ShadowSOFS(2).fit(*datasets.make_x1(2_000))
     >>> new = datasets.make_x2(3, n_features=20_000, n_informative=200, n_noise=400, start=2_000)
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
-    >>> write_selected(model, new, str(path)).n_rows
+    >>> write_selected(model, new, path).n_rows
     3
     >>> len(path.read_text().splitlines()[0].split(","))
     3
     """
+    path, column_map = os.fspath(path), None if column_map is None else os.fspath(column_map)
     trained = as_model(model)
     is_table = table_format(path) is not None
     if is_table and keep_ids:

@@ -53,8 +53,7 @@ def train_many(
 
     Examples
     --------
-    >>> from thresher import SOFS, datasets
-    >>> from thresher.training import train_many
+    >>> from thresher import SOFS, datasets, train_many
     >>> models = [SOFS(200, gamma=gamma) for gamma in (0.1, 1.0, 10.0)]
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
