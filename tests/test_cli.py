@@ -24,6 +24,8 @@ from thresher import SOFS, evaluate, load, open_stream, save
 from thresher.cli import convert, demo, predict, show, synth, train, transform
 from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
+from thresher.cli.app import app
+from thresher.cli.rules import RULES
 from thresher.methods import METHODS, ONLINE
 from thresher.progress import speed
 
@@ -812,7 +814,7 @@ class TestMistakes:
             (["train", "{train}", "--method", "fgm", "--seed", "1"], "--seed can't be used with --method fgm"),
             (["train", "{train}", "--from", "m", "-k", "3"], "-k can't be used with --from"),
             (["train", "{train}", "--from", "m", "--method", "sofs"], "--method can't be used with --from"),
-            (["train", "{train}", "--from", "m", "--no-intercept"], "--intercept can't be used with --from"),
+            (["train", "{train}", "--from", "m", "--no-intercept"], "--no-intercept can't be used with --from"),
             (["evaluate", "nowhere.thresher", "{train}"], "nowhere.thresher: no such file"),
             (["evaluate", "{train}"], "Missing argument"),
             (["convert", "{train}", "out.xyz"], "out.xyz: the name must end in .thc"),
@@ -884,6 +886,55 @@ class TestMistakes:
         assert done.returncode == 0
         assert "2 lines were skipped; the first is" in done.stderr
         assert "d.svm, line 2: 'y' is not id:value" in done.stderr
+
+
+ONE_MORE_PARAMETER = """
+import sys
+from dataclasses import replace
+from thresher import methods
+from thresher.parameters import Between, Parameter
+decay = Parameter(0.5, (Between(0.0, 1.0),), "how fast weights decay")
+methods.METHODS["pet"] = replace(methods.METHODS["pet"], own={**methods.METHODS["pet"].own, "how_fast": decay})
+from thresher.cli import main
+main()
+"""
+
+
+class TestTables:
+    """Options of methods are in the table of methods; what can't go together is in the table of rules."""
+
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            (["--how-fast", "7"], "--how-fast of --method pet must be a number above 0 and below 1. Got 7.0 instead."),
+            (["--how-fast", "7", "--method", "sofs"], "--how-fast can't be used with --method sofs: it has --gamma."),
+            (["--how-fast", "7", "--from", "m"], "--how-fast can't be used with --from: the model keeps what it was"),
+            (["--gamma", "2"], "--gamma can't be used with --method pet: it has --eta, --loss, --how-fast."),
+        ],
+    )
+    def test_a_new_parameter_is_an_option(self, options, line):
+        method = [] if options[-2].startswith(("--m", "--from")) else ["--method", "pet"]
+        command = [sys.executable, "-c", ONE_MORE_PARAMETER, "train", "rows.svm", *options, *method]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"thresher: {line}")
+
+    def test_a_new_parameter_is_in_the_help(self):
+        command = [sys.executable, "-c", ONE_MORE_PARAMETER, "train", "--help"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        text = " ".join(strip(done.stdout).split())
+        assert "--how-fast X pet: how fast weights decay. [default: 0.5]" in text
+
+    def test_rules_name_options_that_exist(self):
+        from typer.main import get_command
+
+        commands = get_command(app).commands.values()
+        options = {name for each in commands for one in each.params for name in (*one.opts, *one.secondary_opts)}
+        methods = {f"--method {method.cli}" for method in METHODS.values()}
+        for rule in RULES:
+            assert {*rule.options, *(each.split()[0] for each in rule.needs)} <= options
+            assert {*rule.excludes} <= options | methods
+            assert bool(rule.needs) != bool(rule.excludes)
 
 
 def run(*arguments: object, stdin: str | None = None, status: int = 0) -> Done | subprocess.CompletedProcess[str]:

@@ -420,7 +420,10 @@ class TestCommandLine:
         ("options", "what"),
         [
             (["--shards", 4], "--shards needs either --ray or --local"),
-            (["--shards", 4, "--ray", "--local"], "--shards needs either --ray or --local"),
+            (
+                ["--shards", 4, "--ray", "--local"],
+                "--ray can't be used with --local: all shards learn in the same place",
+            ),
             (["--local"], "--local needs --shards N"),
             (["--ray"], "--ray needs --shards N"),
             (["--shards", 0, "--local"], "shards must be"),

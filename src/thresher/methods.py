@@ -340,11 +340,3 @@ def find(name: str) -> Method:
     if name not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}. Got {name!r} instead.")
     return METHODS[name]
-
-
-def find_for_cli(name: str) -> Method:
-    """Return a method by the value of --method; its full name, as `thresher show` prints it, works too."""
-    for method in METHODS.values():
-        if name in (method.cli, method.name):
-            return method
-    raise ValueError(f"--method must be one of {', '.join(m.cli for m in METHODS.values())}. Got {name!r} instead.")

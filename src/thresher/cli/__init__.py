@@ -8,6 +8,7 @@ import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from thresher.cli.words import in_words
 from thresher.io.file_errors import sentence
 
 
@@ -21,7 +22,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         code = 0  # the reader of our output has closed it: not an error
     except (ValueError, OSError) as error:
-        _report(sentence(error))
+        _report(in_words(sentence(error)))
     except MemoryError:
         _report("not enough memory.")
     except (ImportError, RuntimeError) as error:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.options import NAMING, READING, Data, open_data, with_options
+from thresher.cli.options import Data, with_options
+from thresher.cli.reading import NAMING, READING, open_data
 
 EXAMPLES = ("thresher convert train.svm train.thc", "thresher convert 'part-*.csv' all.svm.gz --label y")
 

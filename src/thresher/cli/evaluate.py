@@ -5,7 +5,8 @@ from __future__ import annotations
 import json as json_
 from typing import Any
 
-from thresher.cli.options import READING, Data, Json, ModelFile, open_data, with_options
+from thresher.cli.options import Data, Json, ModelFile, with_options
+from thresher.cli.reading import READING, open_data
 
 EXAMPLES = ("thresher evaluate model.thresher test.svm", "thresher evaluate model.thresher test.svm --json")
 

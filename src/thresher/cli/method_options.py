@@ -1,101 +1,70 @@
-"""What commands that train share: the options of methods and passes, and the new model that they describe."""
+"""What commands that train share: the options that the table of methods has, and the model that they describe."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.numbers import NUMBER, WHOLE
-from thresher.cli.options import check_choice, flag, method_option
-from thresher.cli.sizes import METAVAR, n_bytes
-from thresher.methods import BUDGET, LEAST_BYTES, METHODS, MOST_BYTES, Method, find_for_cli
-from thresher.parameters import Allowed, Parameter, Whole, check
+from thresher.cli.names import DEFAULT, PARAMETERS, flag, method_called
+from thresher.cli.numbers import NUMBER, SIZE, WHOLE, n_bytes
+from thresher.cli.options import Group, check_choice
+from thresher.methods import LEAST_BYTES, METHODS, MOST_BYTES, Method
+from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
-METHOD = "The method"
-PASSES = "Passes and classes"
-DEFAULT = next(iter(METHODS.values()))
-
-Features = Annotated[int | None, method_option("n_features_to_select", "-k", "--features", panel=METHOD, **WHOLE)]
-MethodName = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
-        show_default=DEFAULT.cli,
-        rich_help_panel=METHOD,
-    ),
-]
-Gamma = Annotated[str | None, method_option("gamma", panel=METHOD, **NUMBER | {"metavar": "X|auto"})]
-Eta = Annotated[float | None, method_option("eta", panel=METHOD, **NUMBER)]
-Lam = Annotated[float | None, method_option("lam", panel=METHOD, **NUMBER)]
-Loss = Annotated[str | None, method_option("loss", panel=METHOD)]
-Norm = Annotated[str | None, method_option("norm", panel=METHOD)]
-Intercept = Annotated[bool | None, method_option("fit_intercept", "--intercept/--no-intercept", panel=METHOD)]
-Keep = Annotated[list[str] | None, method_option("keep", panel=METHOD, metavar="A,B,C", show_default="none")]
-ClassWeight = Annotated[
-    str | None,
-    method_option("class_weight", panel=METHOD, metavar="A=1,B=20|balanced", show_default="all 1"),
-]
-Memory = Annotated[str | None, method_option("memory", panel=METHOD, metavar="auto|dense|hash|sketch")]
-MemoryBytes = Annotated[
-    str | None, method_option("memory_bytes", "--memory-bytes", panel=METHOD, metavar=METAVAR, show_default="64M")
-]
-Passes = Annotated[int | None, method_option("n_passes", panel=PASSES, **WHOLE)]
-Shuffle = Annotated[
-    bool | None,
-    typer.Option(
-        "--shuffle/--no-shuffle",
-        help="Take the rows in random order, or in their order.",
-        show_default="in their order; if that is grouped by label, train again in random order",
-        rich_help_panel=PASSES,
-    ),
-]
-Seed = Annotated[int | None, method_option("random_state", panel=PASSES, **WHOLE)]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        help="The classes, as A,B,C; any number.",
-        show_default="the two that occur",
-        rich_help_panel=PASSES,
-    ),
-]
-Multiclass = Annotated[
-    bool,
-    typer.Option(
-        "--multiclass",
-        help="Look for the classes first, however many; reads the data once more.",
-        rich_help_panel=PASSES,
-    ),
-]
+_METHOD = "The method"
+_PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "random_state")
 
 
-def new_model(cli_name: str | None, given: dict[str, Any], keep: list[str] | None, **only_online: bool | None) -> Any:
-    """Return a new model, or the estimator of a batch method, once its options are known to be good.
-
-    `only_online` are options that batch methods do not have.
-    """
-    method = find_for_cli(cli_name or DEFAULT.cli)
-    values = _checked(method, {"norm": "l2", **chosen_of(given)})
+def new_model(chosen: Mapping[str, Any]) -> Any:
+    """Return a new model, or the estimator of a batch method, as the options describe it."""
+    method = method_called(chosen["method"])
+    values = values_of(method, chosen, f" of --method {method.cli}")
+    keep = values.pop("keep", None)
     if method.is_batch:
-        for option, is_set in only_online.items():
-            if is_set:
-                raise ValueError(f"--{option} can't be used with --method {method.cli}: it sees all rows at once.")
-        estimator = method.load_estimator()(**values, progress=True)
+        model = method.load_estimator()(**values, progress=True)
         if keep:
-            estimator._keep_as_written(_features_to_keep(keep))
-        return estimator
+            model._keep_as_written(keep)
+        return model
     from thresher.model.model import Model
 
-    if keep and not method.has_budget:
-        raise ValueError(f"--keep can't be used with --method {method.cli}: it keeps all features.")
     model = Model(method.name, **values)
     if keep:
-        model.keep_as_written(_features_to_keep(keep))
+        model.keep_as_written(keep)
     return model
+
+
+def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> dict[str, Any]:
+    """Return the parameters that were given; for one that can't be written, an error names the option."""
+    known = method.parameters
+    values = {
+        name: _SPELLINGS[name].read(value) if name in _SPELLINGS else value
+        for name, value in chosen.items()
+        if name in known and value not in (None, [])
+    }
+    for name, value in values.items():
+        check(f"{flag(name)}{of_what}", value, *_written(known[name]))
+    return values
+
+
+def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool) -> dict[str, Any]:
+    """Return how `train` and the like are to read the rows and to find the classes."""
+    return {
+        "shuffle": "auto" if shuffle is None else shuffle,
+        "classes": None if classes is None else _class_names(classes),
+        "multiclass": multiclass,
+    }
+
+
+def _written(parameter: Parameter) -> tuple[Allowed, ...]:
+    """Return what an option can hold; where whole numbers are allowed, only these.
+
+    The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
+    """
+    return tuple(kind for kind in parameter.allowed if isinstance(kind, Whole)) or parameter.allowed
 
 
 def _features_to_keep(lists: list[str]) -> list[str]:
@@ -105,8 +74,8 @@ def _features_to_keep(lists: list[str]) -> list[str]:
     return names
 
 
-def _class_weight(text: str | None) -> dict[str, float] | str | None:
-    if text is None or text == "balanced":
+def _class_weight(text: str) -> dict[str, float] | str:
+    if text == "balanced":
         return text
     weights: dict[str, float] = {}
     for part in text.split(","):
@@ -121,59 +90,13 @@ def _class_weight(text: str | None) -> dict[str, float] | str | None:
     return weights
 
 
-def given_values(**given: Any) -> dict[str, Any]:
-    """Return the values of a method's parameters by name, as the command line has them; None: not given."""
-    memory = given["memory_bytes"]
-    return {
-        **given,
-        "class_weight": _class_weight(given["class_weight"]),
-        "memory_bytes": None if memory is None else n_bytes("--memory-bytes", memory, LEAST_BYTES, MOST_BYTES),
-    }
+def _norm(text: str) -> str | None:
+    check_choice("--norm", text, ("l2", "none"))
+    return None if text == "none" else text
 
 
-def chosen_of(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that were given."""
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _checked(method: Method, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a method's parameters; an error names the option."""
-    check_choice("--norm", chosen["norm"], ("l2", "none"))
-    values = {**chosen, "norm": None if chosen["norm"] == "none" else chosen["norm"]}
-    known = method.parameters
-    if method.is_batch and values.get("n_passes") == 1:
-        del values["n_passes"]  # it reads the data once in any case
-    for name, value in values.items():
-        if name in known:
-            check(f"{flag(name)} of --method {method.cli}", value, *typed(known[name]))
-            continue
-        if name == "n_features_to_select":
-            reason = ": it keeps all features"
-        elif method.is_batch and name == "n_passes":
-            reason = ": it sees all rows at once"
-        else:
-            # A parameter without help, such as C of fgm, has no option.
-            others = [flag(own) for own, each in method.own.items() if each.help and own not in BUDGET]
-            reason = f": it has {', '.join(others)}" if others else ""
-        raise ValueError(f"{flag(name)} can't be used with --method {method.cli}{reason}.")
-    method.complete(values)
-    return values
-
-
-def typed(parameter: Parameter) -> tuple[Allowed, ...]:
-    """Return what an option allows; where whole numbers are allowed, only these.
-
-    The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
-    """
-    return tuple(kind for kind in parameter.allowed if isinstance(kind, Whole)) or parameter.allowed
-
-
-def class_names(text: str | None, multiclass: bool) -> list[Any] | None:
+def _class_names(text: str) -> list[Any]:
     """Return the classes of --classes, as numbers if all are."""
-    if multiclass and text is not None:
-        raise ValueError("--multiclass can't be used with --classes: the classes are known.")
-    if text is None:
-        return None
     names = [name.strip() for name in text.split(",")]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
@@ -184,3 +107,133 @@ def class_names(text: str | None, multiclass: bool) -> list[Any] | None:
     except ValueError:
         return names
     return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names
+
+
+@dataclass(frozen=True)
+class _Spelling:
+    """How the value of a parameter is written, where it is not written as it is."""
+
+    read: Callable[[Any], Any]
+    metavar: str
+    default: str  # as it is shown
+    kind: Any = str
+
+
+_SPELLINGS = {
+    "keep": _Spelling(_features_to_keep, "A,B,C", "none", list[str]),
+    "norm": _Spelling(_norm, "l2|none", "l2"),
+    "class_weight": _Spelling(_class_weight, "A=1,B=20|balanced", "all 1"),
+    "memory_bytes": _Spelling(
+        lambda text: n_bytes("--memory-bytes", text, LEAST_BYTES, MOST_BYTES), SIZE["metavar"], "64M"
+    ),
+}
+
+
+def _option(name: str) -> tuple[Any, None]:
+    """Return the option of a parameter: its help names the methods that have it, and its default is theirs."""
+    having = {method.cli: method.parameters[name] for method in METHODS.values() if name in method.parameters}
+    if name in _SPELLINGS:
+        spelling = _SPELLINGS[name]
+        kind, names, default = spelling.kind, [flag(name)], spelling.default
+        written: dict[str, Any] = {"metavar": spelling.metavar}
+    else:
+        kind, names, written = _form(name, next(iter(having.values())))
+        default = _defaults({method: each.default for method, each in having.items()})
+    panel = _PASSES if name in _OF_PASSES else _METHOD
+    return Annotated[
+        kind | None, typer.Option(*names, help=_help(having), show_default=default, rich_help_panel=panel, **written)
+    ], None
+
+
+def _form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, Any]]:
+    """Return the type of an option, its names, and how its values are parsed and shown."""
+    allowed, names = _written(parameter), [flag(name)]
+    words = [str(value) for each in allowed if isinstance(each, OneOf) for value in each.values]
+    if isinstance(parameter.default, bool):
+        return bool, [f"{flag(name)}/--no-{flag(name)[2:]}"], {}
+    if name == "n_features_to_select":
+        names.append("--features")
+    if any(isinstance(each, Whole) for each in allowed):
+        return str, names, WHOLE
+    if any(isinstance(each, Between) for each in allowed):
+        return str, names, NUMBER | {"metavar": "|".join([NUMBER["metavar"], *words])}
+    return str, names, {"metavar": "|".join(words)}
+
+
+def _help(having: Mapping[str, Parameter]) -> str:
+    lacking = [method.cli for method in METHODS.values() if method.cli not in having]
+    text = next(each.help for each in having.values() if each.help)
+    if len(lacking) > len(having):
+        return f"{', '.join(having)}: {text}."
+    text = f"{text[0].upper()}{text[1:]}." if text.split()[0].isalpha() else f"{text}."
+    return text + (f" Not for {', '.join(lacking)}." if lacking else "")
+
+
+def _defaults(by_method: dict[str, object]) -> str:
+    """Return "1", or "1; fofs: 0.2" where methods differ."""
+    methods_of: dict[str, list[str]] = {}
+    for method, value in by_method.items():
+        methods_of.setdefault(_in_words(value), []).append(method)
+    usual, *others = sorted(methods_of, key=lambda value: -len(methods_of[value]))
+    is_usual = len(methods_of[usual]) > len(by_method) / 2
+    first = usual if is_usual else f"{', '.join(methods_of[usual])}: {usual}"
+    return "; ".join([first, *(f"{', '.join(methods_of[value])}: {value}" for value in others)])
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+METHOD = Group("chosen", {
+    "method": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
+                show_default=DEFAULT.cli,
+                rich_help_panel=_METHOD,
+            ),
+        ],
+        None,
+    ),
+    **{name: _option(name) for name in PARAMETERS},
+})  # fmt: skip
+LEARNING = Group("learning", {
+    "shuffle": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--shuffle/--no-shuffle",
+                help="Take the rows in random order, or in their order.",
+                show_default="in their order; if that is grouped by label, train again in random order",
+                rich_help_panel=_PASSES,
+            ),
+        ],
+        None,
+    ),
+    "classes": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="The classes, as A,B,C; any number.",
+                show_default="the two that occur",
+                rich_help_panel=_PASSES,
+            ),
+        ],
+        None,
+    ),
+    "multiclass": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--multiclass",
+                help="Look for the classes first, however many; reads the data once more.",
+                rich_help_panel=_PASSES,
+            ),
+        ],
+        False,
+    ),
+})  # fmt: skip

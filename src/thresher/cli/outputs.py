@@ -54,12 +54,17 @@ def check_report(report: str) -> None:
         raise ValueError(f"--report: {error}") from None
 
 
-def check_apart(outputs: dict[str, str | None]) -> None:
-    """Raise ValueError if two options name the same file."""
+def check_outputs(outputs: dict[str, str | None]) -> None:
+    """Raise an error if two options name the same file, or one that can't be written."""
     given = [(option, path) for option, path in outputs.items() if path is not None]
     for (one, path), (other, same) in itertools.combinations(given, 2):
         if Path(path).absolute() == Path(same).absolute():
             raise ValueError(f"{one} and {other} name the same file, {same}: name two.")
+    for option, path in given:
+        if option == "--report":
+            check_report(path)
+        else:
+            check_place(option, path)
 
 
 def write_page(report: str, model: Any, stream: Stream, **parts: Any) -> None:

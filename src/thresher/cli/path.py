@@ -8,29 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.console import report_skipped
-from thresher.cli.method_options import (
-    Classes,
-    ClassWeight,
-    Eta,
-    Gamma,
-    Intercept,
-    Keep,
-    Lam,
-    Loss,
-    Memory,
-    MemoryBytes,
-    MethodName,
-    Multiclass,
-    Norm,
-    Passes,
-    Seed,
-    Shuffle,
-    class_names,
-    given_values,
-    new_model,
-)
-from thresher.cli.options import NAMING, READING, Data, Json, open_data, with_options
+from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
+from thresher.cli.options import Data, Json, with_options
 from thresher.cli.outputs import Report, check_report, write_page, written
+from thresher.cli.reading import NAMING, READING, open_data
 from thresher.io.file_errors import refuse_empty
 
 EXAMPLES = (
@@ -39,7 +20,7 @@ EXAMPLES = (
 )
 
 
-@with_options(READING, NAMING)
+@with_options(METHOD, LEARNING, READING, NAMING, without=("n_features_to_select",))
 def path(
     data: Data,
     features: Annotated[str, typer.Option("-k", "--features", metavar="N,N,…", help="The numbers of features to try.")],
@@ -47,25 +28,11 @@ def path(
         str | None,
         typer.Option(help="Data to measure accuracy on.", show_default="each row, just before it is learned"),
     ] = None,
-    method: MethodName = None,
-    gamma: Gamma = None,
-    eta: Eta = None,
-    lam: Lam = None,
-    loss: Loss = None,
-    norm: Norm = None,
-    intercept: Intercept = None,
-    keep: Keep = None,
-    class_weight: ClassWeight = None,
-    memory: Memory = None,
-    memory_bytes: MemoryBytes = None,
-    passes: Passes = None,
-    shuffle: Shuffle = None,
-    seed: Seed = None,
-    classes: Classes = None,
-    multiclass: Multiclass = False,
     report: Report = None,
     json: Json = False,
     *,
+    chosen: dict[str, Any],
+    learning: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
     """Measure accuracy with several numbers of features, and suggest one.
@@ -78,11 +45,8 @@ def path(
     from thresher.io.atomic import refuse_inputs
 
     budgets = _budgets(features)
-    given = given_values(
-        n_features_to_select=max(budgets), gamma=gamma, eta=eta, lam=lam, loss=loss, norm=norm, fit_intercept=intercept,
-        n_passes=passes, random_state=seed, class_weight=class_weight, memory=memory, memory_bytes=memory_bytes,
-    )  # fmt: skip
-    template = new_model(method, given, keep, shuffle=shuffle)
+    template = new_model({**chosen, "n_features_to_select": max(budgets)})
+    options = learning_options(**learning)
     if report is not None:
         check_report(report)
     if test is not None:
@@ -91,10 +55,7 @@ def path(
     if report is not None:
         refuse_inputs(report, [*stream.files, *(held_out.files if held_out else [])])
 
-    curve = run(
-        template, stream, budgets, held_out, passes=passes, shuffle="auto" if shuffle is None else shuffle,
-        classes=class_names(classes, multiclass), multiclass=multiclass, progress=not json,
-    )  # fmt: skip
+    curve = run(template, stream, budgets, held_out, **options, progress=not json)
     report_skipped(curve.skipped, curve.n_skipped)
     if not json:
         print(curve, flush=True)  # it stays, should the report fail

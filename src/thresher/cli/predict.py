@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.options import NO_LABELS, READING, Data, ModelFile, open_data, with_options
+from thresher.cli.options import Data, ModelFile, with_options
+from thresher.cli.reading import NO_LABELS, READING, open_data
 
 EXAMPLES = (
     "thresher predict model.thresher test.svm > labels.txt",

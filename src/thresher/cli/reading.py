@@ -1,0 +1,146 @@
+"""How data are read: the options that say it, and the stream that they describe."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.numbers import SIZE, WHOLE, n_bytes
+from thresher.cli.options import Group
+
+if TYPE_CHECKING:
+    from thresher.streams import Stream
+
+_COLUMNS = "COL[,COL…]"
+_COMMAS = """; can be repeated. A name with a comma is put in double quotes, as '"a,b",c'."""
+
+
+def _file(kind: Any, *names: str, **more: Any) -> Any:
+    return Annotated[kind, typer.Option(*names, rich_help_panel="How to read the data", **more)]
+
+
+def _named(kind: Any, *names: str, **more: Any) -> Any:
+    return Annotated[kind, typer.Option(*names, rich_help_panel="Features with names", **more)]
+
+
+READING = Group("reading", {
+    "label": (_file(str | None, help="The label's column in a table.", show_default="label"), None),
+    "weight": (_file(str | None, help="The column of a table with the rows' weights."), None),
+    "ignore": (
+        _file(list[str] | None, metavar=_COLUMNS, help=f"Columns of a table that are not features{_COMMAS}"), None
+    ),
+    "delimiter": (
+        _file(
+            str | None, help="What separates the values of a CSV, such as ';' or tab.",
+            show_default="the one of comma, semicolon and tab that the header has most of",
+        ),
+        None,
+    ),
+    "format": (
+        _file(str, help="svmlight, vw, jsonl, csv, parquet, arrow or cache; auto looks at content and name."), "auto"
+    ),
+    "zero_based": (
+        _file(
+            bool | None, "--zero-based/--one-based", help="Whether ids count from 0 or from 1.",
+            show_default="from 0 if id 0 occurs, else from 1; a model keeps its own",
+        ),
+        None,
+    ),
+    "on_bad_line": (
+        _file(
+            str, help="error stops at a line that can't be read; skip continues, and reports how many were skipped."
+        ),
+        "error",
+    ),
+    "longest_line": (
+        _file(
+            str | None, help="How long a line of text, or a row of a CSV, can be, in bytes.", show_default="256M",
+            **SIZE,
+        ),
+        None,
+    ),
+    "threads": (_file(str | None, help="Threads that parse.", show_default="one per core", **WHOLE), None),
+})  # fmt: skip
+NAMING = Group("reading", {
+    "text": (
+        _named(
+            list[str] | None, metavar=_COLUMNS,
+            help=f"Columns of text, of which each n-gram is a feature{_COMMAS} With --text, --categorical or "
+            "--numeric, columns without a role are not read.",
+        ),
+        None,
+    ),
+    "categorical": (
+        _named(
+            list[str] | None, metavar=_COLUMNS,
+            help=f"Columns of which each value is a feature, column=value{_COMMAS}",
+        ),
+        None,
+    ),
+    "numeric": (
+        _named(
+            list[str] | None, metavar=_COLUMNS,
+            help=f"Columns that are features, with their numbers as values{_COMMAS}",
+        ),
+        None,
+    ),
+    "ngrams": (_named(str | None, metavar="N|N-M", help="The lengths of n-grams.", show_default="1"), None),
+    "analyzer": (_named(str, help="word: n-grams of words; char: of characters, such as k-mers."), "word"),
+    "counts": (
+        _named(bool, "--counts", help="Count how often an n-gram occurs in a row; else its value is 1."), False
+    ),
+    "lowercase": (
+        _named(
+            bool | None, "--lowercase/--no-lowercase", help="Convert text to lower case.",
+            show_default="words yes, characters no",
+        ),
+        None,
+    ),
+    "hash": (
+        _named(str, help="Of VW text: strings leaves names that are numbers as ids, all hashes them too."), "strings"
+    ),
+})  # fmt: skip
+NO_LABELS = Group("reading", {
+    "no_labels": (
+        _file(
+            bool, "--no-labels",
+            help="Rows have no labels. Text whose first row starts with a feature, as in 3:0.5, is recognised without "
+            "it.",
+        ),
+        False,
+    ),
+})  # fmt: skip
+
+
+def open_data(
+    source: str | Sequence[str],
+    *,
+    delimiter: str | None = None,
+    longest_line: str | None = None,
+    ngrams: str | None = None,
+    **options: Any,
+) -> Stream:
+    """Open data as the options say."""
+    from thresher.streams import limits, open_stream
+
+    if longest_line is not None:
+        least, most = limits.LEAST_LONGEST_LINE, limits.MOST_LONGEST_LINE
+        options["longest_line"] = n_bytes("--longest-line", longest_line, least, most)
+    for name in ("ignore", "text", "categorical", "numeric"):
+        options[name] = _columns(options.get(name))
+    if ngrams is not None:
+        options["ngrams"] = ngrams
+    if delimiter in ("tab", r"\t"):
+        delimiter = "\t"
+    return open_stream(source, delimiter=delimiter, **options)
+
+
+def _columns(lists: list[str] | None) -> list[str]:
+    """Return the names that options list, written as in the header of a CSV, where one can be empty."""
+    try:
+        return [name for text in lists or () for name in next(csv.reader([text]), None) or [""]]
+    except csv.Error as error:
+        raise ValueError(f"columns are listed as in the header of a CSV ({error}). Got {lists!r} instead.") from None

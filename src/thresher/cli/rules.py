@@ -1,0 +1,89 @@
+"""What options need, and what they can't be used with: the one table, for all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from thresher.cli.names import PARAMETERS, flag, method_called
+from thresher.methods import BATCH, BUDGET, METHODS, Method
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Each of these options needs one of some others, or can't be used with any of some others."""
+
+    options: tuple[str, ...]
+    needs: tuple[str, ...] = ()  # with their metavar, which is shown
+    excludes: tuple[str, ...] = ()
+    why: str = ""
+
+    def broken_by(self, given: set[str]) -> str | None:
+        """Return a message if the options that were given break the rule."""
+        why = f": {self.why}." if self.why else "."
+        for option in (each for each in self.options if each in given):
+            if self.needs and not any(other.split()[0] in given for other in self.needs):
+                either = "either " if len(self.needs) > 1 else ""
+                return f"{option} needs {either}{' or '.join(self.needs)}{why}"
+            for other in self.excludes:
+                if other in given:
+                    return f"{option} can't be used with {other}{why}"
+        return None
+
+
+def _called(methods: tuple[Method, ...]) -> tuple[str, ...]:
+    return tuple(f"--method {method.cli}" for method in methods)
+
+
+def _lacking(method: Method) -> Rule:
+    """Return the rule for options of other methods."""
+    lacking = tuple(flag(name) for name in PARAMETERS if name not in method.parameters)
+    has = [flag(name) for name, each in method.own.items() if each.help and name not in BUDGET]
+    return Rule(lacking, excludes=_called((method,)), why=f"it has {', '.join(has)}" if has else "")
+
+
+_KEEP_ALL = tuple(method for method in METHODS.values() if not method.has_budget)
+_OF_A_MODEL = tuple(flag(name) for name in PARAMETERS if name not in ("n_passes", "random_state"))
+
+# An option that is either on or off is written as it was given, --no-intercept for one.
+RULES = (
+    Rule(("--cv", "--stability"), excludes=("--from",), why="it needs new models"),
+    Rule(("--keep",), excludes=("--from",), why="the model keeps its own features"),
+    Rule(
+        ("--method", *_OF_A_MODEL, "--no-intercept"), excludes=("--from",),
+        why="the model keeps what it was trained with",
+    ),
+    Rule(tuple(map(flag, BUDGET)), excludes=_called(_KEEP_ALL), why="it keeps all features"),
+    Rule(
+        ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_called(BATCH), why="it sees all rows at once"
+    ),
+    *map(_lacking, METHODS.values()),
+    Rule(("--multiclass",), excludes=("--from", "--classes"), why="the classes are known"),
+    Rule(("--threshold",), needs=("--test FILE",), why="it is chosen on rows that the model has not learned"),
+    Rule(("--resume",), needs=("--checkpoint FILE",), why="the file to resume from"),
+    Rule(("--every",), needs=("--checkpoint FILE",), why="the file to save the run to"),
+    Rule(("--full",), needs=("-o FILE",), why="the file to write the model to"),
+    Rule(("--checkpoint",), excludes=("--cv", "--stability")),
+    Rule(("--workers",), needs=("--local",), why="a Ray cluster has its own number of workers"),
+    Rule(("--ray", "--local", "--syncs"), needs=("--shards N",), why="in how many parts the data are cut"),
+    Rule(("--shards",), needs=("--ray", "--local"), why="where they learn"),
+    Rule(("--ray",), excludes=("--local",), why="all shards learn in the same place"),
+    Rule(("--cv", "--stability", "--checkpoint", "--shuffle"), excludes=("--shards",)),
+    Rule(
+        ("--ngrams", "--analyzer", "--counts", "--lowercase", "--no-lowercase"), needs=("--text COLUMN",),
+        why="it says how text is read",
+    ),
+)  # fmt: skip
+
+
+def check_together(values: Mapping[str, Any]) -> None:
+    """Raise ValueError if options can't go together; `values` has all options of a command, None if not given."""
+    given = {option for option, value in values.items() if value is not None}
+    if "--method" in values and "--from" not in given:
+        given.add(f"--method {method_called(values['--method']).cli}")
+    if values.get("--passes") == 1:  # as many as every method makes
+        given.remove("--passes")
+    message = next(filter(None, (rule.broken_by(given) for rule in RULES)), None)
+    if message is not None:
+        raise ValueError(message)
