@@ -181,7 +181,7 @@ def _check_samples(cv: int | None, stability: int | None) -> None:
     if cv is None and stability is None:
         return
     from thresher.analysis.cross_validation import FOLDS
-    from thresher.analysis.nogueira import SAMPLES
+    from thresher.analysis.agreement import SAMPLES
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:
