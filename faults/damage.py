@@ -57,7 +57,7 @@ def _make(folder: Path) -> None:
     convert((X[:30], y[:30]), str(folder / "rows.svm"))
     model = ShadowSOFS(40)
     train(model, folder / "rows.svm", shuffle=False, checkpoint=folder / "checkpoint")
-    save_model(model._lend_model(), folder / "model")
+    save_model(model._fitted_model(), folder / "model")
     convert(folder / "rows.svm", str(folder / "cache.thc"))
     (folder / "cache.thc").rename(folder / "cache")
 

@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
 from thresher import methods
-from thresher.estimators import batch_method as base
-from thresher.estimators import memory
+from thresher.training import batch_methods
+from thresher.training.solvers import memory
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,8 +41,13 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.parametrize("method", [method.name for method in methods.BATCH])
 def test_a_method_has_its_files(method):
-    for path in (f"src/thresher/estimators/{method}.py", f"tests/test_{method}.py", f"docs/{method}.md"):
+    code = [f"src/thresher/{folder}/{method}.py" for folder in ("training/solvers", "estimators")]
+    for path in (*code, f"tests/test_{method}.py", f"docs/{method}.md"):
         assert (ROOT / path).exists(), path
+
+
+def solver_of(estimator):
+    return next(method.load_solver() for method in methods.BATCH if method.estimator == estimator.__name__)
 
 
 @pytest.fixture
@@ -242,7 +247,7 @@ class TestBadInput:
 
     def test_too_large_for_the_memory(self, estimator, problem, monkeypatch):
         monkeypatch.setattr(memory, "available_bytes", lambda: 1e5)
-        monkeypatch.setattr(base, "_problem", lambda *_: pytest.fail("the work has begun"))
+        monkeypatch.setattr(batch_methods, "problem_of", lambda *_: pytest.fail("the work has begun"))
         message = (
             r"\w+ needs about \S+ GB in addition to the 3,000 values of X, but 0.0001 GB are available: use fewer rows"
         )
@@ -257,7 +262,7 @@ class TestBadInput:
         def broken_off(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(estimator, "_select", broken_off)
+        monkeypatch.setattr(solver_of(estimator), "solve", broken_off)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :20], y)
         assert pickle.dumps(model) == before
@@ -283,8 +288,9 @@ for budget in (10, 300):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     taken = [float(line) for line in done.stdout.split()]
-    print(f"{estimator.__name__}: {taken} bytes a value of {estimator._bytes_per_value}")
-    assert max(taken) <= estimator._bytes_per_value <= 2.5 * max(taken)
+    limit = solver_of(estimator).BYTES_PER_VALUE
+    print(f"{estimator.__name__}: {taken} bytes a value of {limit}")
+    assert max(taken) <= limit <= 2.5 * max(taken)
 
 
 def test_there_is_memory():

@@ -13,11 +13,12 @@ from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
 
 from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
-from thresher.estimators import memory
 from thresher.io.model_files import load_model
+from thresher.methods import find
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream, text
 from thresher.training import train_many
+from thresher.training.solvers import memory
 
 METHODS = [estimator._method for estimator in BATCH]
 
@@ -237,6 +238,26 @@ class TestTrain:
         # fit forgets the files.
         save(model.fit(X, y), tmp_path / "m.thresher")
         assert load_model(tmp_path / "m.thresher").id_base == 0
+
+    def test_a_model_learns_without_its_estimator(self, estimator, files, monkeypatch):
+        path, budget = files / "test.svm", {"n_features_to_select": 3}
+        model, shell = Model(estimator._method, **budget), estimator(3)
+        solver = find(estimator._method).load_solver()
+        with monkeypatch.context() as patch:
+
+            def interrupted(*_):
+                raise KeyboardInterrupt
+
+            patch.setattr(solver, "solve", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                train(model, path)
+        assert not model.is_trained
+        train(model, path)
+        train(shell, path)
+        np.testing.assert_array_equal(model.members()[0], shell.selected_)
+        np.testing.assert_array_equal(model.members()[1].T, shell.coef_.toarray()[:, shell.selected_])
+        with pytest.raises(ValueError, match=f"{estimator._method} does not support incremental training"):
+            train(model, path)
 
     def test_names_of_a_table_are_known(self, estimator, tmp_path):
         X, y = random_problem(100, 5, 0.8, seed=12)

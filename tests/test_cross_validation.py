@@ -183,7 +183,7 @@ def test_names_do_not_count_in_the_memory_limit(tmp_path):
     """Of rows that are kept until they are scored, only what scores need."""
     (tmp_path / "a.vw").write_text("".join(f"{k % 2} {1 + k % 3} |f {'w' * 500}{k % 5}\n" for k in range(60)))
     (batch,) = open_stream(tmp_path / "a.vw").batches()
-    rows = resampling._StoredRows(open_stream(tmp_path / "a.vw"))
+    rows = resampling._StoredRows(open_stream(tmp_path / "a.vw"), 1e9)
     rows.store(batch, np.arange(60))
     ((kept, _),) = rows.batches(None, rows._stream)
     assert kept.names is None

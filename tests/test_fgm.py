@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 from strategies import random_problem
 
 from thresher import FGM, L1SVM, datasets
-from thresher.estimators import fgm
+from thresher.training.solvers import fgm
 
 
 @pytest.fixture

@@ -43,10 +43,10 @@ def test_is_liblinear_at_the_largest_c_within_the_budget(problem, budget):
 
 def test_below_the_least_c_nothing_is_selected(problem):
     X, y = problem
-    from thresher.estimators.batch_method import _problem
-    from thresher.estimators.l1svm import _least_c
+    from thresher.training.solvers.l1svm import _least_c
+    from thresher.training.solvers.problem import problem_of
 
-    small = _problem(X, "l2", (y > 0).astype(np.int32), 2, 10, np.zeros(0, np.int64))
+    small = problem_of(X, "l2", (y > 0).astype(np.int32), 2, 10, np.zeros(0, np.int64))
     for fit_intercept in (False, True):
         least = _least_c(small, fit_intercept)
         for C, selects in ((0.99 * least, False), (1.1 * least, True)):

@@ -21,7 +21,7 @@ from thresher.model.model import Model
 
 def model_of(estimator, budget, X, y, **given):
     """Return a model that knows its classes and columns, and has learned nothing yet."""
-    model = made(estimator, budget, **given)._lend_model()
+    model = made(estimator, budget, **given)._new_model()
     Session(model, np.unique(y), 0, None, X.shape[1]).finish(0)
     model.widen(X.shape[1] - 1)
     return model

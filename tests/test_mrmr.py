@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from strategies import TIES, problems, random_problem
 
 from thresher import MRMR, datasets
-from thresher.estimators import mrmr
+from thresher.training.solvers import mrmr
 
 BUDGETS = (100, 200, 300, 400, 500)
 schemes = st.sampled_from(["MID", "MIQ"])

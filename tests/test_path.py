@@ -46,6 +46,8 @@ def test_batch_methods_and_many_classes():
     rows, held_out = (X[:400], y[:400]), (X[400:], y[400:])
     curve = path(L1SVM(), rows, [5, 20], held_out, multiclass=True)
     assert curve.accuracy.tolist() == [evaluate(L1SVM(n).fit(*rows), held_out).accuracy for n in (5, 20)]
+    suggested = [5, 20].index(curve.suggested)
+    assert (curve.history.rows, curve.history.validation) == ([400], [curve.accuracy[suggested]])
     online = path(ShadowSOFS(), rows, [5, 20], held_out, classes=[0, 1, 2, 3])
     model = ShadowSOFS(20)
     train(model, rows, classes=[0, 1, 2, 3])

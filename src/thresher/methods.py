@@ -210,6 +210,10 @@ class Method:
         module = f"thresher.estimators.{self.name}"
         return getattr(importlib.import_module(module), self.estimator)
 
+    def load_solver(self) -> Any:
+        """Return the solver of a batch method, a module; scipy and scikit-learn are imported only now."""
+        return importlib.import_module(f"thresher.training.solvers.{self.name}")
+
 
 METHODS: Mapping[str, Method] = {
     method.name: method

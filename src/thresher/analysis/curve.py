@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,18 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thresher import methods
 from thresher.analysis.resampling import demand_budget, untrained
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.evaluation.metrics import ACCURACY
-from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
-from thresher.streams import Data, DataError, as_stream
-from thresher.streams.alignment import batches_to_predict
-from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
+from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.training.history import History
-from thresher.training.loop import borrowed_models, refuse_for_batch, run
+from thresher.training.loop import models_of, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,32 +166,10 @@ def path(
     stream = as_stream(data)
     held_out = None if validate is None else as_stream(validate, naming=stream.naming)
     models = [_with_budget(model, budget) for budget in budgets]
-    if isinstance(models[0], LearnsAtOnce):
-        refuse_for_batch(models[0], passes, shuffle)
-        if held_out is None:
-            raise ValueError(
-                f"validate is needed with {type(model).__name__}, which sees all rows at once: name test data (--test)."
-            )
-        started = time.perf_counter()
-        rows, history = read_at_once(models[0], stream, classes=classes, multiclass=multiclass, progress=progress)
-        for each in models:
-            fit_rows(each, stream, rows)
-        history.seconds.append(time.perf_counter() - started)
-        trained = [each._fitted_model() for each in models]
-        n_rows, right = 0, np.zeros(len(trained))
-        for batch in batches_to_predict(trained[0], held_out):
-            right += [n_right(each, batch) for each in trained]
-            n_rows += batch.n_rows
-        shares = [share_right(each, int(n), n_rows, held_out) for each, n in zip(trained, right, strict=True)]
-        return _curve(budgets, shares, n_rows, held_out.name, models, [history] * len(models))
-    with borrowed_models(models) as borrowed:
-        n_passes = borrowed[0].parameters["n_passes"] if passes is None else passes
-        if held_out is None and n_passes != 1:
-            raise ValueError(
-                f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data (--test)."
-            )
+    with models_of(models) as trained:
+        _check_validation(trained[0], passes, held_out)
         runs = run(
-            borrowed, stream, passes, held_out, shuffle=shuffle, classes=classes, multiclass=multiclass,
+            trained, stream, passes, held_out, shuffle=shuffle, classes=classes, multiclass=multiclass,
             progress=progress,
         )  # fmt: skip
     histories = [each.history for each in runs]
@@ -211,6 +186,20 @@ def path(
         )
     shares = [1.0 - history.error[-1] for history in histories]
     return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", models, histories)
+
+
+def _check_validation(model: Model, passes: int | None, held_out: Stream | None) -> None:
+    """Raise ValueError if validation data are needed and not there."""
+    if held_out is not None:
+        return
+    if model.is_batch:
+        name = methods.find(model.method).estimator
+        raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data (--test).")
+    n_passes = model.parameters["n_passes"] if passes is None else passes
+    if n_passes != 1:
+        raise ValueError(
+            f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data (--test)."
+        )
 
 
 def _curve(

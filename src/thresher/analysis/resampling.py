@@ -7,8 +7,7 @@ memory until then, up to a limit; longer data are read a second time.
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -18,20 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.evaluation import Evaluation, evaluation_of
-from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.methods import Method, find
-from thresher.model.labels import Labels, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.alignment import batches_for
-from thresher.streams.matrix import Matrix
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
-from thresher.training.at_once import LearnsAtOnce, fit_rows, read_at_once
 from thresher.training.history import History
-from thresher.training.loop import borrowed_models, refuse_for_batch, run
-from thresher.training.samples import AllBut, Half, Sample, fold_of
+from thresher.training.loop import models_of, run
+from thresher.training.samples import AllBut, Half, Sample, demand_two_classes, fold_of
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 
@@ -82,16 +77,20 @@ def resample(
     samples += [Half(number, seed) for number in range(n_halves)]
     models = [untrained(template) for _ in samples]
     stream = as_stream(data)
-    if isinstance(models[0], LearnsAtOnce):
-        refuse_for_batch(models[0], passes, shuffle)
-        history, folds = _at_once(
-            models, samples, stream, n_folds, seed, classes=classes, multiclass=multiclass, progress=progress
-        )
-    else:
-        history, folds = _online(
-            models, samples, stream, n_folds, seed,
-            passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress,
+    # The rows of a batch method are all in memory in any case.
+    rows = _StoredRows(stream, np.inf if _method(template).is_batch else MEMORY_LIMIT)
+    folds: list[Evaluation] = []
+    with models_of(models) as trained:
+        runs = run(
+            trained, stream, passes, None, samples=samples, shuffle=shuffle, classes=classes, multiclass=multiclass,
+            progress=progress,
+            # Shuffled rows are in memory, or in a temporary file, in any case.
+            watch=rows.store if n_folds and shuffle is not True else None,
         )  # fmt: skip
+        history = runs[0].history
+        if n_folds and not history.interrupted:
+            again = rows.batches(trained[0], runs[0].stream)
+            folds = _score(trained[1 : 1 + n_folds], again, stream, seed)
     return Resampled(models[0], history, folds, models[1 + n_folds :])
 
 
@@ -114,35 +113,7 @@ def untrained(template: Any) -> Any:
     """Return a new model with the parameters of a model or estimator."""
     if isinstance(template, Model):
         return template.untrained()
-    new = type(template)(**template.get_params(deep=False))
-    if isinstance(new, LearnsAtOnce) and template._written_keep:
-        new._keep_as_written(template._written_keep)
-    return new
-
-
-def _online(
-    models: list[Any],
-    samples: Sequence[Sample | None],
-    stream: Stream,
-    n_folds: int,
-    seed: int,
-    **options: Any,
-) -> tuple[History, list[Evaluation]]:
-    rows = _StoredRows(stream)
-    # Shuffled rows are in memory, or in a temporary file, in any case.
-    watch = rows.store if n_folds and options["shuffle"] is not True else None
-    with borrowed_models(models) as borrowed:
-        passes = options.pop("passes")
-        runs = run(borrowed, stream, passes, None, samples=samples, watch=watch, **options)
-        history = runs[0].history
-        if history.interrupted:
-            return history, []
-        for sample, model in zip(samples[1:], borrowed[1:], strict=True):
-            _demand_two(stream, f"the model of {sample} learns", model.class_weights.counts, model.classes)
-        if n_folds == 0:
-            return history, []
-        again = rows.batches(borrowed[0], runs[0].stream)
-        return history, _score(borrowed[1 : 1 + n_folds], again, stream, seed)
+    return type(template)(**template.get_params(deep=False))
 
 
 def _score(
@@ -156,24 +127,15 @@ def _score(
             folds = fold_of(numbers, n_folds, seed)
             list(pool.map(Tally.add, tallies, repeat(batch), [np.flatnonzero(folds == k) for k in range(n_folds)]))
     for fold, (tally, model) in enumerate(zip(tallies, models, strict=True)):
-        _demand_two(stream, f"fold {fold + 1} of {n_folds} has", tally.support, model.classes)
+        demand_two_classes(stream.name, f"fold {fold + 1} of {n_folds} has", tally.support, model.classes)
     return [evaluation_of(tally, stream.name) for tally in tallies]
-
-
-def _demand_two(stream: Stream, who_has: str, counts: NDArray[np.int64], classes: Labels | None) -> None:
-    """Raise DataError unless there are rows of two classes or more."""
-    assert classes is not None
-    codes = np.flatnonzero(counts)
-    if len(codes) < 2:
-        which = f"rows of one class only ({shown(classes[codes[0]])})" if len(codes) else "no rows"
-        raise DataError(f"{stream.name}: {who_has} {which}: use fewer folds or samples, or more rows.")
 
 
 class _StoredRows:
     """The rows of a stream as they were read, to be scored later."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
+    def __init__(self, stream: Stream, most_bytes: float) -> None:
+        self._stream, self._most_bytes = stream, most_bytes
         self._batches: list[tuple[Batch, NDArray[np.int64]]] | None = []
         self._n_bytes = 0
 
@@ -188,7 +150,7 @@ class _StoredRows:
         )  # fmt: skip
         self._n_bytes += sum(array.nbytes for array in arrays if array is not None)
         self._batches.append((stored, numbers))
-        if self._n_bytes > MEMORY_LIMIT:
+        if self._n_bytes > self._most_bytes:
             self._batches = None
             if not self._stream.can_be_read_again:
                 raise DataError(
@@ -206,40 +168,6 @@ class _StoredRows:
         for batch in batches_for(model, stream):
             yield batch, batch.rows_from(n_rows)
             n_rows += batch.n_rows
-
-
-def _at_once(
-    models: list[LearnsAtOnce],
-    samples: Sequence[Sample | None],
-    stream: Stream,
-    n_folds: int,
-    seed: int,
-    *,
-    classes: ArrayLike | None,
-    multiclass: bool,
-    progress: bool,
-) -> tuple[History, list[Evaluation]]:
-    """Train models of a batch method, one after the other, on rows that are read once."""
-    started = time.perf_counter()
-    rows, history = read_at_once(models[0], stream, classes=classes, multiclass=multiclass, progress=progress)
-    numbers = np.arange(len(rows.y))
-    for model, sample in zip(models, samples, strict=True):
-        learned = numbers if sample is None else numbers[sample.learns(numbers)]
-        if sample is not None:
-            found, counts = np.unique(rows.y[learned], return_counts=True)
-            _demand_two(stream, f"the model of {sample} learns", counts, found)
-        fit_rows(model, stream, rows if sample is None else rows.take(learned))
-    history.seconds.append(time.perf_counter() - started)
-    history.validation.append(None)
-    learned_models = [as_model(model) for model in models[1 : 1 + n_folds]]
-    batches = ((batch, batch.rows_from(0)) for batch in [_as_batch(rows)])
-    return history, _score(learned_models, batches, stream, seed) if n_folds else []
-
-
-def _as_batch(rows: Matrix) -> Batch:
-    """Return all rows as one batch, with their ids."""
-    X = rows.X
-    return Batch(X.indptr, X.indices + rows.id_base, X.data, rows.y, X.shape[1] + rows.id_base - 1, zero_seen=False)
 
 
 def _seed(template: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,20 +15,20 @@ from thresher.cli.options import Group, check_choice
 from thresher.methods import LEAST_BYTES, METHODS, MOST_BYTES, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
+if TYPE_CHECKING:
+    from thresher.model.model import Model
+
 _METHOD = "The method"
 _PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "random_state")
 
 
-def new_model(chosen: Mapping[str, Any]) -> Any:
-    """Return a new model, or the estimator of a batch method, as the options describe it."""
+def new_model(chosen: Mapping[str, Any]) -> Model:
+    """Return a new model, as the options describe it."""
     method = method_called(chosen["method"])
     values = values_of(method, chosen, f" of --method {method.cli}")
     keep = values.pop("keep", None)
     if method.is_batch:
-        model = method.load_estimator()(**values, progress=True)
-        if keep:
-            model._keep_as_written(keep)
-        return model
+        values["progress"] = True
     from thresher.model.model import Model
 
     model = Model(method.name, **values)

@@ -180,8 +180,8 @@ def _check_samples(cv: int | None, stability: int | None) -> None:
     """Raise ValueError for numbers of models that nobody wants to wait for."""
     if cv is None and stability is None:
         return
-    from thresher.analysis.cross_validation import FOLDS
     from thresher.analysis.agreement import SAMPLES
+    from thresher.analysis.cross_validation import FOLDS
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:

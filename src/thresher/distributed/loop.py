@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher import parameters
+from thresher import methods, parameters
 from thresher.distributed.engines import Engine, local, nothing
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
@@ -23,20 +23,19 @@ from thresher.model.labels import HARDLY_CLASSES, are_hardly_classes, shown
 from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.progress import Steps, steps_bar
-from thresher.streams import DataError, Stream, as_stream
+from thresher.streams import DataError, Stream
 from thresher.streams.alignment import warn_if_unsure
 from thresher.streams.column_scale import warn_of_scale
 from thresher.streams.reading import add_skipped
-from thresher.training.at_once import LearnsAtOnce
 from thresher.training.history import History
-from thresher.training.loop import Streamable, borrowed_models
+from thresher.training.loop import Estimator, models_of, opened
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
 _FEW = 20
 
 
 def train(
-    model: Model | Streamable,
+    model: Model | Estimator,
     source: Any,
     *,
     n_shards: int,
@@ -105,26 +104,25 @@ def train(
     parameters.check("syncs", syncs, parameters.Whole(1))
     parameters.check("workers", workers, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("engine", engine, parameters.OneOf(("ray", "local")))
-    if isinstance(model, LearnsAtOnce):
-        raise ValueError(f"{type(model).__name__} sees all rows at once, so it can't be trained on shards.")
     if engine == "local" and address is not None:
         raise ValueError(f"address={address!r} is for engine='ray' only.")
-    with borrowed_models([model]) as (own,):
+    with models_of([model]) as (own,):
+        if own.is_batch:
+            name = methods.find(own.method).estimator
+            raise ValueError(f"{name} sees all rows at once, so it can't be trained on shards.")
         own.check_can_learn("shards")
         if own.parameters.get("gamma") == "auto":
             raise ValueError(
                 "gamma='auto' can't be used with shards: choose γ by training on one, such as stream.shard(0, 64)."
             )
-        stream = as_stream(source, naming=own.naming)
+        task = opened(own, source, passes, validate)
+        stream, n_passes = task.stream, task.n_passes
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
-        n_passes = own.parameters["n_passes"] if passes is None else passes
-        parameters.check("passes", n_passes, parameters.Whole(1))
-        held_out = None if validate is None else as_stream(validate, naming=stream.naming)
         running: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
         with running as found, steps_bar("training", n_passes * syncs * n_shards, progress) as bar:
-            run = _Run(copy.deepcopy(own), Shards(stream, n_shards, syncs), found, held_out, callback, bar)
+            run = _Run(copy.deepcopy(own), Shards(stream, n_shards, syncs), found, task.held_out, callback, bar)
             run.agree(classes, multiclass)
             try:
                 for _ in range(n_passes):

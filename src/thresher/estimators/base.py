@@ -264,10 +264,37 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         check_is_fitted(self)
         return self._model
 
-    def _take_back(self, model: Model) -> None:
-        """Use a model that `train` has trained."""
+    def _new_model(self) -> Model:
+        return Model(self._method, **self.get_params(deep=False))
+
+    @contextmanager
+    def _model_to_train(self) -> Iterator[Model]:
+        """Yield the model for `train`: the trained one, if it can continue, or else a new one.
+
+        It is the estimator's model when the block ends, unless it is new and has learned nothing.
+        """
+        model = self._new_model()  # raises for parameters that are not allowed
+        if self.__sklearn_is_fitted__() and not model.is_batch:
+            model = self._model
+            model.adopt_parameters(self.get_params(deep=False))
+        try:
+            yield model
+        finally:
+            if model.classes is not None:
+                model.undo_adoption()  # if nothing was learned
+                self._set_model(model)
+
+    def _set_model(self, model: Model) -> None:
+        """Use a trained model, and set the attributes that scikit-learn expects."""
         self._model = model
-        self._note_model(model)
+        for name, value in model.extras.items():
+            setattr(self, f"{name}_", value)
+        self.classes_ = model.classes
+        self.n_features_in_ = model.n_features or 0
+        if isinstance(model.feature_names, list):
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
 
     def _check_parameters(self) -> None:
         """Raise ValueError for the first parameter that is not allowed."""
@@ -302,15 +329,6 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 else:
                     self.__dict__[name] = value
             raise
-
-    def _note_model(self, model: Model) -> None:
-        """Set the attributes that scikit-learn expects, from a trained model."""
-        self.classes_ = model.classes
-        self.n_features_in_ = model.n_features or 0
-        if isinstance(model.feature_names, list):
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
 
     def _names_in(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)

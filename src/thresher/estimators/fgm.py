@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.estimators.batch_method import BatchSelector, Floats, Problem, Selection, by_size, signs
-from thresher.progress import steps_bar
-
-# The sub-problem is solved until a step changes its objective by less than this share, or for so many steps.
-_STEP_TOLERANCE = 1e-9
-_MOST_STEPS = 10_000
+from thresher.estimators.batch_method import BatchSelector
 
 
 class FGM(BatchSelector):
@@ -71,7 +64,7 @@ class FGM(BatchSelector):
     """
 
     _method = "fgm"
-    _bytes_per_value = 48
+    objective_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -93,147 +86,3 @@ class FGM(BatchSelector):
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.progress = progress
-
-    def _select(self, problem: Problem) -> Selection:
-        X, Y = problem.X, signs(problem)
-        size = self.group_size or max(1, problem.budget // 10)
-        members: list[NDArray[np.intp]] = []
-        machine = _Machine(Y, self.C, self.fit_intercept)
-        solution = machine.start()
-        objective = [solution.objective]
-        with steps_bar("selecting", problem.budget, self.progress) as bar:
-            while (n_members := sum(map(len, members))) < problem.budget:
-                pull = np.square(X.T @ (machine.slack(solution) * Y)).sum(axis=1)
-                if members:
-                    pull[np.concatenate(members)] = -1.0
-                # The first group is what is to be kept.
-                is_first = not members and len(problem.keep) > 0
-                group = problem.keep if is_first else _largest(pull, min(size, problem.budget - n_members))
-                if len(group) == 0:  # what is left would change nothing
-                    break
-                members.append(group)
-                solution = machine.solve(X[:, np.concatenate(members)], [len(group) for group in members], solution)
-                objective.append(solution.objective)
-                bar.done(n_members + len(group), f"{n_members + len(group):,} features, objective {objective[-1]:.6g}")
-                if objective[-2] - objective[-1] < self.tol * objective[0] and not is_first:
-                    break
-        self.objective_ = np.array(objective)
-        columns = problem.columns[np.concatenate(members)] if members else problem.columns[:0]
-        return by_size(columns, np.ascontiguousarray(solution.weights.T), solution.intercept)
-
-
-@dataclass(frozen=True)
-class _Solution:
-    weights: Floats  # (n_members, n_outputs)
-    intercept: Floats  # (n_outputs,)
-    margins: Floats  # (n_rows, n_outputs)
-    objective: float
-
-
-class _Machine:
-    """The SVM over given groups: accelerated proximal gradient (Tan, Tsang, Wang, Algorithm 4 and its §5.2).
-
-    minimises  F(W) = ½ (Σ_t ‖W_t‖)² + C/2·Σ_ik max(0, 1 − y_ik (x_i·w_k + b_k))²
-
-    W_t are the weights of group t for all outputs k, so that classes share their groups.
-    """
-
-    def __init__(self, Y: Floats, C: float, fit_intercept: bool) -> None:
-        self._Y, self._C, self._fit_intercept = Y, C, fit_intercept
-        self._lipschitz = C  # rows of unit length need no less; found by looking, from there
-
-    def start(self) -> _Solution:
-        """Return W = 0 without any group."""
-        n_rows, n_outputs = self._Y.shape
-        margins = np.zeros((n_rows, n_outputs))
-        return _Solution(np.zeros((0, n_outputs)), np.zeros(n_outputs), margins, self._loss(margins))
-
-    def slack(self, solution: _Solution) -> Floats:
-        """Return max(0, 1 − y m), which is α/C."""
-        return np.maximum(0.0, 1.0 - self._Y * solution.margins)
-
-    def solve(self, X: Any, sizes: list[int], start: _Solution) -> _Solution:
-        """Return the minimum over the groups, from the solution over all groups but the last."""
-        turned = X.T.tocsr()
-        groups = np.repeat(np.arange(len(sizes)), sizes)
-        weights = np.vstack([start.weights, np.zeros((sizes[-1], self._Y.shape[1]))])
-        here = _Solution(weights, start.intercept, start.margins, start.objective)
-        before, momentum = here, 1.0
-        for _ in range(_MOST_STEPS):
-            next_momentum = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-            ahead = _extrapolated(here, before, (momentum - 1.0) / next_momentum)
-            found = self._step(X, turned, groups, ahead)
-            if found.objective > here.objective:
-                if momentum == 1.0:  # not even a plain step helps: rounding is all that is left
-                    break
-                before, momentum = here, 1.0
-                continue
-            gain = here.objective - found.objective
-            before, here, momentum = here, found, next_momentum
-            if gain <= _STEP_TOLERANCE * here.objective:
-                break
-        return here
-
-    def _step(self, X: Any, turned: Any, groups: NDArray[np.intp], at: _Solution) -> _Solution:
-        """Take a proximal gradient step, as long as the loss lies below its quadratic model there."""
-        slack = np.maximum(0.0, 1.0 - self._Y * at.margins)
-        pull = self._C * slack * self._Y
-        gradient = -(turned @ pull)
-        intercept_gradient = -pull.sum(axis=0) if self._fit_intercept else np.zeros(self._Y.shape[1])
-        loss = self._C / 2.0 * float(np.square(slack).sum())
-        self._lipschitz *= 0.9
-        while True:
-            weights = _shrunk(at.weights - gradient / self._lipschitz, groups, 1.0 / self._lipschitz)
-            intercept = at.intercept - intercept_gradient / self._lipschitz
-            margins = X @ weights + intercept
-            by, intercept_by = weights - at.weights, intercept - at.intercept
-            square = float(np.square(by).sum() + np.square(intercept_by).sum())
-            model = float((gradient * by).sum() + intercept_gradient @ intercept_by) + self._lipschitz / 2.0 * square
-            new_loss = self._loss(margins)
-            if new_loss <= loss + model + 1e-12 * loss:
-                return _Solution(weights, intercept, margins, new_loss + _norms(weights, groups).sum() ** 2 / 2.0)
-            self._lipschitz *= 2.0
-
-    def _loss(self, margins: Floats) -> float:
-        return self._C / 2.0 * float(np.square(np.maximum(0.0, 1.0 - self._Y * margins)).sum())
-
-
-def _extrapolated(here: _Solution, before: _Solution, by: float) -> _Solution:
-    def beyond(now: Floats, then: Floats) -> Floats:
-        return now + by * (now - then)
-
-    return _Solution(
-        beyond(here.weights, before.weights),
-        beyond(here.intercept, before.intercept),
-        beyond(here.margins, before.margins),
-        np.nan,
-    )
-
-
-def _norms(weights: Floats, groups: NDArray[np.intp]) -> Floats:
-    """Return the norm of each group's weights."""
-    norms: Floats = np.sqrt(np.bincount(groups, weights=np.square(weights).sum(axis=1)))
-    return norms
-
-
-def _shrunk(weights: Floats, groups: NDArray[np.intp], step: float) -> Floats:
-    """Return the point that minimises ½ ‖W − weights‖² + step/2·(Σ_t ‖W_t‖)².
-
-    Each norm o_t is shortened by the same ς = step/(1 + ρ·step)·Σ o_t over the ρ largest, those that stay above it.
-    """
-    norms = _norms(weights, groups)
-    descending = np.sort(norms)[::-1]
-    shortening = np.cumsum(descending) * step / (1.0 + step * np.arange(1, len(norms) + 1))
-    by = shortening[np.count_nonzero(descending > shortening) - 1] if norms.any() else 0.0
-    factors = np.maximum(0.0, 1.0 - by / np.where(norms > 0, norms, 1.0))
-    return weights * factors[groups, np.newaxis]
-
-
-def _largest(pull: Floats, n: int) -> NDArray[np.intp]:
-    """Return the places of the n largest, largest first and on ties the smaller place; those above 0 only."""
-    if n < len(pull):
-        least = np.partition(pull, len(pull) - n)[len(pull) - n]
-        places = np.flatnonzero(pull >= max(least, np.finfo(float).tiny))
-    else:
-        places = np.flatnonzero(pull > 0)
-    return places[np.argsort(-pull[places], kind="stable")][:n]

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
-
-from thresher.estimators.batch_method import BatchSelector, Floats, Problem, Selection, by_size, signs
-from thresher.estimators.interruptible import interruptible
-from thresher.messages import warn
-from thresher.progress import Steps, steps_bar
-
-_GROWTH = 4.0  # of C, until there are too many features
-_FARTHEST = 2.0**18  # times the least C that selects anything; beyond it a fit takes long and changes little
-_PRECISION = 1.01  # how near C is to the largest that is allowed, as a ratio
+from thresher.estimators.batch_method import BatchSelector
 
 
 class L1SVM(BatchSelector):
@@ -76,7 +62,8 @@ class L1SVM(BatchSelector):
     """
 
     _method = "l1svm"
-    _bytes_per_value = 60
+    C_: float
+    n_iter_: int
 
     def __init__(
         self,
@@ -96,75 +83,3 @@ class L1SVM(BatchSelector):
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.progress = progress
-
-    def _select(self, problem: Problem) -> Selection:
-        if problem.budget == len(problem.keep):  # there is no choice
-            columns, X = problem.columns[problem.keep], problem.X[:, problem.keep]
-            problem = replace(problem, X=X, columns=columns, keep=problem.keep[:0])
-        least = _least_c(problem, self.fit_intercept)
-        with warnings.catch_warnings(), steps_bar("selecting", None, self.progress) as bar:
-            # Said by LIBLINEAR of each fit that is given up; here that only means a smaller C.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            best = self._search(problem, least, bar) if math.isfinite(least) else _Fit(least, 0, 0)
-        self.C_, self.n_iter_ = best.C, best.n_iter
-        n_outputs = 1 if problem.n_classes == 2 else problem.n_classes
-        if best.weights is None or best.intercept is None:
-            if math.isfinite(least):
-                warn(
-                    f"No fit with a feature converged in max_iter={self.max_iter} iterations, so none is selected: "
-                    "raise max_iter.",
-                    ConvergenceWarning,
-                )
-            return Selection(problem.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
-        return by_size(problem.columns, best.weights, best.intercept)
-
-    def _search(self, problem: Problem, least: float, bar: Steps) -> _Fit:
-        """Return the fit of the largest C with at most B features, found by bisecting log C."""
-        low, high = _Fit(least, 0, 0), math.inf
-        n_fits = 0
-        n_others = len(problem.columns) - len(problem.keep)
-        while high > _PRECISION * low.C and _FARTHEST * least > low.C and low.n_features < max(1, n_others):
-            C = low.C * _GROWTH if math.isinf(high) else math.sqrt(low.C * high)
-            fit = self._fit(problem, C)
-            n_fits += 1
-            bar.done(n_fits, f"C = {C:.3g}, " + (f"{fit.n_features:,} features" if fit else "not converged"))
-            if fit is None or fit.n_features > problem.budget - len(problem.keep):
-                high = C
-            else:
-                low = fit
-        return low
-
-    def _fit(self, problem: Problem, C: float) -> _Fit | None:
-        """Return what LIBLINEAR finds, or None if it did not converge."""
-        svm = LinearSVC(
-            penalty="l1",
-            dual=False,
-            C=C,
-            fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
-        interruptible(svm.fit, problem.X, problem.codes)
-        if svm.n_iter_ >= self.max_iter:
-            return None
-        intercept = np.broadcast_to(np.asarray(svm.intercept_, dtype=np.float64), len(svm.coef_)).copy()
-        is_used = svm.coef_.any(axis=0)
-        is_used[problem.keep] = False
-        return _Fit(C, int(svm.n_iter_), int(np.count_nonzero(is_used)), svm.coef_, intercept)
-
-
-@dataclass(frozen=True)
-class _Fit:
-    C: float
-    n_iter: int
-    n_features: int  # without those to keep
-    weights: Floats | None = None
-    intercept: Floats | None = None
-
-
-def _least_c(problem: Problem, fit_intercept: bool) -> float:
-    """Return the C up to which all weights are zero: at w = 0 the gradient of the loss, times C, stays within ±1."""
-    Y = signs(problem)
-    pull = max(np.abs(problem.X.T @ Y).max(initial=0.0), np.abs(Y.sum(axis=0)).max() if fit_intercept else 0.0)
-    # A pull that is only rounding is none: then zero weights are best whatever C is.
-    return float(0.5 / pull) if pull > 1e-12 * np.abs(problem.X.data).sum() else math.inf

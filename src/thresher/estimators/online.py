@@ -113,17 +113,6 @@ class OnlineSelector(FeatureSelector):
         """Rows that were predicted wrong just before they were learned (prequential)."""
         return int(self._fitted_model().counters["n_mistakes"])
 
-    def _lend_model(self) -> Model:
-        """Return the model for `train`: a new one, or the trained one to continue."""
-        self._check_parameters()
-        if not self.__sklearn_is_fitted__():
-            return self._new_model()
-        self._model.adopt_parameters(self.get_params(deep=False))
-        return self._model
-
-    def _new_model(self) -> Model:
-        return Model(self._method, **self.get_params(deep=False))
-
 
 class SecondOrderSelector(OnlineSelector):
     """The base of methods whose step depends on γ."""

@@ -58,5 +58,5 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     model, given = load_with_parameters(path)
     estimator = methods.find(model.method).load_estimator()(**given)
-    estimator._take_back(model)
+    estimator._set_model(model)
     return estimator

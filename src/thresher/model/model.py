@@ -10,6 +10,7 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -42,7 +43,7 @@ class Model:
     Parameters
     ----------
     method : str
-        The name of an online method in `thresher.methods`. For a batch method use `of_selection`.
+        The name of a method in `thresher.methods`. A batch method learns by `train` alone.
     **given
         Its parameters, as listed in `thresher.methods`; the others have their defaults.
 
@@ -68,6 +69,8 @@ class Model:
         chosen another; learning more rows sets it back.
     selection_frequency : dict or None
         How often each member was selected in samples of the rows, if `stability` has counted it.
+    extras : dict
+        What else the solver of a batch method has found, such as the C of L1SVM; it is not saved.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -93,6 +96,7 @@ class Model:
         self._chosen_gamma: float | None = None  # where the parameter is "auto"
         self._looks: list[Look] = []
         self._selection: Selection | None = None  # instead of a learner, for a batch method
+        self.extras: dict[str, Any] = {}
         self._n_classes = 2  # of the learner; during a first stream `classes` is not set yet
         self._lock = ForkSafeLock()
 
@@ -116,12 +120,42 @@ class Model:
         Of `counters` it has `n_samples` and `n_with_member`.
         """
         model = cls(method, **given)
-        model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
-        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
-        model._selection = Selection(
-            model.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), counters
+        model.take_selection(
+            classes, n_features, columns, weights, intercept, id_base=id_base, names=None, counters=counters
         )
         return model
+
+    def take_selection(
+        self,
+        classes: Labels,
+        n_features: int,
+        columns: NDArray[np.int64],
+        weights: NDArray[Any],
+        intercept: NDArray[Any],
+        *,
+        id_base: int,
+        names: list[str] | Naming | None,
+        counters: dict[str, Any],
+        extras: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take what the solver of a batch method has selected and learned, in the form of `of_selection`.
+
+        `extras` is what else it has found; a model file does not have it.
+        """
+        if self._keep_as_written:
+            self.parameters["keep"] = (self.ids_to_keep(id_base, names, n_features) - id_base).tolist()
+            self._keep_as_written = []
+        self.parameters["progress"] = False  # says nothing about what was learned
+        self.classes, self.n_features, self.id_base, self.compact = classes, n_features, id_base, True
+        if isinstance(names, Naming):
+            self.naming = names
+        else:
+            self.feature_names = names
+        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
+        self._selection = Selection(
+            self.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), counters
+        )
+        self.extras = dict(extras or {})
 
     @property
     def method(self) -> str:
@@ -157,7 +191,7 @@ class Model:
         importances = row_weights(self.parameters["class_weight"], codes, classes, sample_weight)
         if importances is not None and not importances.any():
             raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-        kept = self._ids_to_keep(0, feature_names, n_features)
+        kept = self.ids_to_keep(0, feature_names, n_features)
         learner = self._new_learner(n_features, len(classes), kept, restart=True)
         try:
             run_passes(learner, self.parameters, X, codes, importances)
@@ -200,7 +234,7 @@ class Model:
             importances = row_weights(None, codes, known, sample_weight)
             kept = self._kept_ids
             if kept is None:
-                kept = self._ids_to_keep(self.id_base, feature_names, n_features)
+                kept = self.ids_to_keep(self.id_base, feature_names, n_features)
             learner = self._learner or self._new_learner(n_features, len(known), kept)
             _, batch = checked(X, self.norm, self.id_base)
             importances = self.class_weights.of_rows(codes, importances, known.tolist())
@@ -549,7 +583,7 @@ class Model:
         if gamma is not None:
             self._chosen_gamma = gamma
         if self._kept_ids is None:
-            self._kept_ids = self._ids_to_keep(self.id_base, self.feature_names or self.naming, self.n_features)
+            self._kept_ids = self.ids_to_keep(self.id_base, self.feature_names or self.naming, self.n_features)
         learner = self._new_learner(self.n_features, n_classes, self._kept_ids)
         learner.restore(**state)
         self._learner, self._n_classes = learner, n_classes
@@ -638,7 +672,7 @@ class Model:
     ) -> Learner:
         """Return the learner; a new one, if nothing was learned yet."""
         if self._learner is None:
-            kept = self._ids_to_keep(id_base, names, n_features)
+            kept = self.ids_to_keep(id_base, names, n_features)
             if isinstance(names, Naming):
                 self._remember_kept(names)
             self._learner, self._n_classes = self._new_learner(None, n_classes, kept), n_classes
@@ -723,7 +757,7 @@ class Model:
         if words:
             self.set_names(dict(zip(naming.ids_of(words).tolist(), words, strict=True)))
 
-    def _ids_to_keep(
+    def ids_to_keep(
         self, id_base: int | None, names: list[str] | dict[int, str] | Naming | None, n_features: int | None
     ) -> NDArray[np.int64]:
         """Return the ids of the features to keep, ascending."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher import parameters
+from thresher import methods, parameters
 from thresher.io.checkpoints import Saved
 from thresher.messages import warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
@@ -23,23 +23,20 @@ from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
-from thresher.training.at_once import LearnsAtOnce, fit_at_once
 from thresher.training.checkpoint import Checkpoint
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, Watch
-from thresher.training.samples import Sample
+from thresher.training.samples import Sample, demand_two_classes
 
 
-class Streamable(Protocol):
-    """An estimator that lends its model to a training run."""
+class Estimator(Protocol):
+    """An estimator of thresher: a shell around a model, which `train` trains."""
 
-    def _lend_model(self) -> Model: ...
-
-    def _take_back(self, model: Model) -> None: ...
+    def _model_to_train(self) -> AbstractContextManager[Model]: ...
 
 
 def train(
-    model: Model | Streamable | LearnsAtOnce,
+    model: Model | Estimator,
     stream: Data,
     passes: int | None = None,
     validate: Data | None = None,
@@ -111,18 +108,7 @@ def train(
     >>> history.rows[-1], len(model.selected_)
     (2000, 200)
     """
-    if isinstance(model, LearnsAtOnce):
-        refuse_for_batch(model, passes, shuffle, checkpoint)
-        return fit_at_once(
-            model,
-            (opened := as_stream(stream)),
-            None if validate is None else as_stream(validate, naming=opened.naming),
-            classes=classes,
-            multiclass=multiclass,
-            progress=progress,
-            callback=callback,
-        )
-    with borrowed_models([model]) as models:
+    with models_of([model]) as models:
         (done,) = run(
             models,
             stream,
@@ -141,35 +127,18 @@ def train(
 
 
 @contextmanager
-def borrowed_models(models: Sequence[Model | Streamable]) -> Iterator[list[Model]]:
-    """Borrow the models of estimators, which take them back, trained, when the block ends."""
-    borrowed = [model if isinstance(model, Model) else _lend(model) for model in models]
-    try:
-        yield borrowed
-    finally:
-        for lender, model in zip(models, borrowed, strict=True):
-            if not isinstance(lender, Model) and model.classes is not None:
-                model.undo_adoption()  # if nothing was learned
-                lender._take_back(model)
+def models_of(models: Sequence[Model | Estimator]) -> Iterator[list[Model]]:
+    """Yield the models to train: those of estimators too, which have them, trained, when the block ends."""
+    with ExitStack() as stack:
+        yield [each if isinstance(each, Model) else stack.enter_context(_model_of(each)) for each in models]
 
 
-def _lend(estimator: Streamable) -> Model:
-    if not hasattr(estimator, "_lend_model"):
-        name = type(estimator).__name__
-        hint = "train it alone, with train" if isinstance(estimator, LearnsAtOnce) else "use thresher's estimators"
-        raise TypeError(f"{name} can't learn batch by batch from a stream: {hint}.")
-    return estimator._lend_model()
-
-
-def refuse_for_batch(estimator: LearnsAtOnce, passes: int | None, shuffle: bool | str, checkpoint: Any = None) -> None:
-    """Refuse what means nothing to a method that sees all rows at once."""
-    name = type(estimator).__name__
-    if checkpoint is not None:
-        raise ValueError(f"checkpoint={checkpoint!r} can't be used with {name}, which sees all rows at once.")
-    if passes not in (None, 1):
-        raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
-    if shuffle is True:
-        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
+def _model_of(estimator: Estimator) -> AbstractContextManager[Model]:
+    if not hasattr(estimator, "_model_to_train"):
+        raise TypeError(
+            f"{type(estimator).__name__} can't learn batch by batch from a stream: use thresher's estimators."
+        )
+    return estimator._model_to_train()
 
 
 def run(
@@ -190,29 +159,39 @@ def run(
     every: str | int = "60s",
     resume: bool = False,
 ) -> list[Run]:
-    """Train models in one reading; the first one's parameters stand for all, since they agree on them.
+    """Train models of one method in one reading; the first one's parameters stand for all, since they agree on them.
 
     `samples` say which rows each model learns; None stands for all rows. `watch` is called with the batches of the
-    first pass, but not if that starts again on shuffled rows. Only a run of one model can have checkpoints.
+    first pass, but not if that starts again on shuffled rows. Only a run of one online model can have checkpoints.
     """
     if not models:
         return []
     started = time.perf_counter()
     model = models[0]
-    for learner in models:
-        learner.check_can_learn("a stream")
-    stream = as_stream(data, naming=model.naming)
-    held_out = None if validate is None else as_stream(validate, naming=stream.naming)
-    n_passes = model.parameters["n_passes"] if passes is None else passes
-    parameters.check("passes", n_passes, parameters.Whole(1))
+    for each in models:
+        _check_can_learn(each, passes, shuffle, checkpoint)
+    task = opened(model, data, passes, validate)
     parameters.check("n_threads", n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("shuffle", shuffle, parameters.OneOf(("auto", True, False)))
+    stream, n_passes = task.stream, task.n_passes
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
     if model.classes is None:
         stream.check_base()
     if resume and checkpoint is None:
         raise ValueError("resume needs checkpoint=, the file to resume from (--resume needs --checkpoint FILE).")
+    of_each = [None] * len(models) if samples is None else samples
+
+    def runs_on(stream: Stream, n_bytes: int = 0) -> list[Run]:
+        pairs = zip(models, of_each, strict=True)
+        return [Run(each, stream, callback, started, n_bytes, sample) for each, sample in pairs]
+
+    if model.is_batch:
+        from thresher.training.batch_methods import learn_at_once  # needs scipy, and its solvers scikit-learn
+
+        runs = runs_on(stream)
+        learn_at_once(runs, task.held_out, classes=classes, multiclass=multiclass, progress=progress, watch=watch)
+        return runs
     saver, saved = None, None
     if checkpoint is not None:
         named = None if classes is None else as_labels(classes).tolist()
@@ -227,16 +206,13 @@ def run(
     # Where a run that is resumed had started again on shuffled rows, so does this one.
     is_shuffled = shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
     can_restart = shuffle == "auto" and is_new and stream.can_be_read_again and not is_shuffled
-    in_order = stream
     if is_shuffled and not (saved is not None and saved.about["finished"]):
         stream = _shuffled_for(model, stream, progress)
     if saver is not None:
         saver.note(classes=None if classes is None else as_labels(classes).tolist(), finished=False, grouping=None)
-    of_each = [None] * len(models) if samples is None else samples
-    runs = [Run(each, stream, callback, started, sample=of) for each, of in zip(models, of_each, strict=True)]
-    reading = SharedReading(runs, n_threads, watch, ScaleCheck(stream, model.norm))
-    passes_ = _Passes(n_passes, classes, held_out, progress, saver)
-    grouping = passes_.learn(reading, stop_if_grouped=can_restart, saved=saved)
+    reading = SharedReading(runs_on(stream), n_threads, watch, ScaleCheck(stream, model.norm))
+    in_passes = _Passes(n_passes, classes, task.held_out, progress, saver)
+    grouping = in_passes.learn(reading, stop_if_grouped=can_restart, saved=saved)
     if grouping is not None and can_restart and not reading.interrupted:
         warn(
             f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
@@ -244,19 +220,51 @@ def run(
             UserWarning,
         )
         before = reading.runs[0].history
-        stream = _shuffled_for(model, in_order, progress)
-        runs = [
-            Run(each, stream, callback, started, before.n_bytes, of) for each, of in zip(models, of_each, strict=True)
-        ]
+        runs = runs_on(_shuffled_for(model, task.stream, progress), before.n_bytes)
         runs[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
         reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
-        passes_.learn(reading, stop_if_grouped=False)
+        in_passes.learn(reading, stop_if_grouped=False)
     elif grouping is not None:
         warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
-    for each in reading.runs:
-        if stream.feature_names is not None and not each.is_continued:
-            each.model.feature_names = stream.feature_names
+    for run in reading.runs:
+        if stream.feature_names is not None and not run.is_continued:
+            run.model.feature_names = stream.feature_names
+        if run.sample is not None and not reading.interrupted:
+            counts = run.model.class_weights.counts
+            demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
     return reading.runs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What models learn, how often they read it, and what they are measured on."""
+
+    stream: Stream
+    n_passes: int
+    held_out: Stream | None
+
+
+def opened(model: Model, data: Any, passes: int | None, validate: Any) -> Task:
+    """Open the data for a model; without `passes` it reads them as often as its parameter says, a batch method once."""
+    stream = as_stream(data, naming=model.naming)
+    held_out = None if validate is None else as_stream(validate, naming=stream.naming)
+    n_passes = model.parameters.get("n_passes", 1) if passes is None else passes
+    parameters.check("passes", n_passes, parameters.Whole(1))
+    return Task(stream, n_passes, held_out)
+
+
+def _check_can_learn(model: Model, passes: int | None, shuffle: bool | str, checkpoint: Any) -> None:
+    """Raise ValueError for a model that can't learn from a stream, or not in this way."""
+    if not model.is_batch or model.is_trained:
+        model.check_can_learn("a stream")
+        return
+    name = methods.find(model.method).estimator
+    if checkpoint is not None:
+        raise ValueError(f"checkpoint={checkpoint!r} can't be used with {name}, which sees all rows at once.")
+    if passes not in (None, 1):
+        raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
+    if shuffle is True:
+        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
 
 
 @dataclass

@@ -7,14 +7,15 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
+from thresher import methods
 from thresher.model.model import Model
 from thresher.streams import Data
 from thresher.training.history import History
-from thresher.training.loop import Streamable, borrowed_models, run
+from thresher.training.loop import Estimator, models_of, run
 
 
 def train_many(
-    models: Sequence[Model | Streamable],
+    models: Sequence[Model | Estimator],
     stream: Data,
     passes: int | None = None,
     validate: Data | None = None,
@@ -58,10 +59,10 @@ def train_many(
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
-    with borrowed_models(models) as borrowed:
-        _check_together(borrowed, passes, shuffle)
+    with models_of(models) as each:
+        _check_together(each, passes, shuffle)
         runs = run(
-            borrowed,
+            each,
             stream,
             passes,
             validate,
@@ -70,11 +71,15 @@ def train_many(
             multiclass=multiclass,
             n_threads=n_threads,
         )
-        return [each.history for each in runs]
+        return [done.history for done in runs]
 
 
 def _check_together(models: Sequence[Model], passes: int | None, shuffle: bool | str) -> None:
-    """Raise ValueError if models can't be trained together."""
+    """Raise an error if models can't be trained together."""
+    for model in models:
+        if model.is_batch:
+            name = methods.find(model.method).estimator
+            raise TypeError(f"{name} can't learn batch by batch from a stream: train it alone, with train.")
     if len({id(model) for model in models}) < len(models):
         raise ValueError("models contains the same model twice: pass each model once.")
     for place, model in enumerate(models):

@@ -8,6 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.model.labels import Labels, shown
+from thresher.streams import DataError
+
 Numbers = NDArray[np.int64]
 
 
@@ -52,6 +55,15 @@ class Half:
 def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
     """Return the fold of each row, from 0 to n - 1."""
     return (_hashes(rows, seed, 0) % np.uint64(n)).astype(np.int64)
+
+
+def demand_two_classes(data: str, who_has: str, counts: Numbers, classes: Labels | None) -> None:
+    """Raise DataError unless rows of two classes or more were counted; `data` is the name of the stream."""
+    assert classes is not None
+    codes = np.flatnonzero(counts)
+    if len(codes) < 2:
+        which = f"rows of one class only ({shown(classes[codes[0]])})" if len(codes) else "no rows"
+        raise DataError(f"{data}: {who_has} {which}: use fewer folds or samples, or more rows.")
 
 
 def _hashes(rows: Numbers, seed: int, use: int) -> NDArray[np.uint64]:

@@ -1,0 +1,163 @@
+"""Batch methods: all rows of a stream are read into memory and learned at once, by the solver of the method."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thresher import _core, methods, parameters
+from thresher.batch import as_batch
+from thresher.model.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct, encode
+from thresher.model.model import Model
+from thresher.model.names import Naming
+from thresher.streams import Batch, DataError, Stream
+from thresher.streams.column_scale import ScaleCheck
+from thresher.streams.matrix import Matrix, collect
+from thresher.streams.reading import Reading
+from thresher.training.history import History
+from thresher.training.run import Run, SharedReading, Watch
+from thresher.training.samples import demand_two_classes
+from thresher.training.solvers.memory import check_memory
+from thresher.training.solvers.problem import problem_of, with_kept
+
+# What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
+_BYTES_TO_COLLECT = 24
+
+
+def learn_at_once(
+    runs: list[Run],
+    held_out: Stream | None,
+    *,
+    classes: ArrayLike | None,
+    multiclass: bool,
+    progress: bool,
+    watch: Watch | None = None,
+) -> None:
+    """Train new models of a batch method on rows that are read once; on an error or Ctrl-C they stay as they were.
+
+    `watch` is called with all rows as one batch, once they were learned.
+    """
+    reading = SharedReading(runs, n_threads=1)
+    try:
+        rows, history = _read(runs[0].model, runs[0].stream, classes, multiclass, progress)
+        for run in runs:
+            run.history = copy.deepcopy(history)
+            _learn(run, rows)
+        seconds = time.perf_counter() - runs[0].started
+        for run in runs:
+            run.history.seconds.append(seconds)
+            run.history.validation.append(None)
+        if watch is not None:
+            watch(_as_batch(rows), np.arange(len(rows.y)))
+        if held_out is not None:
+            reading.validate(held_out)
+        reading.call_back()
+    except BaseException:
+        reading.revert()
+        raise
+
+
+def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
+    """Train a new model of a batch method; only when all is done does it change.
+
+    Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
+    """
+    method = methods.find(model.method)
+    solver = method.load_solver()
+    given = model.parameters
+    codes, classes = encode(y, None)
+    keep = model.ids_to_keep(id_base, names, X.shape[1]) - id_base
+    if model.keeps_ids_as_written:  # some may be beyond the largest that occurs
+        X.resize(X.shape[0], max(X.shape[1], int(keep.max(initial=-1)) + 1))
+    n_rows, n_columns = X.shape
+    budget = parameters.budget(given, n_columns)
+    parameters.check_keep({"keep": keep.tolist()}, budget)
+    n_outputs = 1 if len(classes) == 2 else len(classes)
+    n_bytes = solver.BYTES_PER_VALUE * X.nnz + n_outputs * (64 * n_rows + 32 * min(X.nnz, n_columns))
+    check_memory(method.estimator, n_bytes, f"the {X.nnz:,} values of X")
+    problem = problem_of(X, given["norm"], codes, len(classes), budget, keep)
+    found = with_kept(solver.solve(problem, given) if problem.budget > 0 else problem.nothing(), keep)
+    n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
+    model.take_selection(
+        classes, n_columns, found.columns, found.weights, found.intercept, id_base=id_base, names=names,
+        counters={"n_samples": n_rows, "n_with_member": n_with_member}, extras=found.extras,
+    )  # fmt: skip
+
+
+def _read(
+    model: Model, stream: Stream, classes: ArrayLike | None, multiclass: bool, progress: bool
+) -> tuple[Matrix, History]:
+    """Read all rows of a stream, while they will fit in memory; the history has what was read."""
+    if stream.naming is not None and not stream.can_be_read_again:
+        raise DataError(
+            f"{stream.name} can be read only once, but {methods.find(model.method).estimator} reads it again for the "
+            "names of the selected features: write it to a file first."
+        )
+    known = None if classes is None else distinct("classes", as_labels(classes))
+    reading, history = Reading(), History(n_passes=1)
+    batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
+    if known is not None or not multiclass:
+        batches = _of_classes(StreamClasses(known), batches)
+    rows = collect(stream, batches)
+    if len(rows.y) == 0:
+        raise DataError(f"{stream.name}: there are no rows.")
+    history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
+    return rows, history
+
+
+def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
+    """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
+    method, n_values, scale = methods.find(model.method), 0, ScaleCheck(stream, model.norm)
+    bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
+    for batch in batches:
+        if batch.importances is not None:
+            raise DataError(
+                f"{batch.file}: the rows have weights, which {method.estimator} can't use: remove them, or use an "
+                "online method."
+            )
+        scale.look(batch)
+        history.n_bytes += batch.n_bytes
+        n_values += len(batch.data)
+        share = min(1.0, history.n_bytes / stream.n_bytes) if stream.n_bytes else 1.0
+        expected = n_values / share if share > 0 else n_values
+        # Better now than in the middle of the work. What was read so far is in memory by now.
+        needed = bytes_per_value * expected - _BYTES_TO_COLLECT // 2 * n_values
+        check_memory(method.estimator, needed, f"the part of {stream.name} that has been read")
+        yield batch
+
+
+def _of_classes(classes: StreamClasses, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Let batches pass while their labels are among the classes, or the first two that turn up."""
+    for batch in batches:
+        try:
+            classes.encode(batch.labels)
+        except UnknownLabelError as error:
+            raise DataError(f"{batch.place(error.row)}: {error}") from None
+        yield batch
+
+
+def _learn(run: Run, rows: Matrix) -> None:
+    """Train the model of a run on all rows, or those of its sample."""
+    model, stream = run.model, run.stream
+    if run.sample is not None:
+        rows = rows.take(np.flatnonzero(run.sample.learns(np.arange(len(rows.y)))))
+        found, counts = np.unique(rows.y, return_counts=True)
+        demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, found)
+    try:
+        fit_rows(model, rows.X, rows.y, rows.id_base, stream.feature_names or stream.naming)
+    except ValueError as error:
+        raise DataError(f"{stream.name}: {error}") from None
+    if stream.naming is not None and stream.can_be_read_again:
+        model.set_names(stream.names(model.members()[0]))
+    run.history.rows.append(len(rows.y))
+
+
+def _as_batch(rows: Matrix) -> Batch:
+    """Return all rows as one batch, with their ids."""
+    X = rows.X
+    return Batch(X.indptr, X.indices + rows.id_base, X.data, rows.y, X.shape[1] + rows.id_base - 1, zero_seen=False)
