@@ -10,7 +10,6 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -43,7 +42,7 @@ class Model:
     Parameters
     ----------
     method : str
-        The name of a method in `thresher.methods`. A batch method learns by `train` alone.
+        The name of a method in `thresher.methods`. That of a batch method learns by `train` alone.
     **given
         Its parameters, as listed in `thresher.methods`; the others have their defaults.
 
@@ -120,42 +119,12 @@ class Model:
         Of `counters` it has `n_samples` and `n_with_member`.
         """
         model = cls(method, **given)
-        model.take_selection(
-            classes, n_features, columns, weights, intercept, id_base=id_base, names=None, counters=counters
+        model.classes, model.n_features, model.id_base, model.compact = classes, n_features, id_base, True
+        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
+        model._selection = Selection(
+            model.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), counters
         )
         return model
-
-    def take_selection(
-        self,
-        classes: Labels,
-        n_features: int,
-        columns: NDArray[np.int64],
-        weights: NDArray[Any],
-        intercept: NDArray[Any],
-        *,
-        id_base: int,
-        names: list[str] | Naming | None,
-        counters: dict[str, Any],
-        extras: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Take what the solver of a batch method has selected and learned, in the form of `of_selection`.
-
-        `extras` is what else it has found; a model file does not have it.
-        """
-        if self._keep_as_written:
-            self.parameters["keep"] = (self.ids_to_keep(id_base, names, n_features) - id_base).tolist()
-            self._keep_as_written = []
-        self.parameters["progress"] = False  # says nothing about what was learned
-        self.classes, self.n_features, self.id_base, self.compact = classes, n_features, id_base, True
-        if isinstance(names, Naming):
-            self.naming = names
-        else:
-            self.feature_names = names
-        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
-        self._selection = Selection(
-            self.norm, columns + id_base, flat, np.asarray(intercept, dtype=np.float32), counters
-        )
-        self.extras = dict(extras or {})
 
     @property
     def method(self) -> str:

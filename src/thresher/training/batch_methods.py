@@ -83,10 +83,20 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     problem = problem_of(X, given["norm"], codes, len(classes), budget, keep)
     found = with_kept(solver.solve(problem, given) if problem.budget > 0 else problem.nothing(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
-    model.take_selection(
-        classes, n_columns, found.columns, found.weights, found.intercept, id_base=id_base, names=names,
-        counters={"n_samples": n_rows, "n_with_member": n_with_member}, extras=found.extras,
+    # Predictions and files go by what was learned.
+    learned_with = {**given, "progress": False}
+    if model.keeps_ids_as_written:
+        learned_with["keep"] = keep.tolist()
+    trained = Model.of_selection(
+        method.name, learned_with, classes, n_columns, found.columns, found.weights, found.intercept,
+        id_base=id_base, counters={"n_samples": n_rows, "n_with_member": n_with_member},
     )  # fmt: skip
+    if isinstance(names, Naming):
+        trained.naming = names
+    else:
+        trained.feature_names = names
+    trained.extras = dict(found.extras)
+    model.become(trained)
 
 
 def _read(

@@ -192,12 +192,9 @@ def run(
         runs = runs_on(stream)
         learn_at_once(runs, task.held_out, classes=classes, multiclass=multiclass, progress=progress, watch=watch)
         return runs
-    saver, saved = None, None
-    if checkpoint is not None:
-        named = None if classes is None else as_labels(classes).tolist()
-        settings = {"passes": n_passes, "shuffle": shuffle, "multiclass": multiclass, "classes": named}
-        saver = Checkpoint(checkpoint, every, model, stream, settings)
-        saved = saver.read() if resume else None
+    settings = {"passes": n_passes, "shuffle": shuffle, "multiclass": multiclass, "classes": _listed(classes)}
+    saver = None if checkpoint is None else Checkpoint(checkpoint, every, model, stream, settings)
+    saved = saver.read() if saver is not None and resume else None
     if saved is not None and saved.about["classes"] is not None:
         classes = labels_read(saved.about["classes"])
     elif multiclass and classes is None and model.classes is None:
@@ -209,10 +206,11 @@ def run(
     if is_shuffled and not (saved is not None and saved.about["finished"]):
         stream = _shuffled_for(model, stream, progress)
     if saver is not None:
-        saver.note(classes=None if classes is None else as_labels(classes).tolist(), finished=False, grouping=None)
+        saver.note(classes=_listed(classes), finished=False, grouping=None)
     reading = SharedReading(runs_on(stream), n_threads, watch, ScaleCheck(stream, model.norm))
     in_passes = _Passes(n_passes, classes, task.held_out, progress, saver)
-    grouping = in_passes.learn(reading, stop_if_grouped=can_restart, saved=saved)
+    with reading:
+        grouping = in_passes.learn(reading, stop_if_grouped=can_restart, saved=saved)
     if grouping is not None and can_restart and not reading.interrupted:
         warn(
             f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
@@ -223,15 +221,17 @@ def run(
         runs = runs_on(_shuffled_for(model, task.stream, progress), before.n_bytes)
         runs[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
         reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
-        in_passes.learn(reading, stop_if_grouped=False)
+        with reading:
+            in_passes.learn(reading, stop_if_grouped=False)
     elif grouping is not None:
         warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
+    names = task.stream.feature_names
     for run in reading.runs:
-        if stream.feature_names is not None and not run.is_continued:
-            run.model.feature_names = stream.feature_names
+        if names is not None and not run.is_continued:
+            run.model.feature_names = names
         if run.sample is not None and not reading.interrupted:
             counts = run.model.class_weights.counts
-            demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
+            demand_two_classes(task.stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
     return reading.runs
 
 
@@ -285,10 +285,6 @@ class _Passes:
         With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows
         that are grouped at first can be a small part of a stream that is not.
         """
-        with reading:
-            return self._learn(reading, stop_if_grouped, saved)
-
-    def _learn(self, reading: SharedReading, stop_if_grouped: bool, saved: Saved | None) -> Grouping | str | None:
         grouping: Grouping | str | None = None
         first, start = 0, None
         if saved is not None:
@@ -344,6 +340,10 @@ class _Passes:
             if position is not None and not saved.about["finished"]:
                 run.stream.batches(position)  # which checks it
             return position
+
+
+def _listed(classes: ArrayLike | None) -> list[Any] | None:
+    return None if classes is None else as_labels(classes).tolist()
 
 
 def _shuffled_for(model: Model, stream: Stream, progress: bool) -> Stream:
