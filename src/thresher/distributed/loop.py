@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from thresher import methods, parameters
 from thresher.distributed.engines import Engine, local, nothing
@@ -19,7 +18,7 @@ from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
 from thresher.evaluation.evaluation import evaluate
 from thresher.messages import some
-from thresher.model.labels import HARDLY_CLASSES, are_hardly_classes, shown
+from thresher.model.labels import HARDLY_CLASSES, Labels, are_hardly_classes, shown
 from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.progress import Steps, steps_bar
@@ -27,7 +26,7 @@ from thresher.streams import DataError, Stream
 from thresher.streams.alignment import warn_if_unsure
 from thresher.streams.column_scale import warn_of_scale
 from thresher.streams.reading import add_skipped
-from thresher.training.history import History
+from thresher.training.history import History, Recorder
 from thresher.training.loop import Estimator, models_of, opened
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
@@ -152,9 +151,7 @@ class _Run:
         self.history = History()
         self._shards, self._engine, self._held_out = shards, engine, held_out
         self._callback, self._bar = callback, bar
-        self._started = time.perf_counter()
-        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
-        self._members = model.selected_ids() if model.is_trained and model.has_budget else np.zeros(0, np.int64)
+        self._recorder = Recorder(model, time.perf_counter())
         self._size = 1.0  # of the last merge
         self._n_done = 0  # parts of shards
         self._stream = shards.stream  # as it was given
@@ -179,7 +176,7 @@ class _Run:
             # Each part would warn that id 0 does not occur in it; `finish` asks about all of them.
             self._shards = replace(self._shards, stream=stream.with_base(0))
 
-    def _settle(self, labels: NDArray[Any], classes: ArrayLike | None, multiclass: bool) -> None:
+    def _settle(self, labels: Labels, classes: ArrayLike | None, multiclass: bool) -> None:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
         model, stream = self.model, self._shards.stream
         found = model.agreed_classes(classes) if classes is not None else labels
@@ -244,17 +241,8 @@ class _Run:
         history.n_bytes += learned.n_read
         if history.n_passes == 1:  # later passes skip the same lines
             add_skipped(history, learned.n_skipped, learned.skipped)
-        now = model.counters
-        rows = now["n_samples"] - self._before["n_samples"]
-        history.rows.append(rows)
-        history.seconds.append(time.perf_counter() - self._started)
-        history.error.append(max(0, now["n_mistakes"] - self._before["n_mistakes"]) / max(1, rows))
-        history.loss.append((now["loss"] - self._before["loss"]) / max(1, rows))
+        self._recorder.note(history)
         history.merges.append({"size": self._size, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes})
-        if model.has_budget:
-            before, self._members = self._members, model.selected_ids()
-            history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
-        history.validation.append(None)
         if self._held_out is not None:
             is_open = self._is_base_open and self._held_out.id_base is None
             result = evaluate(model, self._held_out.with_base(0) if is_open else self._held_out)

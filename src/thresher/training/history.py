@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import copy
 import itertools
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thresher.charts import Chart, Line, as_svg, draw, fragment
 from thresher.messages import counted
+from thresher.model.model import Model
 from thresher.model.race import Look
 
 
@@ -178,3 +183,56 @@ class History:
         heading = f"{counted(self.rows[-1], 'row')}{passes}, {self.seconds[-1]:.2f} s" if self.rows else "no rows"
         charts = self.charts()
         return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))
+
+
+class Recorder:
+    """Adds points to the history of an online model: what it has counted since the run began, and who has entered."""
+
+    def __init__(self, model: Model, started: float) -> None:
+        self._model = model
+        self._started = started
+        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
+        self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
+
+    def so_far(self) -> tuple[int, int, float]:
+        """Rows, mistakes and the sum of losses of the run."""
+        now = self._model.counters
+        return (
+            now["n_samples"] - self._before["n_samples"],
+            max(0, now["n_mistakes"] - self._before["n_mistakes"]),
+            now["loss"] - self._before["loss"],
+        )
+
+    def seconds(self) -> float:
+        """Return the time since the run began."""
+        return time.perf_counter() - self._started
+
+    def note(self, history: History) -> None:
+        """Add a point."""
+        rows, mistakes, loss = self.so_far()
+        history.rows.append(rows)
+        history.seconds.append(self.seconds())
+        history.error.append(mistakes / max(1, rows))
+        history.loss.append(loss / max(1, rows))
+        history.validation.append(None)
+        if self._model.has_budget:
+            before, self._members = self._members, self._selected()
+            history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
+
+    def _selected(self) -> NDArray[np.int64]:
+        """Return the ids of the members: columns are provisional until the first pass ends."""
+        return self._model.selected_ids() if self._model.has_budget else np.zeros(0, np.int64)
+
+    def state(self) -> dict[str, Any]:
+        """Return what it knows, as values for JSON."""
+        return {
+            "seconds": self.seconds(),
+            "before": {name: self._before[name] for name in ("n_samples", "n_mistakes", "loss")},
+            "members": self._members.tolist(),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Continue from `state`; the model must have its state of the same moment."""
+        self._started = time.perf_counter() - state["seconds"]
+        self._before = state["before"]
+        self._members = np.array(state["members"], np.int64)
