@@ -23,9 +23,9 @@ from experiments.processes import apart
 from experiments.reporting.tables import table
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher import ShadowSOFS, datasets, distributed, evaluate, open_stream
+from thresher.batch import Batch
 from thresher.progress import Steps
 from thresher.streams.conversion import convert
-from thresher.streams.stream import Batch
 from thresher.streams.writing import write_stream
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"

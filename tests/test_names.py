@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from real_data import path_of
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
+from thresher.batch import NO_NAME, BatchNames
 from thresher.evaluation.transform import write_selected
 from thresher.model.model import Model
-from thresher.model.names import NO_NAME, BatchNames, MemberNames, Naming, checked_ngrams
+from thresher.model.names import MemberNames, Naming, checked_ngrams
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
-from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.shuffling import shuffled
 
 # Characters that every version of the Unicode database knows.
@@ -37,15 +37,14 @@ LETTERS = st.characters(exclude_categories=["Cs"]).filter(lambda letter: unicode
 TEXTS = st.text(st.one_of(LETTERS, st.sampled_from("aAbB1_ \t\n.,'éÉΣßİ字"), st.sampled_from("ab ")), max_size=60)
 
 
-def names_in(rows: ParsedRows) -> list[str]:
+def names_in(rows: _core.FoundRows) -> list[str]:
     """Return the name of each value of the rows, as its mark says."""
-    names = rows.names
-    assert names is not None
-    raw = names.text.tobytes()
+    assert rows.marks is not None
+    raw = rows.text.tobytes()
     whole = []
-    for mark in names.marks.tolist():
+    for mark in rows.marks.tolist():
         begin, length, prefix = mark >> 32, mark >> 16 & 0xFFFF, mark & 0xFFFF
-        whole.append(names.prefixes[prefix] + raw[begin : begin + length].decode())
+        whole.append(rows.prefixes[prefix] + raw[begin : begin + length].decode())
     return whole
 
 
@@ -86,9 +85,9 @@ class TestTokens:
     )  # fmt: skip
     def test_rows_are_the_naive_ones(self, texts, least, more, analyzer, counts, lowercase):
         naming = Naming.of("t", ngrams=(least, least + more), analyzer=analyzer, counts=counts, lowercase=lowercase)
-        rows = ParsedRows.of(naming.core.read_strings(texts))
+        rows = naming.core.read_strings(texts)
         expected = [oracle.text_features(text, least, least + more, analyzer, counts, lowercase) for text in texts]
-        assert oracle.rows_of(rows.starts, rows.ids, rows.values) == [oracle.as_row(row) for row in expected]
+        assert oracle.rows_of(rows.indptr, rows.indices, rows.data) == [oracle.as_row(row) for row in expected]
         assert sorted(names_in(rows)) == sorted(name for row in expected for name in row)
 
     @pytest.mark.slow
@@ -99,21 +98,21 @@ class TestTokens:
     def test_every_character(self, analyzer):
         letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
         naming = Naming.of("t", analyzer=analyzer, lowercase=True)
-        rows = ParsedRows.of(naming.core.read_strings(letters))
+        rows = naming.core.read_strings(letters)
         of = oracle.words if analyzer == "word" else oracle.characters
         expected = [of(letter, True) for letter in letters]
-        assert np.diff(rows.starts).tolist() == [len(tokens) for tokens in expected]
-        assert rows.ids.tolist() == _core.name_ids([token for tokens in expected for token in tokens]).tolist()
+        assert np.diff(rows.indptr).tolist() == [len(tokens) for tokens in expected]
+        assert rows.indices.tolist() == _core.name_ids([token for tokens in expected for token in tokens]).tolist()
 
     def test_long_rows_are_sorted_and_counted_once(self):
         text = " ".join(f"w{k % 3_000}" for k in range(20_000))
-        rows = ParsedRows.of(Naming.of("t", ngrams=2, counts=True).core.read_strings([text, text]))
+        rows = Naming.of("t", ngrams=2, counts=True).core.read_strings([text, text])
         expected = oracle.as_row(oracle.text_features(text, 2, 2, "word", True, True))
-        assert oracle.rows_of(rows.starts, rows.ids, rows.values) == [expected, expected]
+        assert oracle.rows_of(rows.indptr, rows.indices, rows.data) == [expected, expected]
 
     def test_one_word_many_times(self):
-        rows = ParsedRows.of(Naming.of("t", counts=True).core.read_strings(["a " * 10_000 + "b"]))
-        assert sorted(zip(names_in(rows), rows.values.tolist(), strict=True)) == [("a", 10_000.0), ("b", 1.0)]
+        rows = Naming.of("t", counts=True).core.read_strings(["a " * 10_000 + "b"])
+        assert sorted(zip(names_in(rows), rows.data.tolist(), strict=True)) == [("a", 10_000.0), ("b", 1.0)]
 
     @pytest.mark.parametrize("given_", [2, (2, 2), [2, 2], "2", "2-2"])
     def test_ngrams(self, given_):
@@ -170,8 +169,8 @@ class TestJsonLines:
     @given(st.lists(records(), min_size=1, max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n"]))
     def test_rows_are_those_of_python(self, rows, is_ascii, end):
         text = end.join(json.dumps(row, ensure_ascii=is_ascii) for row in rows) + end
-        found = ParsedRows.of(COLUMNS.core.read_json(text.encode(), False, True, "label", "", "required"))
-        assert oracle.rows_of(found.starts, found.ids, found.values) == [oracle.as_row(features_of(r)) for r in rows]
+        found = COLUMNS.core.read_json(text.encode(), False, True, "label", "", "required")
+        assert oracle.rows_of(found.indptr, found.indices, found.data) == [oracle.as_row(features_of(r)) for r in rows]
         assert found.labels.tolist() == [float(row["label"]) for row in rows]
 
     def test_any_cut_gives_the_same_rows(self, tmp_path):
@@ -387,9 +386,7 @@ class TestVw:
             spaces = sorted({space for space, _ in row})
             parts = [f"|{s} " + " ".join(f"{n}:{v!r}" for (t, n), v in row.items() if t == s) for s in spaces]
             lines += "1 " + (" ".join(parts) or "|") + "\n"
-        found = ParsedRows.of(
-            _core.read_text("vw", lines.encode(), True, False, "required", "all" if hash_all else "strings")
-        )
+        found = _core.read_text("vw", lines.encode(), True, False, "required", "all" if hash_all else "strings")
         digits = {space for row in rows for space, name in row if name.isascii() and name.isdigit()}
         if not hash_all and len(digits) > 1:
             assert found.bad
@@ -402,7 +399,7 @@ class TestVw:
                 id_ = int(name) if is_id else oracle.name_id(oracle.vw_name(space, name))
                 ids[id_] = ids.get(id_, 0.0) + value
             expected.append(sorted((id_, float(np.float32(value))) for id_, value in ids.items()))
-        assert oracle.rows_of(found.starts, found.ids, found.values) == expected
+        assert oracle.rows_of(found.indptr, found.indices, found.data) == expected
 
 
 class TestNamesWithOneHash:

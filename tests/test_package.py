@@ -61,7 +61,8 @@ def test_stub_names_what_the_core_has():
             for kin in family:
                 family += [classes[base.id] for base in kin.bases if base.id != "ValueError"]
             expected = {item.name for kin in family for item in kin.body if isinstance(item, ast.FunctionDef)}
-            real = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")} | {"__init__"}
+            real = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}
+            real |= set() if node.name == "FoundRows" else {"__init__"}  # only the core makes these
             assert expected == real, node.name
     named = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)} - shared
     named |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}

@@ -196,7 +196,7 @@ class TestNoTwoFeaturesHaveOneName:
         assert one != other
         line = "1 " + " ".join(f"|{space} {name}" for space, name in features)
         rows = _core.read_text("vw", f"{line}\n".encode(), True, False, "required", "strings")
-        assert sorted(rows[1].tolist()) == sorted(map(oracle.name_id, (one, other)))
+        assert sorted(rows.indices.tolist()) == sorted(map(oracle.name_id, (one, other)))
 
     def test_vw_text_has_the_names_of_tables(self, tmp_path):
         (tmp_path / "a.vw").write_text("1 |t free | site=a=b a^b:1.5 a^c=d^e\n")

@@ -17,7 +17,6 @@ from sklearn.datasets import load_svmlight_file
 
 from thresher import _core
 from thresher.streams import DataError, open_stream, text
-from thresher.streams.parsed_rows import ParsedRows
 
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -75,7 +74,7 @@ def test_equals_scikit_learn(tmp_path_factory, raw):
 
 @given(numbers)
 def test_values_round_as_python_floats(number):
-    values = _core.read_text("svmlight", f"1 1:{number}".encode(), False)[2]
+    values = _core.read_text("svmlight", f"1 1:{number}".encode(), False).data
     assert values[0] == np.float32(float(number))
 
 
@@ -87,10 +86,10 @@ def test_far_from_the_end_they_round_so_too(values, first):
     """Pairs of the common form are read by faster code, but only if more text follows them."""
     pairs = [f"{first + j}:{value}" for j, value in enumerate(values)]
     text = f"1 {' '.join(pairs)} {10**12}:1 # {'x' * 40}\n"
-    rows = ParsedRows.of(_core.read_text("svmlight", text.encode(), False))
+    rows = _core.read_text("svmlight", text.encode(), False)
     assert rows.bad == []
-    assert rows.ids.tolist() == [*range(first, first + len(values)), 10**12]
-    np.testing.assert_array_equal(rows.values[:-1], np.array([float(value) for value in values]).astype(np.float32))
+    assert rows.indices.tolist() == [*range(first, first + len(values)), 10**12]
+    np.testing.assert_array_equal(rows.data[:-1], np.array([float(value) for value in values]).astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -98,20 +97,21 @@ def test_far_from_the_end_they_round_so_too(values, first):
 )
 def test_what_only_looks_plain_is_refused(pair):
     rows = _core.read_text("svmlight", f"1 3:1 {pair} 9:1 {'11:1 ' * 9}\n".encode(), False)
-    assert len(rows[7]) == 1
+    assert len(rows.bad) == 1
 
 
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_are_read_or_refused(raw, skip):
     """Nothing crashes, and rows and bad lines never outnumber lines."""
     for kind in ("svmlight", "vw"):
-        starts, ids, values, labels, words, _, lines, bad, n_lines, largest, *_ = _core.read_text(kind, raw, skip)
-        assert all(row < len(labels) for row, _ in words)
-        assert len(ids) == len(values) == starts[-1]
-        assert len(labels) == len(starts) - 1 == len(lines)
-        assert len(labels) + len(bad) <= n_lines + 1
-        assert np.isfinite(values).all()
-        assert ids.max(initial=-1) <= largest
+        rows = _core.read_text(kind, raw, skip)
+        n_rows = len(rows.labels)
+        assert all(row < n_rows for row, _ in rows.words)
+        assert len(rows.indices) == len(rows.data) == rows.indptr[-1]
+        assert n_rows == len(rows.indptr) - 1 == len(rows.numbers)
+        assert n_rows + len(rows.bad) <= rows.n_lines + 1
+        assert np.isfinite(rows.data).all()
+        assert rows.indices.max(initial=-1) <= rows.largest_id
 
 
 class TestInTheWild:
@@ -156,9 +156,9 @@ class TestInTheWild:
 
     def test_byte_order_mark_of_the_first_piece(self):
         raw = b"\xef\xbb\xbf1 1:1\n"
-        labels, words = _core.read_text("svmlight", raw, False, first=True)[3:5]
-        assert (labels.tolist(), words) == ([1.0], [])
-        assert _core.read_text("svmlight", raw, False)[4] == [(0, "\ufeff1")]
+        rows = _core.read_text("svmlight", raw, False, first=True)
+        assert (rows.labels.tolist(), rows.words) == ([1.0], [])
+        assert _core.read_text("svmlight", raw, False).words == [(0, "\ufeff1")]
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
     @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -88,7 +88,7 @@ class TestForgedArrow:
         self.forge(tmp_path / "a.arrow", raw, offsets, forged)
         done = read_in_a_process(tmp_path / "a.arrow")
         assert done.returncode == 1
-        assert "thresher.streams.stream.DataError: " in done.stderr
+        assert "thresher.batch.DataError: " in done.stderr
         assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
 
     @pytest.mark.parametrize("wrong", [10**9, -7])

@@ -1,6 +1,7 @@
 // What the readers found, as Python gets it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -29,25 +30,48 @@ inline nb::object as_text(const std::string& bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
-// `ends_too_long`: the text was cut before a line that is longer than allowed.
+// What a reader found: the arrays of a `Batch`, by the names that they have there, and what else it says of the text.
+struct FoundRows {
+    nb::object indptr, indices, data, labels, words, importances, numbers, bad;
+    std::int64_t n_lines, largest_id;
+    bool zero_seen;
+    nb::object name_space, marks, text, prefixes;  // None where there are none
+    bool ends_too_long;                            // the text was cut before a line that is longer than allowed
+};
+
 template <class Id>
-nb::object describe(ParsedText<Id>& rows, bool ends_too_long = false) {
+FoundRows describe(ParsedText<Id>& rows, bool ends_too_long = false) {
     nb::list bad, words;
     for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
     for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
-    nb::object importances = nb::none(), name_space = nb::none();
+    nb::object importances = nb::none(), name_space = nb::none(), marks = nb::none(), text = nb::none(),
+               prefixes = nb::none();
     if (rows.weighted) importances = nb::cast(new_array(rows.importances));
     if (rows.has_name_space) name_space = as_text(rows.name_space);
-    nb::object names = nb::none();
     if (rows.names) {
-        nb::list prefixes;
-        for (const std::string& prefix : rows.names->prefixes) prefixes.append(as_text(prefix));
-        names = nb::make_tuple(new_array(rows.names->marks),
-                               new_array<std::uint8_t>(rows.names->text.release(), rows.names->text.size()), prefixes);
+        nb::list written;
+        for (const std::string& prefix : rows.names->prefixes) written.append(as_text(prefix));
+        prefixes = std::move(written);
+        marks = nb::cast(new_array(rows.names->marks));
+        const std::size_t n_bytes = rows.names->text.size();
+        text = nb::cast(new_array<std::uint8_t>(rows.names->text.release(), n_bytes));
     }
-    return nb::make_tuple(new_array(rows.starts), new_array(rows.ids), new_array(rows.values), new_array(rows.labels),
-                          words, importances, new_array(rows.lines), bad, rows.n_lines, rows.largest_id, rows.zero_seen,
-                          name_space, names, ends_too_long);
+    return {nb::cast(new_array(rows.starts)),
+            nb::cast(new_array(rows.ids)),
+            nb::cast(new_array(rows.values)),
+            nb::cast(new_array(rows.labels)),
+            std::move(words),
+            std::move(importances),
+            nb::cast(new_array(rows.lines)),
+            std::move(bad),
+            rows.n_lines,
+            rows.largest_id,
+            rows.zero_seen,
+            std::move(name_space),
+            std::move(marks),
+            std::move(text),
+            std::move(prefixes),
+            ends_too_long};
 }
 
 inline Labels labels_by_name(const std::string& name) {

@@ -58,7 +58,7 @@ nb::bytes written(const BatchArrays& batch, const std::vector<std::string>& begi
 }
 
 // Reads text whose last byte is followed by '\0', with ids of 32 bits if they are enough, else of 64.
-nb::object read_text(const TextFormat& format, std::string_view text, bool skip_bad, bool ends_too_long = false) {
+FoundRows read_text(const TextFormat& format, std::string_view text, bool skip_bad, bool ends_too_long = false) {
     auto read = [&]<class Id>(Id) {
         return format.is_vw ? read_vw<Id>(text, skip_bad, format.labels)
                             : read_svmlight<Id>(text, skip_bad, format.labels != Labels::none);
@@ -95,6 +95,23 @@ void bind_readers(nb::module_& m) {
     raise_system_errors_as_os_errors();
     nb::exception<FileShrank>(m, "FileShrankError", PyExc_ValueError);
     m.def("shrank", &FileShrank::message, "before"_a, "now"_a);
+    nb::class_<FoundRows>(m, "FoundRows")
+        .def_ro("indptr", &FoundRows::indptr)
+        .def_ro("indices", &FoundRows::indices)
+        .def_ro("data", &FoundRows::data)
+        .def_ro("labels", &FoundRows::labels)
+        .def_ro("words", &FoundRows::words)
+        .def_ro("importances", &FoundRows::importances)
+        .def_ro("numbers", &FoundRows::numbers)
+        .def_ro("bad", &FoundRows::bad)
+        .def_ro("n_lines", &FoundRows::n_lines)
+        .def_ro("largest_id", &FoundRows::largest_id)
+        .def_ro("zero_seen", &FoundRows::zero_seen)
+        .def_ro("namespace", &FoundRows::name_space)
+        .def_ro("marks", &FoundRows::marks)
+        .def_ro("text", &FoundRows::text)
+        .def_ro("prefixes", &FoundRows::prefixes)
+        .def_ro("ends_too_long", &FoundRows::ends_too_long);
     nb::class_<TextFile>(m, "TextFile")
         .def(nb::init<int, std::int64_t, std::size_t>(), "number"_a, "size"_a, "longest_line"_a);
     m.def(

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from forged import ROOM, changed, check_refusal, file_of
 
+from thresher.batch import Batch, BatchNames, DataError
 from thresher.model.learning import Session
 from thresher.model.model import Model
-from thresher.model.names import BatchNames
 from thresher.streams.cache import CacheFormat, write
 from thresher.streams.cache_footer import PAD, TAIL, crc32, read_footer
 from thresher.streams.files import Span
 from thresher.streams.sources import Source
-from thresher.streams.stream import Batch, DataError
 
 
 def run(data: bytes) -> None:

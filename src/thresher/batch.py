@@ -1,44 +1,127 @@
-"""Conversion of CSR matrices to batches of the core, with checks and clear errors."""
+"""`Batch`: rows in CSR, with all that their reader knows. What every reader gives, and every learner takes."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
 
+if TYPE_CHECKING:
+    from thresher.streams.position import Position
+
 # Rows are learned in blocks of about this many nonzeros, some 10 ms each; Ctrl-C takes effect between two blocks.
 BLOCK_NONZEROS = 4_000_000
+NO_NAME = np.uint64(2**64 - 1)  # the mark of a feature without a name
+_16_BITS = np.uint64(0xFFFF)
 
 
-class Rows(Protocol):
-    """Rows in CSR."""
+class DataError(ValueError):
+    """Something in the data can't be read; the message names the file and the line or row."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows in CSR with their labels, and ids as in the source."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
-    data: NDArray[Any]
+    data: NDArray[np.float32]
+    labels: NDArray[Any]  # numbers, or str; NaN where there are none
+    largest_id: int  # no id is larger; of a matrix or a table, that of the last column
+    zero_seen: bool
+    importances: NDArray[np.float64] | None = None
+    n_bytes: int = 0  # of the source, on disk
+    file: str = ""
+    numbers: NDArray[Any] | None = None  # of the rows' lines, relative to `first_number`; None: 0, 1, 2 …
+    first_number: int = 1
+    counted_in: str = "line"
+    skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
+    before: Callable[[], int] | None = None  # counts the lines before the shard, if it starts inside a file
+    end: Position | None = None  # None if the stream has no positions
+    names: Names | None = None  # where features have names instead of numbers
+    bad: list[tuple[int, str]] = field(default_factory=list)  # lines that can't be read, relative to `first_number`
+    n_lines: int = 0  # of the source, good or bad; rows, if these are counted
+    end_byte: int = 0  # of the file's content: where the next batch begins
+    namespace: str | None = None  # of VW text, if its names are numbers
+
+    @classmethod
+    def of(cls, found: _core.FoundRows, labels: NDArray[Any]) -> Self:
+        """Return what a reader of the core found, with these labels."""
+        names = None if found.marks is None else BatchNames(found.marks, found.text, found.prefixes)
+        return cls(
+            found.indptr, found.indices, found.data, labels, found.largest_id, found.zero_seen, found.importances,
+            numbers=found.numbers, names=names, bad=found.bad, n_lines=found.n_lines, namespace=found.namespace,
+        )  # fmt: skip
+
+    @classmethod
+    def empty(cls, n_bytes: int = 0) -> Self:
+        """Return a batch without rows."""
+        starts, ids = np.zeros(1, np.int32), np.zeros(0, np.int32)
+        return cls(starts, ids, np.zeros(0, np.float32), np.zeros(0), -1, zero_seen=False, n_bytes=n_bytes)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.indptr) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and a number of columns that includes all ids."""
+        return self.n_rows, self.largest_id + 1
+
+    def rows_from(self, first: int) -> NDArray[np.int64]:
+        """Return the numbers of the rows in the stream, from 0; `first` rows came before."""
+        return np.arange(first, first + self.n_rows)
+
+    def part(self, begin: int, end: int) -> Batch:
+        """Return some of the rows; `numbers` must be None."""
+        if begin == 0 and end == self.n_rows:
+            return self
+        low, high = int(self.indptr[begin]), int(self.indptr[end])
+        starts, ids = self.indptr[begin : end + 1] - self.indptr[begin], self.indices[low:high]
+        return Batch(
+            starts, ids, self.data[low:high], self.labels[begin:end],
+            self.largest_id, bool((ids == 0).any()),
+            None if self.importances is None else self.importances[begin:end],
+            n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
+            file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
+            names=None if self.names is None else self.names.part(low, high),
+        )  # fmt: skip
+
+    def place(self, row: int) -> str:
+        """Return the file and line of a row."""
+        return self.place_of_line(int(row if self.numbers is None else self.numbers[row]))
+
+    def place_of_line(self, number: int) -> str:
+        """Return the file and number of a line, or of a row as it is counted; it can be a bad one."""
+        before = 0 if self.before is None else self.before()
+        return f"{self.file}, {self.counted_in} {self.first_number + number + before}"
+
+    def settle_bad(self, skip: bool) -> None:
+        """Skip the bad lines, or raise DataError for the first one; the batch must know where it is."""
+        if self.bad and not skip:
+            number, why = self.bad[0]
+            raise DataError(f"{self.place_of_line(number)}: {why}.")
+        self.skipped = [f"{self.place_of_line(number)}: {why}." for number, why in self.bad]
+
+    def refuse_unlabelled(self, consequence: str) -> None:
+        """Raise DataError for the first row without a label."""
+        kind = self.labels.dtype.kind
+        missing = np.flatnonzero(np.isnan(self.labels) if kind == "f" else self.labels == "" if kind == "U" else ())
+        if len(missing):
+            raise DataError(f"{self.place(int(missing[0]))}: the row has no label, so {consequence}.")
 
 
-class Csr(Rows, Protocol):
-    """What a model needs of a sparse matrix; scipy's csr_matrix and csr_array have it."""
-
-    def copy(self) -> Csr:
-        """Return a copy."""
-
-    def sum_duplicates(self) -> None:
-        """Sort the ids of each row and sum repeated ones, in place."""
-
-
-class NotCanonicalError(Exception):
-    """The ids of a row are unsorted or repeated; a sorted copy of the matrix can be learned."""
+def trusted_batch(batch: Batch) -> _core.CsrBatch:
+    """Return a batch as the core takes it, without a check: its reader has made one; ids can have any size."""
+    rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
+    rows.trust()
+    return rows
 
 
 def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
@@ -48,95 +131,61 @@ def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, n_rows)
 
 
-def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
-    """Return X as a batch of the core, without a copy if the core can read its arrays and id_base is 0."""
-    if X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu":
-        raise ValueError(f"X.indices and X.indptr must contain integers. Got {X.indices.dtype} and {X.indptr.dtype}.")
-    if len(X.indptr) != X.shape[0] + 1:
-        raise ValueError(
-            f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
-        )
-    if X.indices.dtype == np.uint64 and len(beyond := np.flatnonzero(X.indices >= np.uint64(2**63))):
-        # As int64 it would be negative, or with the base a column.
-        row = int(np.searchsorted(X.indptr, beyond[0], "right")) - 1
-        raise _too_large(row, int(X.indices[beyond[0]]), X)
-    values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)
-    ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
-    if id_base or len(X.data) >= 2**31:
-        ids = ids.astype(np.int64, copy=False) + id_base
-    return _core.CsrBatch(
-        np.ascontiguousarray(X.indptr, dtype=ids.dtype),
-        np.ascontiguousarray(ids),
-        np.ascontiguousarray(values),
-        X.shape[1] + id_base,
-    )
+# Marks, the text and the prefixes that they refer to, and where the text of each value begins, if it is not at 0.
+WrittenNames: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint8], list[str], NDArray[np.int64] | None]
 
 
-def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
-    """Return X, or a sorted copy of it, and the same rows as a batch; every row is checked."""
-    batch = as_batch(X, id_base)
-    fault = batch.check(norm)
-    if fault is None:
-        return X, batch
-    try:
-        raise_fault(fault, X, id_base)
-    except NotCanonicalError:
-        return checked(canonical(X), norm, id_base)
+class Names(Protocol):
+    """The names of the features of a batch."""
+
+    def part(self, begin: int, end: int) -> Names:
+        """Return the names of some of the values."""
+
+    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+        """Return the names of the values at these places, as the core reads them."""
 
 
-def trusted_batch(batch: Rows) -> _core.CsrBatch:
-    """Return rows from one of our readers as a batch that needs no check; ids can have any size."""
-    rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
-    rows.trust()
-    return rows
+@dataclass(slots=True)
+class BatchNames:
+    """Where the names of a batch's features are written.
 
-
-def canonical(X: Csr) -> Csr:
-    """Return a copy with ids in ascending order, repeated ones summed."""
-    sorted_copy = X.copy()
-    # scipy caches these flags, and they are wrong if the caller has written to the arrays since.
-    sorted_copy.has_sorted_indices = False  # type: ignore[attr-defined]  # of scipy alone
-    sorted_copy.has_canonical_format = False  # type: ignore[attr-defined]  # of scipy alone
-    sorted_copy.sum_duplicates()
-    return sorted_copy
-
-
-def _too_large(row: int, column: int, X: Csr) -> ValueError:
-    return ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
-
-
-def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
-    """Raise the error for a fault that the core found."""
-    kind, row, id_, value = fault
-    column = id_ - id_base
-    if kind == "unsorted":
-        raise NotCanonicalError
-    if kind == "negative_id":
-        raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
-    if kind == "id_too_large":
-        raise _too_large(row, column, X)
-    if kind == "not_finite":
-        shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
-        raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 with norm=None" if abs(value) < 3.4e38 else "3.4e38, the largest float32"
-    raise ValueError(f"X[{row}, {column}] is {value:g}: the absolute value must not be above {limit}. Scale the data.")
-
-
-def as_configured(X: Any) -> Any:
-    """Return a CSR matrix or array as what `sklearn.set_config(sparse_interface=…)` asks for, without a copy.
-
-    Before scikit-learn 1.9 there is no such setting, and X is returned as it is.
+    Attributes
+    ----------
+    marks : array of uint64, one per value
+        Offset in `text` (32 bits), length (16 bits), index of the prefix (16 bits); all ones for a feature without a
+        name.
+    text : array of uint8
+        UTF-8.
+    prefixes : list of str
+        A name is its prefix and its piece of the text.
     """
-    # A program that has not imported scikit-learn has not set it: training alone should not take the memory of that
-    # import.
-    sklearn = sys.modules.get("sklearn")
-    if sklearn is None or "sparse_interface" not in (settings := sklearn.get_config()):
-        return X
-    import scipy.sparse as sp
 
-    kind = sp.csr_array if settings["sparse_interface"] == "sparray" else sp.csr_matrix
-    if isinstance(X, kind):
-        return X
-    converted = kind(X)
-    converted.has_canonical_format = X.has_canonical_format
-    return converted
+    marks: NDArray[np.uint64]
+    text: NDArray[np.uint8]
+    prefixes: list[str]
+
+    def part(self, begin: int, end: int) -> BatchNames:
+        """Return the names of some of the values."""
+        return BatchNames(self.marks[begin:end], self.text, self.prefixes)
+
+    def at(self, places: NDArray[np.int64]) -> BatchNames:
+        """Return the names of the values at these places, and no other text."""
+        marks = self.marks[places]
+        offsets, lengths = (
+            (marks >> np.uint64(32)).astype(np.int64),
+            (marks >> np.uint64(16) & _16_BITS).astype(np.int64),
+        )
+        lengths[marks == NO_NAME] = 0
+        ends = np.cumsum(lengths)
+        text = self.text[np.repeat(offsets - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)]
+        moved = (ends - lengths).astype(np.uint64) << np.uint64(32) | marks & np.uint64(0xFFFFFFFF)
+        return BatchNames(np.where(marks == NO_NAME, NO_NAME, moved), text, self.prefixes)
+
+    def check(self) -> None:
+        """Raise ValueError unless all marks point into the text and to a prefix."""
+        if not _core.marks_fit(self.marks, len(self.text), len(self.prefixes)):
+            raise ValueError("a mark points nowhere")
+
+    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+        """Return the names of the values at these places, as the core reads them."""
+        return self.marks[places], self.text, self.prefixes, None

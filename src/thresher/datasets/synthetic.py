@@ -12,12 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.batch import as_configured
+from thresher.batch import Batch
+from thresher.csr import as_configured
 from thresher.parameters import Whole, check
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position, digest_of
 from thresher.streams.row_span import RowSpan
-from thresher.streams.stream import Batch, Stream
+from thresher.streams.stream import Stream
 
 Ids: TypeAlias = NDArray[np.int64]
 

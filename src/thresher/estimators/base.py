@@ -20,8 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from thresher import _core, methods, parameters
-from thresher.batch import as_batch, as_configured, checked
 from thresher.charts import bars
+from thresher.csr import as_batch, as_configured, checked
 from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.prediction import margins_of
 from thresher.evaluation.transform import selected_rows

@@ -21,7 +21,6 @@ from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
 from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
-from thresher.streams.stream import empty_batch
 from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]
@@ -65,7 +64,7 @@ def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predict
 
 def margins_of(model: Model, data: Data) -> _Floats:
     """Return the margins of all rows of data, in memory that grows only with these."""
-    parts = [model.score_batch(batch)[0] for batch in chain([empty_batch()], batches_of(model, data))]
+    parts = [model.score_batch(batch)[0] for batch in chain([Batch.empty()], batches_of(model, data))]
     return np.concatenate(parts)
 
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from thresher import _core
-from thresher.batch import as_configured
+from thresher.batch import Batch
+from thresher.csr import as_configured
 from thresher.model.names import N_IDS, MemberNames
-from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.pipeline import in_order
 from thresher.threads import default_threads
 
-Tasks: TypeAlias = "Iterator[Callable[[], _core.ParsedText]]"
+Tasks: TypeAlias = "Iterator[Callable[[], _core.FoundRows]]"
 
 
 class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -28,22 +28,22 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
     def _tasks(self, X: Any) -> Tasks:
         """Yield what reads the rows, part by part."""
 
-    def _rows(self, X: Any) -> Iterator[ParsedRows]:
+    def _batches(self, X: Any) -> Iterator[Batch]:
         n_before = 0
         for found in in_order(self._tasks(X), default_threads()):
-            rows = ParsedRows.of(found)
-            if rows.bad:
-                raise ValueError(f"row {n_before + rows.bad[0][0]} of X: {rows.bad[0][1]}.")
-            n_before += rows.n_lines
-            yield rows
+            if found.bad:
+                row, why = found.bad[0]
+                raise ValueError(f"row {n_before + row} of X: {why}.")
+            n_before += found.n_lines
+            yield Batch.of(found, found.labels)
 
     def transform(self, X: Any) -> Any:
         """Return the rows in CSR, float32; a feature's column is the hash of its name, below 2^62."""
         starts, ids, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        for rows in self._rows(X):
-            starts.append(rows.starts[1:] + starts[-1][-1])
-            ids.append(rows.ids)
-            values.append(rows.values)
+        for batch in self._batches(X):
+            starts.append(batch.indptr[1:] + starts[-1][-1])
+            ids.append(batch.indices)
+            values.append(batch.data)
         offsets = np.concatenate(starts)
         shape = (len(offsets) - 1, N_IDS)
         matrix = sp.csr_matrix((np.concatenate(values), np.concatenate(ids), offsets), shape=shape)
@@ -71,7 +71,7 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
         """
         given = np.asarray(ids, np.int64)
         wanted, found = np.unique(given), MemberNames()
-        for rows in self._rows(X):
-            assert rows.names is not None
-            found.read(wanted, rows.ids, rows.names)
+        for batch in self._batches(X):
+            assert batch.names is not None
+            found.read(wanted, batch.indices, batch.names)
         return [found.by_id.get(id_) for id_ in given.tolist()]

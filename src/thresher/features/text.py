@@ -87,7 +87,7 @@ class TextHasher(Hasher):
             yield partial(_read, naming, part, first)
 
 
-def _read(naming: _core.Naming, part: list[str], first: int) -> _core.ParsedText:
+def _read(naming: _core.Naming, part: list[str], first: int) -> _core.FoundRows:
     try:
         return naming.read_strings(part)
     except UnicodeEncodeError:

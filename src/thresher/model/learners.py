@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.batch import Csr, as_batch, blocks, raise_fault
+from thresher.batch import blocks
+from thresher.csr import Csr, as_batch, raise_fault
 from thresher.methods import DEFAULT_BYTES, LEAST_BYTES, Method
 from thresher.model.labels import Codes
 from thresher.model.memory import reserve, room_for, room_for_features

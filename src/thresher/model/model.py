@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, methods, parameters
-from thresher.batch import Csr, NotCanonicalError, blocks, canonical, checked, trusted_batch
+from thresher.batch import Names, blocks, trusted_batch
+from thresher.csr import Csr, NotCanonicalError, canonical, checked
 from thresher.messages import counted, warn
 from thresher.model.class_weights import ClassWeights, row_weights
 from thresher.model.kept_features import ids_as_written, ids_of_columns
@@ -25,7 +26,7 @@ from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.model.labels import Codes, Labels, as_labels, distinct, encode, labels_read
 from thresher.model.learners import Learner, new_learner, run_passes, winner_of
 from thresher.model.memory import room_for_features
-from thresher.model.names import MemberNames, Names, Naming
+from thresher.model.names import MemberNames, Naming
 from thresher.model.probabilities import sigmoid_pair, softmax
 from thresher.model.race import Look, Race, RaceState
 from thresher.model.selection import Selection

@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.batch import Names
 
 N_IDS = 1 << 62  # ids of names are below it
 ANALYZERS = ("word", "char")
 HASHES = ("strings", "all")
-NO_NAME = np.uint64(2**64 - 1)  # the mark of a feature without a name
 MOST_PREFIXES = 65_535
-_16_BITS = np.uint64(0xFFFF)
 _LONGEST = 1_000
 
 NGrams: TypeAlias = int | Sequence[int] | str
@@ -212,66 +211,6 @@ def are_texts(values: object) -> bool:
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given or ())
-
-
-@dataclass(slots=True)
-class BatchNames:
-    """Where the names of a batch's features are written.
-
-    Attributes
-    ----------
-    marks : array of uint64, one per value
-        Offset in `text` (32 bits), length (16 bits), index of the prefix (16 bits); all ones for a feature without a
-        name.
-    text : array of uint8
-        UTF-8.
-    prefixes : list of str
-        A name is its prefix and its piece of the text.
-    """
-
-    marks: NDArray[np.uint64]
-    text: NDArray[np.uint8]
-    prefixes: list[str]
-
-    def part(self, begin: int, end: int) -> BatchNames:
-        """Return the names of some of the values."""
-        return BatchNames(self.marks[begin:end], self.text, self.prefixes)
-
-    def at(self, places: NDArray[np.int64]) -> BatchNames:
-        """Return the names of the values at these places, and no other text."""
-        marks = self.marks[places]
-        offsets, lengths = (
-            (marks >> np.uint64(32)).astype(np.int64),
-            (marks >> np.uint64(16) & _16_BITS).astype(np.int64),
-        )
-        lengths[marks == NO_NAME] = 0
-        ends = np.cumsum(lengths)
-        text = self.text[np.repeat(offsets - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)]
-        moved = (ends - lengths).astype(np.uint64) << np.uint64(32) | marks & np.uint64(0xFFFFFFFF)
-        return BatchNames(np.where(marks == NO_NAME, NO_NAME, moved), text, self.prefixes)
-
-    def check(self) -> None:
-        """Raise ValueError unless all marks point into the text and to a prefix."""
-        if not _core.marks_fit(self.marks, len(self.text), len(self.prefixes)):
-            raise ValueError("a mark points nowhere")
-
-    def written(self, places: NDArray[np.int64]) -> WrittenNames:
-        """Return the names of the values at these places, as the core reads them."""
-        return self.marks[places], self.text, self.prefixes, None
-
-
-# Marks, the text and the prefixes that they refer to, and where the text of each value begins, if it is not at 0.
-WrittenNames: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint8], list[str], NDArray[np.int64] | None]
-
-
-class Names(Protocol):
-    """The names of the features of a batch."""
-
-    def part(self, begin: int, end: int) -> Names:
-        """Return the names of some of the values."""
-
-    def written(self, places: NDArray[np.int64]) -> WrittenNames:
-        """Return the names of the values at these places, as the core reads them."""
 
 
 class MemberNames:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from thresher import _core
+from thresher.batch import Batch, DataError
 from thresher.messages import some, warn
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.streams.position import Position
-from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.stream import Stream
 
 _PLAIN_IDS = 1 << 32  # one of a billion hashes of names is below it
 _SMALL_PART = 0.01  # of the share of rows that had a selected feature in training

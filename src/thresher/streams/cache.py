@@ -24,18 +24,18 @@ from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.batch import Batch, BatchNames, DataError
 from thresher.io.atomic import written_whole
 from thresher.io.file_errors import errors_of
 from thresher.messages import counted
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import labels_read, shown
-from thresher.model.names import BatchNames, Naming
+from thresher.model.names import Naming
 from thresher.streams.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
-from thresher.streams.files import Piece, Span, Task
+from thresher.streams.files import Span, Task
 from thresher.streams.flows import HeldFile
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
-from thresher.streams.stream import Batch, DataError
 
 # Bytes that the labels of a block may take in memory, where that is more than twice the file.
 _MOST_LABEL_BYTES = 1 << 26
@@ -151,7 +151,7 @@ class _Labels:
         return np.array([self._words[code] for code in used], np.str_)[places[codes]]
 
 
-def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Piece:
+def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Batch:
     with errors_of(source.name):
         payload = _core.read_bytes(file.number, block.at, block.n_bytes)
     if len(payload) != block.n_bytes or crc32(payload) != block.crc:
@@ -162,7 +162,8 @@ def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _La
         raise
     except (IndexError, TypeError, ValueError):
         raise damaged(source, number) from None
-    return Piece(batch, batch.n_rows, block.at + block.n_bytes * high // block.n_rows)
+    batch.n_lines, batch.end_byte = batch.n_rows, block.at + block.n_bytes * high // block.n_rows
+    return batch
 
 
 def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str) -> Batch:

@@ -15,10 +15,10 @@ from typing import Any
 
 from isal.isal_zlib import crc32
 
+from thresher.batch import DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.names import MOST_PREFIXES, Naming, are_texts
 from thresher.streams.sources import Source
-from thresher.streams.stream import DataError
 
 MAGIC = b"THRESHC1"
 VERSION = 3

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from thresher.batch import Batch
 from thresher.messages import warn
 from thresher.model.names import Naming
-from thresher.streams.stream import Batch, Stream
+from thresher.streams.stream import Stream
 
 _FIRST_ROWS = 1_000
 _LEFT = 0.01  # of a row's squared length, for all other features together

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from thresher import _core
+from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, as_bytes
-from thresher.streams.files import Piece, Span, Task
+from thresher.streams.files import Span, Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
-from thresher.streams.stream import DataError
-from thresher.streams.tables import BATCH_CELLS, Columns, mean_length, to_piece
+from thresher.streams.tables import BATCH_CELLS, Columns, mean_length, to_batch
 
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 1 << 21  # of columns with names: text is converted that much at a time
@@ -33,7 +33,7 @@ class ColumnarFormat:
         self._batch_rows = _rows_of_cells(len(columns.features or ()))
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut the rows of a span, or the rest of them, into pieces."""
+        """Cut the rows of a span, or the rest of them, into batches."""
         first, end = self._rows(source, span)
         if start is not None and start.row is not None:
             first = start.row
@@ -47,7 +47,7 @@ class ColumnarFormat:
             for begin in range(low, high, step):
                 stop = min(begin + step, high)
                 byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
-                yield partial(self._piece, source, batch.slice(begin, stop - begin), byte, byte - done)
+                yield partial(self._batch, source, batch.slice(begin, stop - begin), byte, byte - done)
                 done = byte
 
     def holds(self, source: Source, span: Span, position: Position) -> bool:
@@ -75,9 +75,9 @@ class ColumnarFormat:
         first, end = span.rows(self._counts[source], source.n_bytes or 0)
         return first, None if span.end is None else end
 
-    def _piece(self, source: Source, table: Any, byte: int, n_bytes: int) -> Piece:
+    def _batch(self, source: Source, table: Any, byte: int, n_bytes: int) -> Batch:
         with named_errors(source.name):
-            return to_piece(table, self._columns, self._skip_bad, byte, n_bytes)
+            return to_batch(table, self._columns, self._skip_bad, byte, n_bytes)
 
 
 def rows_at_a_time(batch: Any, columns: Columns) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.batch import DataError
 from thresher.model.names import Naming
-from thresher.streams.stream import DataError
 
 _FIRST_ROWS = 1_000  # that show whether strings are text
 

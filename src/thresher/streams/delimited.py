@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from thresher.batch import Batch, DataError
 from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow, is_numeric
-from thresher.streams.files import Piece, Span, Task
+from thresher.streams.files import Span, Task
 from thresher.streams.flows import Flow
 from thresher.streams.limits import too_long
 from thresher.streams.position import Position
 from thresher.streams.records import BLOCK, RecordTooLongError, blocks, record_ends
 from thresher.streams.sources import BOM, Source
-from thresher.streams.stream import DataError
-from thresher.streams.tables import Columns, label_column, to_piece
+from thresher.streams.tables import Columns, label_column, to_batch
 
 _DELIMITERS = (",", ";", "\t")
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
@@ -178,7 +178,7 @@ class DelimitedFormat:
                 stop = end if span.end is None or not source.is_plain else self._next_record(at, text, span.end)
                 if begin < stop:
                     here = stop if source.is_plain else flow.position
-                    yield partial(self._piece, source, text[begin - at : stop - at], stop, max(0, here - done))
+                    yield partial(self._batch, source, text[begin - at : stop - at], stop, max(0, here - done))
                     done = here
                 if stop < end or stop == span.end:
                     break
@@ -241,16 +241,16 @@ class DelimitedFormat:
                     return self._next_record(at, text, byte)
         return None
 
-    def _piece(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
+    def _batch(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Batch:
         layout = self._layout  # another thread may replace it meanwhile
         table = None if len(text) <= _FEW else self._table(text)
         if table is not None:
-            return to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
-        piece = self._row_by_row(source, text, byte, n_bytes)
-        if piece.bad and layout is self._first and source != self._first.source:
+            return to_batch(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+        batch = self._row_by_row(source, text, byte, n_bytes)
+        if batch.bad and layout is self._first and source != self._first.source:
             self._layout = self._own_layout(None)  # perhaps only the types guessed from the first file do not fit
-            return self._piece(source, text, byte, n_bytes)
-        return piece
+            return self._batch(source, text, byte, n_bytes)
+        return batch
 
     def _table(self, text: bytes) -> Any:
         """Return a block as a record batch, or None if a row is bad."""
@@ -299,7 +299,7 @@ class DelimitedFormat:
                 columns[name] = pa.compute.if_else(words, pa.compute.utf8_lower(columns[name]), columns[name])
         return pa.RecordBatch.from_pydict(columns)
 
-    def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Piece:
+    def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Batch:
         """Read a block row by row: it has bad rows, or few rows at all."""
         pa, names, types, label = arrow(), self._layout.names, self._layout.types, self._columns.label
         places = {name: place for place, name in enumerate(names) if name in types}
@@ -332,12 +332,12 @@ class DelimitedFormat:
             for (name, kind), each in zip(types.items(), values.values(), strict=True)
         }
         table = pa.RecordBatch.from_pydict(columns)
-        piece = to_piece(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+        batch = to_batch(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
-        piece.batch.numbers = of_rows if piece.batch.numbers is None else of_rows[piece.batch.numbers]
-        piece.bad = sorted([*bad, *((numbers[row], why) for row, why in piece.bad)])
-        piece.n_numbers = n_records
-        return piece
+        batch.numbers = of_rows if batch.numbers is None else of_rows[batch.numbers]
+        batch.bad = sorted([*bad, *((numbers[row], why) for row, why in batch.bad)])
+        batch.n_lines = n_records
+        return batch
 
     def _value(self, name: str, kind: Any, text: str) -> Any:
         """Convert a cell as pyarrow does."""

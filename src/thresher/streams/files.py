@@ -1,24 +1,24 @@
 """The rows of a list of files: in order, from any position, all of them or a shard.
 
 A format (text, delimited, columnar, cache) cuts a file, or a span of it, into tasks, which threads run. This module
-puts their results in order, numbers the rows, and adds the position at the end of each batch.
+puts their batches in order, numbers the rows, and adds the position at the end of each batch.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import groupby
 from threading import Lock
 from typing import Protocol, TypeAlias
 
+from thresher.batch import Batch, DataError
 from thresher.messages import counted
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
 from thresher.streams.sources import Source
-from thresher.streams.stream import Batch, DataError
 
 # Handing a task to a thread takes longer than to read a small file, so that many of them are one task.
 _SMALL_FILE, _SMALL_FILES = 1 << 14, 64
@@ -37,18 +37,7 @@ class Span:
         return n_rows * self.begin // max(1, size), end
 
 
-@dataclass(slots=True)
-class Piece:
-    """The result of a task: the rows of a piece of a file. Numbers are lines or rows from the start of the piece."""
-
-    batch: Batch
-    n_numbers: int  # how many lines or rows the piece has, good or bad
-    byte: int  # of the content: where the next piece begins
-    bad: list[tuple[int, str]] = field(default_factory=list)  # number and reason
-    namespace: str | None = None
-
-
-Task: TypeAlias = Callable[[], Piece]
+Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
 
 
 class Format(Protocol):
@@ -152,34 +141,31 @@ class FileRows:
             if span is not None and (start is None or at >= start.file)
         ]
         if start is not None:
-            parts[0] = replace(parts[0], start=start)
+            parts[0].start = start
         return self._batches(parts)
 
     def _batches(self, parts: list[_Part]) -> Iterator[Batch]:
         at, number, namespace = -1, 0, None
-        for part, identity, piece in _one_by_one(in_order(_tasks(parts), self._n_threads)):
+        for part, batch in _one_by_one(in_order(_tasks(parts), self._n_threads)):
             if part.index != at:
                 at, number = part.index, part.first or 0
                 if part.start is not None:
                     namespace = part.start.namespace
-            batch, name = piece.batch, part.source.name
-            batch.file, batch.counted_in, batch.first_number = name, part.format.counted_in, number + 1
+            batch.file, batch.counted_in, batch.first_number = part.source.name, part.format.counted_in, number + 1
             batch.before = None if part.first is not None else part.count_before
-            if None not in (namespace, piece.namespace) and piece.namespace != namespace:
+            if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                 raise DataError(
-                    f"{_numbered(batch, 0)} or later: numbers in a second namespace, {piece.namespace!r} after "
+                    f"{batch.place_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} after "
                     f"{namespace!r}, would be the same features: use hash='all' (--hash all)."
                 )
-            namespace = piece.namespace if namespace is None else namespace
-            if piece.bad and not self._skip_bad:
-                raise DataError(f"{_numbered(batch, piece.bad[0][0])}: {piece.bad[0][1]}.")
-            batch.skipped = [f"{_numbered(batch, place)}: {why}." for place, why in piece.bad]
-            number += piece.n_numbers
-            if identity is not None:
+            namespace = batch.namespace if namespace is None else namespace
+            batch.settle_bad(self._skip_bad)
+            number += batch.n_lines
+            if part.identity is not None:
                 row = number if part.first is not None else None
-                batch.end = Position.at(part.index, name, piece.byte, row, identity, namespace)
+                batch.end = Position.at(at, part.source.name, batch.end_byte, row, part.identity, namespace)
             yield batch
-            del batch, piece  # not kept while the next ones are made
+            del batch  # not kept while the next one is made
 
     def _check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these files and in this shard."""
@@ -202,7 +188,7 @@ class FileRows:
         return None if size is None else (size if span.end is None else span.end) - span.begin
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Part:
     """The span of a file that is read, from its beginning or from a position."""
 
@@ -211,6 +197,7 @@ class _Part:
     source: Source
     span: Span
     start: Position | None = None
+    identity: Identity | None = None  # of the file when it was opened; None for a pipe, which has no positions
 
     @cached_property
     def first(self) -> int | None:
@@ -230,60 +217,49 @@ class _Part:
         is_text = source.is_plain and source.format in ("svmlight", "vw", "jsonl", "csv")
         return is_text and source.n_bytes is not None and source.n_bytes <= _SMALL_FILE
 
-    def tasks(self) -> Iterator[Callable[[], _Result]]:
-        """Cut it into pieces."""
-        # Pipes can be read only once and have no positions.
-        identity = Identity.of_file(self.source.path) if self.source.flow is None else None
-        for task in self.format.tasks(self.source, self.span, self.start):
-            yield partial(_done, self, identity, task)
+    def tasks(self) -> Iterator[Task]:
+        """Cut it into tasks."""
+        self.identity = Identity.of_file(self.source.path) if self.source.flow is None else None
+        return self.format.tasks(self.source, self.span, self.start)
 
 
-_Result: TypeAlias = tuple[_Part, Identity | None, Piece]
-_Results: TypeAlias = tuple[deque[_Result], Exception | None]
+# What a task has read: batches, each with its part; after those of small files perhaps the error that ended them.
+_Found: TypeAlias = deque[tuple[_Part, Batch] | Exception]
 
 
-def _tasks(parts: list[_Part]) -> Iterator[Callable[[], _Results]]:
-    """Yield what reads the parts: one piece at a time, or several small files."""
+def _tasks(parts: list[_Part]) -> Iterator[Callable[[], _Found]]:
+    """Yield what reads the parts: one batch at a time, or several small files."""
     alone = Lock()
     for are_small, group in groupby(parts, lambda part: part.is_small):
         if are_small:
             small = list(group)
             for low in range(0, len(small), _SMALL_FILES):
-                yield partial(_results, small[low : low + _SMALL_FILES], alone)
+                yield partial(_read_small, small[low : low + _SMALL_FILES], alone)
         else:
             for part in group:
-                yield from (partial(_result, task) for task in part.tasks())
+                yield from (partial(_read, part, task) for task in part.tasks())
 
 
-def _result(task: Callable[[], _Result]) -> _Results:
-    return deque([task()]), None
+def _read(part: _Part, task: Task) -> _Found:
+    return deque([(part, task())])
 
 
-def _results(parts: list[_Part], alone: Lock) -> _Results:
-    """Return all pieces of some parts, or those before an error, and the error."""
-    found: deque[_Result] = deque()
+def _read_small(parts: list[_Part], alone: Lock) -> _Found:
+    found: _Found = deque()
     try:
         with alone:  # most of this is Python, of which two threads do less than one
             for part in parts:
-                found.extend(task() for task in part.tasks())
+                found.extend((part, task()) for task in part.tasks())
     except Exception as error:
-        return found, error
-    return found, None
+        found.append(error)
+    return found
 
 
-def _one_by_one(groups: Iterator[_Results]) -> Iterator[_Result]:
-    for found, error in groups:
+def _one_by_one(results: Iterator[_Found]) -> Iterator[tuple[_Part, Batch]]:
+    for found in results:
         while found:
-            yield found.popleft()
-        if error is not None:
-            raise error
-
-
-def _done(part: _Part, identity: Identity | None, task: Task) -> _Result:
-    return part, identity, task()
-
-
-def _numbered(batch: Batch, number: int) -> str:
-    """Return file and number of a line or row of a piece; it can be a skipped one."""
-    before = 0 if batch.before is None else batch.before()
-    return f"{batch.file}, {batch.counted_in} {batch.first_number + number + before}"
+            each = found.popleft()
+            if isinstance(each, Exception):
+                raise each
+            yield each
+            del each  # not kept while the next one is made

@@ -8,9 +8,9 @@ import sys
 from typing import Any, Self
 
 from thresher import _core
+from thresher.batch import DataError
 from thresher.io.file_errors import FileError, errors_of
 from thresher.streams.archives import open_archive
-from thresher.streams.stream import DataError
 
 # Bytes to decompress at a time when moving to a position.
 _SKIP = 1 << 20

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from thresher.batch import Batch, DataError
 from thresher.streams.columnar import checked, named_errors, rows_at_a_time
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.files import Piece
 from thresher.streams.pipeline import in_order
-from thresher.streams.stream import Batch, DataError, Stream
-from thresher.streams.tables import Columns, Roles, to_piece
+from thresher.streams.stream import Stream
+from thresher.streams.tables import Columns, Roles, to_batch
 
 
 def is_frame(source: Any) -> bool:
@@ -57,8 +57,8 @@ class _FrameRows:
         """Read from the start."""
         reader, self._first = self._first or self._opened_again(), None
         n_rows = 0
-        pieces = in_order(self._tasks(reader), self._n_threads)
-        for batch, end in numbered(self._name, pieces, self._skip_bad):
+        batches = in_order(self._tasks(reader), self._n_threads)
+        for batch, end in numbered(self._name, batches, self._skip_bad):
             n_rows = end
             yield batch
             del batch  # not kept while the next one is made
@@ -69,13 +69,13 @@ class _FrameRows:
             )
         self._n_rows = n_rows
 
-    def _tasks(self, reader: Any) -> Iterator[Callable[[], Piece]]:
+    def _tasks(self, reader: Any) -> Iterator[Callable[[], Batch]]:
         for part in parts(reader, self.columns, self._name):
-            yield partial(self._piece, part)
+            yield partial(self._batch, part)
 
-    def _piece(self, part: Any) -> Piece:
+    def _batch(self, part: Any) -> Batch:
         with named_errors(self._name):
-            return to_piece(part, self.columns, self._skip_bad, 0, 0)
+            return to_batch(part, self.columns, self._skip_bad)
 
     def _opened_again(self) -> Any:
         reader = reader_of(self._frame, self._name)
@@ -88,18 +88,14 @@ class _FrameRows:
         return reader
 
 
-def numbered(name: str, pieces: Iterable[Piece], skip_bad: bool, number: int = 0) -> Iterator[tuple[Batch, int]]:
-    """Yield the batches of pieces, whose rows count from `number`, and how many rows there are up to their ends."""
-    for piece in pieces:
-        batch = piece.batch
+def numbered(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 0) -> Iterator[tuple[Batch, int]]:
+    """Yield batches, whose rows are counted from `number` on, and how many rows there are up to their ends."""
+    for batch in batches:
         batch.file, batch.counted_in, batch.first_number = name, "row", number + 1
-        if piece.bad and not skip_bad:
-            row, why = piece.bad[0]
-            raise DataError(f"{name}, row {number + row + 1}: {why}.")
-        batch.skipped = [f"{name}, row {number + row + 1}: {why}." for row, why in piece.bad]
-        number += piece.n_numbers
+        batch.settle_bad(skip_bad)
+        number += batch.n_lines
         yield batch, number
-        del batch, piece  # not kept while the next ones are made
+        del batch  # not kept while the next one is made
 
 
 def reader_of(frame: Any, name: str) -> Any:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import checked
+from thresher.batch import Batch, DataError
+from thresher.csr import checked
 from thresher.model.class_weights import check_weights
 from thresher.model.labels import as_labels, distinct
 from thresher.streams.position import Identity, Position
 from thresher.streams.row_span import RowSpan, identity_of_parts
-from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.stream import Stream
 
 # A large matrix is cut into batches of this many rows, so that there is a position after each.
 _BATCH_ROWS = 4_096

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from thresher import _core
+from thresher.batch import DataError
 from thresher.messages import some, some_and_nearest
 from thresher.model.names import Naming
 from thresher.streams.sources import BOM, Source
-from thresher.streams.stream import DataError
 from thresher.streams.tables import DEFAULT_LABEL, Roles
 
 _HEAD = 1 << 20
@@ -38,11 +38,11 @@ class JsonText:
         self._skip_bad = skip_bad
         self._roles = (label, weight, labels)
 
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         """Parse the lines that begin in a range of bytes."""
         return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._roles)
 
-    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         """Parse whole lines."""
         return self._naming.core.read_json(text, self._skip_bad, first, *self._roles)
 

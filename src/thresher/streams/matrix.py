@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import Batch, DataError
 from thresher.model.labels import Labels, together
-from thresher.streams.stream import Batch, DataError, Stream
+from thresher.streams.stream import Stream
 
 
 class Matrix(NamedTuple):

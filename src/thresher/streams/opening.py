@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from thresher.batch import DataError
 from thresher.messages import shown_size
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
@@ -24,7 +25,7 @@ from thresher.streams.json_lines import parser_of
 from thresher.streams.limits import LONGEST_LINE
 from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset
 from thresher.streams.sources import Path_, Source, find
-from thresher.streams.stream import DataError, Stream
+from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 from thresher.streams.text import NumberedText, TextFormat
 from thresher.threads import default_threads

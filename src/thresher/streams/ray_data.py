@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import Batch, DataError
 from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import with_types
-from thresher.streams.files import Piece
 from thresher.streams.frames import numbered
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Position
 from thresher.streams.row_span import RowSpan, identity_of_parts
-from thresher.streams.stream import Batch, DataError, Stream
-from thresher.streams.tables import Columns, Roles, to_piece
+from thresher.streams.stream import Stream
+from thresher.streams.tables import Columns, Roles, to_batch
 
 _NAME = "the Ray Dataset"
 
@@ -99,13 +99,13 @@ class BlockRows:
         """Read from the start, or from a position."""
         identity = identity_of_parts(np.diff(self._starts).tolist())
         first = self._span.start(start, _NAME, identity)
-        pieces = in_order(self._tasks(first), self._n_threads)
-        for batch, row in numbered(_NAME, pieces, self._skip_bad, first):
+        batches = in_order(self._tasks(first), self._n_threads)
+        for batch, row in numbered(_NAME, batches, self._skip_bad, first):
             batch.end = Position.at(0, _NAME, 0, row, identity)
             yield batch
             del batch  # not kept while the next one is made
 
-    def _tasks(self, first: int) -> Iterator[Callable[[], Piece]]:
+    def _tasks(self, first: int) -> Iterator[Callable[[], Batch]]:
         ray: Any = importlib.import_module("ray")
         for number, row in enumerate(self._starts[:-1].tolist()):
             low, high = max(first - row, 0), min(self._span.end, int(self._starts[number + 1])) - row
@@ -116,4 +116,4 @@ class BlockRows:
             for table in block.slice(low, high - low).combine_chunks().to_batches():
                 step = rows_at_a_time(table, self._columns)
                 for begin in range(0, table.num_rows, step):
-                    yield partial(to_piece, table.slice(begin, step), self._columns, self._skip_bad, 0, 0)
+                    yield partial(to_batch, table.slice(begin, step), self._columns, self._skip_bad)

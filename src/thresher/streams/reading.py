@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from thresher.batch import Batch
 from thresher.progress import progress_bar
-from thresher.streams.stream import Batch, Stream
+from thresher.streams.stream import Stream
 
 _MOST_REASONS = 100
 

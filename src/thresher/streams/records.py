@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import DataError
 from thresher.streams.flows import Flow
-from thresher.streams.stream import DataError
 
 BLOCK = 1 << 20
 

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import NO_NAME, Batch, BatchNames, DataError, WrittenNames
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import Labels, together
-from thresher.model.names import MOST_PREFIXES, NO_NAME, BatchNames, WrittenNames
+from thresher.model.names import MOST_PREFIXES
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
-from thresher.streams.stream import Batch, DataError, Stream, empty_batch
+from thresher.streams.stream import Stream
 
 # Bytes of values and ids that are kept in memory; twice as much is needed while they are concatenated.
 MEMORY_LIMIT = 1 << 29
@@ -91,7 +92,7 @@ class _Shuffled:
     def _batches(self, first: int) -> Iterator[Batch]:
         if self._skipped:
             if first == 0:
-                yield replace(empty_batch(), skipped=self._skipped, end=self._position(0))
+                yield replace(Batch.empty(), skipped=self._skipped, end=self._position(0))
             self._skipped = []
         self.generator_state = dict(self.random.bit_generator.state)
         order = self.random.permutation(len(self._labels))
@@ -165,7 +166,7 @@ class _Shuffled:
 
 def _without_rows(batch: Batch) -> Batch:
     """Return a batch without its rows, which still has their files and line numbers."""
-    empty = empty_batch()
+    empty = Batch.empty()
     return replace(
         batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None,
         names=None,

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from thresher.batch import DataError
 from thresher.io.file_errors import errors_of, refuse_empty
 from thresher.model.names import id_of
 from thresher.streams.archives import ENDINGS
 from thresher.streams.flows import Flow, Pipe
-from thresher.streams.stream import DataError
 
 Path_ = str | os.PathLike[str]
 

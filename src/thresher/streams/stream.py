@@ -4,89 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.batch import as_configured
-from thresher.model.names import N_IDS, MemberNames, Names, Naming
+from thresher.batch import Batch, DataError
+from thresher.csr import as_configured
+from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.parameters import Whole, check
 from thresher.streams.position import Position
-
-
-class DataError(ValueError):
-    """Something in the data can't be read; the message names the file and the line or row."""
-
-
-@dataclass(slots=True)
-class Batch:
-    """Rows in CSR with their labels, and ids as in the source."""
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    data: NDArray[np.float32]
-    labels: NDArray[Any]  # numbers, or str; NaN where there are none
-    largest_id: int  # no id is larger; of a matrix or a table, that of the last column
-    zero_seen: bool
-    importances: NDArray[np.float64] | None = None
-    n_bytes: int = 0  # of the source, on disk
-    file: str = ""
-    numbers: NDArray[Any] | None = None  # of the rows' lines, relative to `first_number`; None: 0, 1, 2 …
-    first_number: int = 1
-    counted_in: str = "line"
-    skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
-    before: Callable[[], int] | None = None  # counts the lines before the shard, if it starts inside a file
-    end: Position | None = None  # None if the stream has no positions
-    names: Names | None = None  # where features have names instead of numbers
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return len(self.indptr) - 1
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and a number of columns that includes all ids."""
-        return self.n_rows, self.largest_id + 1
-
-    def rows_from(self, first: int) -> NDArray[np.int64]:
-        """Return the numbers of the rows in the stream, from 0; `first` rows came before."""
-        return np.arange(first, first + self.n_rows)
-
-    def part(self, begin: int, end: int) -> Batch:
-        """Return some of the rows; `numbers` must be None."""
-        if begin == 0 and end == self.n_rows:
-            return self
-        low, high = int(self.indptr[begin]), int(self.indptr[end])
-        starts, ids = self.indptr[begin : end + 1] - self.indptr[begin], self.indices[low:high]
-        return Batch(
-            starts, ids, self.data[low:high], self.labels[begin:end],
-            self.largest_id, bool((ids == 0).any()),
-            None if self.importances is None else self.importances[begin:end],
-            n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
-            file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
-            names=None if self.names is None else self.names.part(low, high),
-        )  # fmt: skip
-
-    def place(self, row: int) -> str:
-        """Return the file and line of a row."""
-        number = self.first_number + int(row if self.numbers is None else self.numbers[row])
-        return f"{self.file}, {self.counted_in} {number + (self.before() if self.before is not None else 0)}"
-
-    def refuse_unlabelled(self, consequence: str) -> None:
-        """Raise DataError for the first row without a label."""
-        kind = self.labels.dtype.kind
-        missing = np.flatnonzero(np.isnan(self.labels) if kind == "f" else self.labels == "" if kind == "U" else ())
-        if len(missing):
-            raise DataError(f"{self.place(int(missing[0]))}: the row has no label, so {consequence}.")
-
-
-def empty_batch(n_bytes: int = 0) -> Batch:
-    """Return a batch without rows."""
-    starts, ids = np.zeros(1, np.int32), np.zeros(0, np.int32)
-    return Batch(starts, ids, np.zeros(0, np.float32), np.zeros(0), -1, zero_seen=False, n_bytes=n_bytes)
 
 
 class Content(Protocol):

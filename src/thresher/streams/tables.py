@@ -18,15 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import Batch, DataError
 from thresher.messages import some_and_nearest
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import are_large, as_words, labels_read, shown
 from thresher.model.names import Naming
 from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, plain_values, table_columns
-from thresher.streams.files import Piece
-from thresher.streams.parsed_rows import ParsedRows
-from thresher.streams.stream import Batch, DataError, empty_batch
 
 DEFAULT_LABEL = "label"
 # A table with one column per feature is converted as a dense array, this many cells at a time.
@@ -186,7 +184,7 @@ def _refuse_missing(file: str, names: list[str], wanted: list[str]) -> None:
         raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
 
 
-def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: int) -> Piece:
+def to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int = 0, n_bytes: int = 0) -> Batch:
     """Return the rows of a record batch that passed the checks of structure and types."""
     checked = _Checked(table, skip_bad)
     try:
@@ -196,12 +194,14 @@ def to_piece(table: Any, columns: Columns, skip_bad: bool, byte: int, n_bytes: i
             batch = _named(checked, columns.naming)
         else:
             batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
+        batch.labels = labels[checked.left]
+        batch.importances = None if weights is None else weights[checked.left]
+        batch.numbers, batch.bad = checked.numbers, sorted(checked.bad)
     except _BadRow as bad:
-        return Piece(empty_batch(n_bytes), table.num_rows, byte, [(bad.number, bad.why)])
-    batch.labels = labels[checked.left]
-    batch.importances = None if weights is None else weights[checked.left]
-    batch.n_bytes, batch.numbers = n_bytes, checked.numbers
-    return Piece(batch, table.num_rows, byte, sorted(checked.bad))
+        batch = Batch.empty()
+        batch.bad = [(bad.number, bad.why)]
+    batch.n_lines, batch.end_byte, batch.n_bytes = table.num_rows, end_byte, n_bytes
+    return batch
 
 
 class _BadRow(Exception):  # noqa: N818 used only in this module
@@ -335,12 +335,12 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
 
 def _named(checked: _Checked, naming: Naming) -> Batch:
     columns = table_columns(checked.table, naming)
-    rows = ParsedRows.of(naming.core.read_columns(columns, checked.table.num_rows, checked.skip_bad))
-    if rows.bad:
-        reasons, is_bad = dict(rows.bad), np.zeros(checked.table.num_rows, bool)
+    found = naming.core.read_columns(columns, checked.table.num_rows, checked.skip_bad)
+    if found.bad:
+        reasons, is_bad = dict(found.bad), np.zeros(checked.table.num_rows, bool)
         is_bad[list(reasons)] = True
         checked.drop(is_bad, reasons.__getitem__)
-    return Batch(rows.starts, rows.ids, rows.values, np.empty(0), rows.largest_id, rows.zero_seen, names=rows.names)
+    return Batch.of(found, np.empty(0))
 
 
 def _always(why: str, _row: int) -> str:

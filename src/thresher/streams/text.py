@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.batch import Batch, DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import LARGE, labels_read
-from thresher.streams.files import Piece, Span, Task
+from thresher.streams.files import Span, Task
 from thresher.streams.flows import Flow, HeldFile
 from thresher.streams.limits import too_long
-from thresher.streams.parsed_rows import ParsedRows
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
-from thresher.streams.stream import Batch, DataError, empty_batch
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
@@ -30,10 +29,10 @@ class Parser(Protocol):
 
     large_pieces: bool  # whether large files are cut into large pieces: rows must not take more memory than their text
 
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         """Parse the lines that begin in a range of bytes of an open file."""
 
-    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
 
 
@@ -56,11 +55,11 @@ class NumberedText:
     def __init__(self, format: str, skip_bad: bool, labels: str, names: str = "numbers") -> None:
         self._format, self._skip_bad, self._labels, self._names = format, skip_bad, labels, names
 
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.ParsedText:
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         """Parse the lines that begin in a range of bytes."""
         return _core.read_text_range(self._format, file, begin, end, self._skip_bad, self._labels, self._names)
 
-    def parse_block(self, text: bytes, first: bool) -> _core.ParsedText:
+    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         """Parse whole lines."""
         return _core.read_text(self._format, text, self._skip_bad, first, self._labels, self._names)
 
@@ -157,32 +156,31 @@ class TextFormat:
             block = following
         return block.partition(b"\n")[2]
 
-    def _read_range(self, name: str, file: HeldFile, begin: int, end: int) -> Piece:
+    def _read_range(self, name: str, file: HeldFile, begin: int, end: int) -> Batch:
         whole = _core.TextFile(file.number, file.size, self._longest_line)
         try:
             with errors_of(name):
                 found = self._parser.parse_range(whole, begin, end)
         except _core.FileShrankError as error:
             raise DataError(f"{name}: {error}") from None
-        return self._piece(found, end, end - begin)
+        return self._batch(found, end, end - begin)
 
-    def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Piece:
-        return self._piece(self._parser.parse_block(text, byte == len(text)), byte, n_bytes)
+    def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Batch:
+        return self._batch(self._parser.parse_block(text, byte == len(text)), byte, n_bytes)
 
-    def _long_line(self, byte: int, n_bytes: int) -> Piece:
-        return Piece(empty_batch(n_bytes), 1, byte, [(0, too_long("line", self._longest_line))])
+    def _long_line(self, byte: int, n_bytes: int) -> Batch:
+        batch = Batch.empty(n_bytes)
+        batch.end_byte, batch.n_lines, batch.bad = byte, 1, [(0, too_long("line", self._longest_line))]
+        return batch
 
-    def _piece(self, found: _core.ParsedText, byte: int, n_bytes: int) -> Piece:
-        rows = ParsedRows.of(found)
-        labels = _labels(rows.labels, rows.words) if self._labelled else np.full(len(rows.labels), np.nan)
-        batch = Batch(
-            rows.starts, rows.ids, rows.values, labels, rows.largest_id, rows.zero_seen, importances=rows.importances,
-            n_bytes=n_bytes, numbers=rows.lines, names=rows.names,
-        )  # fmt: skip
-        bad = rows.bad
-        if rows.ends_too_long:
-            bad.append((rows.n_lines, too_long("line", self._longest_line)))
-        return Piece(batch, rows.n_lines + rows.ends_too_long, byte, bad, rows.namespace)
+    def _batch(self, found: _core.FoundRows, byte: int, n_bytes: int) -> Batch:
+        labels = _labels(found.labels, found.words) if self._labelled else np.full(len(found.labels), np.nan)
+        batch = Batch.of(found, labels)
+        batch.end_byte, batch.n_bytes = byte, n_bytes
+        if found.ends_too_long:
+            batch.bad.append((batch.n_lines, too_long("line", self._longest_line)))
+            batch.n_lines += 1
+        return batch
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from thresher import _core
-from thresher.batch import trusted_batch
+from thresher.batch import Batch, DataError, trusted_batch
 from thresher.io.atomic import written_whole
 from thresher.io.file_errors import FileError, refuse_empty
 from thresher.model.labels import shown
@@ -23,7 +23,6 @@ from thresher.model.names import Naming
 from thresher.streams import cache
 from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
-from thresher.streams.stream import Batch, DataError
 
 Write = Callable[[bytes], Any]
 

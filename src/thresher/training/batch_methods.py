@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher import _core, methods, parameters
-from thresher.batch import as_batch
+from thresher.csr import as_batch
 from thresher.model.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct, encode
 from thresher.model.model import Model
 from thresher.model.names import Naming

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
-from thresher.batch import checked
+from thresher.csr import checked
 
 Columns = NDArray[np.int64]
 Floats = NDArray[np.float64]
