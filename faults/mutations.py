@@ -13,7 +13,7 @@ from isal.isal_zlib import crc32
 from safetensors.numpy import load as load_tensors
 
 from thresher.io.container import serialized
-from thresher.streams.cache_footer import TAIL
+from thresher.streams.formats.cache_footer import TAIL
 
 Random = np.random.Generator
 Mutation = Callable[[bytes, Random], bytes]

@@ -17,7 +17,7 @@ from command_line import thresher
 from thresher import open_stream, train
 from thresher.model.model import Model
 from thresher.streams import DataError
-from thresher.streams.cache_footer import TAIL, crc32
+from thresher.streams.formats.cache_footer import TAIL, crc32
 from thresher.streams.writing import write_stream
 
 ABSURD = [

@@ -36,7 +36,8 @@ from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model.labels import shown
-from thresher.streams import Batch, DataError, Position, Stream, columnar, iterables, records, text
+from thresher.streams import Batch, DataError, Position, Stream, iterables, record_batches, text
+from thresher.streams.formats import records
 from thresher.streams.writing import write_stream
 
 COMPRESSORS = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
@@ -158,7 +159,7 @@ def opened(format_: str, case: dict) -> Iterator[Stream]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(text, "PIECE", case["size"])
         patch.setattr(records, "BLOCK", case["size"])
-        patch.setattr(columnar, "_BATCH_ROWS", max(1, case["size"] // 10))
+        patch.setattr(record_batches, "BATCH_ROWS", max(1, case["size"] // 10))
         patch.setattr(iterables, "_BATCH_ROWS", max(1, case["size"] // 10))
         if format_ == "list":
             yield open_stream([as_matrix(rows) for rows in case["files"]])

@@ -26,8 +26,9 @@ from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model.model import Model
-from thresher.streams import Batch, DataError, cache, text
+from thresher.streams import Batch, DataError, text
 from thresher.streams.conversion import convert
+from thresher.streams.formats import cache
 from thresher.streams.pipeline import in_order
 from thresher.streams.writing import write_stream, write_table
 

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 
 from thresher import datasets, open_stream
 from thresher.model.model import Model
-from thresher.streams import DataError, canonical, delimited, records
+from thresher.streams import DataError, canonical
 from thresher.streams.canonical import in_ascending_order
-from thresher.streams.records import record_ends
+from thresher.streams.formats import delimited, records
+from thresher.streams.formats.records import record_ends
 from thresher.streams.tables import Columns, Roles
 from thresher.training import train
 
@@ -170,7 +171,7 @@ class TestRowsThatCanNotBeRead:
          ("spam", "the label is 'spam'; in the first rows it is a number")],
     )  # fmt: skip
     def test_csv_with_numbers_as_labels(self, tmp_path, monkeypatch, label, why):
-        monkeypatch.setattr("thresher.streams.delimited.BLOCK", 30)
+        monkeypatch.setattr("thresher.streams.formats.delimited.BLOCK", 30)
         path = tmp_path / "a.csv"
         path.write_text("label,x\n" + "1,1\n-1,2\n" * 10 + f"{label},3\n")
         with pytest.raises(DataError) as error:
@@ -371,8 +372,8 @@ class TestDelimited:
         skipping = data.draw(st.sampled_from(["error", "skip"]))
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(delimited, "_FEW", 0)
-            own = delimited.DelimitedFormat._own_layout
-            patched.setattr(delimited.DelimitedFormat, "_own_layout", lambda self, _like: own(self, None))
+            own = delimited.DelimitedReader._own_layout
+            patched.setattr(delimited.DelimitedReader, "_own_layout", lambda self, _like: own(self, None))
             expected = self.outcome(folder, roles, skipping)
         assert self.outcome(folder, roles, skipping) == expected
 

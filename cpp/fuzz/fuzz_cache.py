@@ -12,9 +12,9 @@ from forged import ROOM, changed, check_refusal, file_of
 from thresher.batch import Batch, BatchNames, DataError
 from thresher.model.learning import Session
 from thresher.model.model import Model
-from thresher.streams.cache import CacheFormat, write
-from thresher.streams.cache_footer import PAD, TAIL, crc32, read_footer
-from thresher.streams.files import Span
+from thresher.streams.formats.cache import CacheReader, write
+from thresher.streams.formats.cache_footer import PAD, TAIL, crc32, read_footer
+from thresher.streams.formats.format import Span
 from thresher.streams.sources import Source
 
 
@@ -61,7 +61,7 @@ def mutated(data: bytes, seed: int, by_itself: bool) -> bytes:
 
 
 def _read(source: Source, span: Span) -> list[Batch]:
-    return [task().batch for task in CacheFormat(read_footer(source)).tasks(source, span, None)]
+    return [task() for task in CacheReader(read_footer(source)).tasks(source, span, None)]
 
 
 def _listed(batches: list[Batch]) -> list[Any]:

@@ -182,6 +182,11 @@ def is_numeric(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def is_whole(kind: Any) -> bool:
+    """Return whether a column of this type has whole numbers."""
+    return bool(arrow().types.is_integer(kind))
+
+
 def is_text(kind: Any) -> bool:
     """Return whether a column of this type has strings."""
     types = arrow().types

@@ -1,7 +1,7 @@
 """The rows of a list of files: in order, from any position, all of them or a shard.
 
-A format (text, delimited, columnar, cache) cuts a file, or a span of it, into tasks, which threads run. This module
-puts their batches in order, numbers the rows, and adds the position at the end of each batch.
+The reader of a file cuts it, or a span of it, into tasks, which threads run. This module puts their batches in order,
+numbers the rows, and adds the position at the end of each batch.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import groupby
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from thresher.batch import Batch, DataError
 from thresher.messages import counted
+from thresher.streams.formats.format import Reader, Span, Task
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
 from thresher.streams.sources import Source
@@ -24,57 +25,20 @@ from thresher.streams.sources import Source
 _SMALL_FILE, _SMALL_FILES = 1 << 14, 64
 
 
-@dataclass(frozen=True)
-class Span:
-    """A part of a file: the rows whose first byte is at least `begin` and below `end`, in bytes on disk."""
-
-    begin: int
-    end: int | None  # None: to the end of the file, even if it grows
-
-    def rows(self, n_rows: int, size: int) -> tuple[int, int]:
-        """Return the first row and the end of the span, for a file that is cut by rows in proportion to bytes."""
-        end = n_rows if self.end is None else n_rows * self.end // max(1, size)
-        return n_rows * self.begin // max(1, size), end
-
-
-Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
-
-
-class Format(Protocol):
-    """How a file of a format is read."""
-
-    counted_in: str  # "line" or "row"
-
-    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut a span, or the rest of it from a position on, into pieces."""
-
-    def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position in a file is in a span of it."""
-
-    def first_number(self, source: Source, span: Span) -> int | None:
-        """Return how many lines or rows are before a span, if that is known without reading them."""
-
-    def count_before(self, source: Source, byte: int) -> int:
-        """Return how many lines or rows begin before a byte of the content."""
-
-    def n_rows(self, source: Source) -> int | None:
-        """Return the number of rows of a file, if it is known without reading them."""
-
-
 class FileRows:
     """The rows of files of one kind.
 
     Parameters
     ----------
-    sources : list of (Format, Source)
-        The files, each with its format.
+    sources : list of (Reader, Source)
+        The files, each with its reader.
     skip_bad : bool
         Whether bad rows are skipped; else the first one is an error.
     n_threads : int
         How many threads parse.
     """
 
-    def __init__(self, sources: list[tuple[Format, Source]], skip_bad: bool, n_threads: int) -> None:
+    def __init__(self, sources: list[tuple[Reader, Source]], skip_bad: bool, n_threads: int) -> None:
         self._sources = sources
         self._skip_bad = skip_bad
         self._n_threads = n_threads
@@ -96,8 +60,8 @@ class FileRows:
     def n_rows(self) -> int | None:
         """Rows, if their number is known in advance."""
         total = 0
-        for (format_, source), span in zip(self._sources, self._spans, strict=True):
-            n_rows = format_.n_rows(source)
+        for (reader, source), span in zip(self._sources, self._spans, strict=True):
+            n_rows = reader.n_rows(source)
             if n_rows is None:
                 return None
             if span is not None:
@@ -151,7 +115,7 @@ class FileRows:
                 at, number = part.index, part.first or 0
                 if part.start is not None:
                     namespace = part.start.namespace
-            batch.file, batch.counted_in, batch.first_number = part.source.name, part.format.counted_in, number + 1
+            batch.file, batch.counted_in, batch.first_number = part.source.name, part.reader.counted_in, number + 1
             batch.before = None if part.first is not None else part.count_before
             if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                 raise DataError(
@@ -174,10 +138,10 @@ class FileRows:
                 f"the position is in file {start.file + 1}, {start.name}, but the stream has "
                 f"{counted(len(self._sources), 'file')}."
             )
-        format_, source = self._sources[start.file]
+        reader, source = self._sources[start.file]
         start.check(source.name, Identity.of_file(source.path))
         span = self._spans[start.file]
-        if span is None or not format_.holds(source, span, start):
+        if span is None or not reader.holds(source, span, start):
             raise ValueError(f"{source.name}: the position is in another shard.")
 
     def _size(self, at: int) -> int | None:
@@ -193,7 +157,7 @@ class _Part:
     """The span of a file that is read, from its beginning or from a position."""
 
     index: int
-    format: Format
+    reader: Reader
     source: Source
     span: Span
     start: Position | None = None
@@ -202,25 +166,24 @@ class _Part:
     @cached_property
     def first(self) -> int | None:
         """How many lines or rows of the file are before this part, if known."""
-        return self.format.first_number(self.source, self.span) if self.start is None else self.start.row
+        return self.reader.first_number(self.source, self.span) if self.start is None else self.start.row
 
     @cached_property
     def count_before(self) -> Callable[[], int]:
         """A function that counts the lines or rows before this part by reading them; the result is cached."""
         begin = self.span.begin if self.start is None else self.start.byte
-        return cache(partial(self.format.count_before, self.source, begin))
+        return cache(partial(self.reader.count_before, self.source, begin))
 
     @property
     def is_small(self) -> bool:
         """Whether it is of a small file, whose rows take about as much memory as the file on disk."""
-        source = self.source
-        is_text = source.is_plain and source.format in ("svmlight", "vw", "jsonl", "csv")
-        return is_text and source.n_bytes is not None and source.n_bytes <= _SMALL_FILE
+        size = self.source.n_bytes
+        return self.reader.is_text and self.source.is_plain and size is not None and size <= _SMALL_FILE
 
     def tasks(self) -> Iterator[Task]:
         """Cut it into tasks."""
         self.identity = Identity.of_file(self.source.path) if self.source.flow is None else None
-        return self.format.tasks(self.source, self.span, self.start)
+        return self.reader.tasks(self.source, self.span, self.start)
 
 
 # What a task has read: batches, each with its part; after those of small files perhaps the error that ended them.

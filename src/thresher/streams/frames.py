@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from thresher.batch import Batch, DataError
-from thresher.streams.columnar import checked, named_errors, rows_at_a_time
 from thresher.streams.columns import arrow, with_types
 from thresher.streams.pipeline import in_order
+from thresher.streams.record_batches import checked, named_errors, rows_at_a_time, to_batch
 from thresher.streams.stream import Stream
-from thresher.streams.tables import Columns, Roles, to_batch
+from thresher.streams.tables import Columns, Roles
 
 
 def is_frame(source: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from thresher.batch import DataError
@@ -13,21 +13,17 @@ from thresher.messages import shown_size
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams import limits
-from thresher.streams.cache import CacheFormat
-from thresher.streams.cache_footer import read_footer
-from thresher.streams.columnar import ColumnarFormat, schema_of
-from thresher.streams.columns import with_types
-from thresher.streams.delimited import DelimitedFormat, read_layout
-from thresher.streams.files import FileRows, Format
+from thresher.streams.files import FileRows
+from thresher.streams.finding import Path_, find
+from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.formats.table import FORMATS
 from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
-from thresher.streams.json_lines import parser_of
 from thresher.streams.limits import LONGEST_LINE
 from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset
-from thresher.streams.sources import Path_, Source, find
+from thresher.streams.sources import Source
 from thresher.streams.stream import Stream
-from thresher.streams.tables import Columns, Roles
-from thresher.streams.text import NumberedText, TextFormat
+from thresher.streams.tables import Roles
 from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
@@ -158,48 +154,55 @@ def open_stream(
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
     if is_table(source):
-        table = Source(f"the {type(source).__name__}", "arrow", None, None)
-        _refuse_options(table, delimiter=delimiter, hash="" if hash == "strings" else hash)
+        hashed = "" if hash == "strings" else hash
+        _refuse_options(f"the {type(source).__name__}", FORMATS["arrow"], delimiter=delimiter, hash=hashed)
         open_table = stream_of_dataset if is_ray_dataset(source) else stream_of_frame
         return open_table(source, roles, id_base, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
         return stream_of(batches, labelled, id_base)
     sources = find(paths, format)
-    kinds = {item.format for item in sources}
-    if len(kinds) > 1 and not kinds <= {"svmlight", "vw"}:
+    formats = [FORMATS[name] for name in dict.fromkeys(item.format for item in sources)]
+    if len(formats) > 1 and not all(each.is_mixable for each in formats):
         raise DataError(
-            f"the files have different formats ({', '.join(sorted(kinds))}): open them one format at a time."
+            f"the files have different formats ({', '.join(sorted(each.name for each in formats))}): open them one "
+            "format at a time."
         )
     _refuse_options(
-        sources[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
+        sources[0].name, formats[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
         categorical=", ".join(asked.categorical), numeric=", ".join(asked.numeric), delimiter=delimiter,
         hash="" if hash == "strings" else hash,
         longest_line="" if longest_line == LONGEST_LINE else shown_size(longest_line),
     )  # fmt: skip
-    layout = _layout(sources, roles, delimiter, skip_bad, int(longest_line))
-    n_threads = threads or (1 if kinds == {"cache"} else default_threads())
+    opened = _opened(formats, sources, Options(roles, skip_bad, delimiter, int(longest_line)))
+    n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
-        FileRows(list(zip(layout.formats, sources, strict=True)), skip_bad, n_threads),
-        feature_names=layout.names,
+        FileRows(list(zip(opened.readers, sources, strict=True)), skip_bad, n_threads),
+        feature_names=opened.feature_names,
         id_base=id_base,
         only_once=next((item.name for item in sources if item.flow is not None), None),
-        naming=layout.naming,
+        naming=opened.naming,
     )
 
 
-def _refuse_options(source: Source, **options: str | None) -> None:
-    """Refuse options that have no meaning for a file's format."""
-    special = {
-        "delimiter": ("csv",), "hash": ("vw",), "ignore": ("csv", "parquet", "arrow"),
-        "longest_line": ("svmlight", "vw", "jsonl", "csv"),
-    }  # fmt: skip
-    for name, value in options.items():
-        if value and source.format not in special.get(name, ("jsonl", "csv", "parquet", "arrow")):
-            option = f"--{name.replace('_', '-')}"
+def _opened(formats: list[Format], sources: list[Source], options: Options) -> Opened:
+    """Open files of one format, or of several that can be mixed."""
+    if len(formats) == 1:
+        return formats[0].open(sources, options)
+    each = {kind.name: kind.open([item for item in sources if item.format == kind.name], options) for kind in formats}
+    readers = {name: iter(opened.readers) for name, opened in each.items()}
+    naming = next((opened.naming for opened in each.values() if opened.naming is not None), None)
+    return Opened([next(readers[item.format]) for item in sources], naming=naming)
+
+
+def _refuse_options(name: str, format: Format, **options: str | None) -> None:
+    """Refuse options that have no meaning for a format."""
+    for option, value in options.items():
+        if value and option not in format.options:
             raise ValueError(
-                f"{source.name}: {name}={value!r} ({option}) has no meaning for {source.format} data: leave it out."
+                f"{name}: {option}={value!r} (--{option.replace('_', '-')}) has no meaning for {format.name} data: "
+                "leave it out."
             )
 
 
@@ -230,65 +233,3 @@ def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:
     first = next(source, None)
     whole = source if first is None else itertools.chain([first], source)
     return (list(whole), None) if isinstance(first, str | os.PathLike) else (None, whole)
-
-
-def _vw_names(sources: list[Source]) -> str:
-    """Return what is hashed in VW text: all names if numbers of several namespaces would collide, else strings."""
-    found = [source.vw_names for source in sources if source.vw_names is not None]
-    if len(frozenset().union(*(each.spaces for each in found))) > 1:
-        return "all"
-    return "strings" if any(each.has_others for each in found) else "numbers"
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How files are read: the names of their features, if they have any, and the format of each file."""
-
-    formats: list[Format]
-    names: list[str] | None = None
-    naming: Naming | None = None
-
-
-def _layout(sources: list[Source], roles: Roles, delimiter: str | None, skip_bad: bool, longest: int) -> _Layout:
-    kind, naming = sources[0].format, roles.of_columns
-    if kind in ("svmlight", "vw"):
-        return _layout_of_text(sources, roles, skip_bad, longest)
-    if kind == "jsonl":
-        parsers = [parser_of(source, naming, roles, skip_bad) for source in sources]
-        formats: list[Format] = [TextFormat(parser, not roles.no_labels, skip_bad, longest) for parser in parsers]
-        return _Layout(formats, naming=naming)
-    if kind == "cache":
-        footers = [read_footer(source) for source in sources]
-        for source, footer in zip(sources, footers, strict=True):
-            if (footer.names, footer.naming) != (footers[0].names, footers[0].naming):
-                raise DataError(
-                    f"{source.name}: its features are named differently from those of {sources[0].name}: convert both "
-                    "with the same options."
-                )
-        return _Layout([CacheFormat(footer) for footer in footers], footers[0].names, footers[0].naming)
-    if kind == "csv":
-        first = read_layout(sources[0], delimiter, longest)
-        columns = Columns.choose(sources[0].name, first.names, roles, pairs=False)
-        first = first.of(columns)
-        formats = [DelimitedFormat(source, first, columns, skip_bad, delimiter, longest) for source in sources]
-        return _Layout(formats, columns.names, naming)
-    schema = schema_of(sources[0])
-    columns = Columns.choose(sources[0].name, schema.names, roles)
-    return _Layout([ColumnarFormat(columns, skip_bad)] * len(sources), columns.names, with_types(naming, schema))
-
-
-def _layout_of_text(sources: list[Source], roles: Roles, skip_bad: bool, longest: int) -> _Layout:
-    """Return how svmlight and VW text are read."""
-    naming = roles.naming
-    names = _vw_names(sources) if naming is None else "all" if naming.hashes_all else "strings"
-    formats: list[Format] = []
-    for source in sources:
-        if source.format == "vw":
-            labels = "none" if roles.no_labels else "required" if roles.labelled else "optional"
-        else:
-            without = roles.no_labels or (not roles.labelled and source.starts_with_feature)
-            labels = "none" if without else "required"
-        parser = NumberedText(source.format, skip_bad, labels, names if source.format == "vw" else "numbers")
-        formats.append(TextFormat(parser, labels != "none", skip_bad, longest))
-    has_names = names != "numbers" and any(source.format == "vw" for source in sources)
-    return _Layout(formats, naming=Naming(hash=names) if has_names else None)

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
-from thresher.streams.columnar import rows_at_a_time
 from thresher.streams.columns import with_types
 from thresher.streams.frames import numbered
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Position
+from thresher.streams.record_batches import rows_at_a_time, to_batch
 from thresher.streams.row_span import RowSpan, identity_of_parts
 from thresher.streams.stream import Stream
-from thresher.streams.tables import Columns, Roles, to_batch
+from thresher.streams.tables import Columns, Roles
 
 _NAME = "the Ray Dataset"
 

@@ -1,7 +1,8 @@
-"""Text with one row per line, svmlight, VW or JSON lines, parsed in parallel by the core."""
+"""Text with one row per line, cut into pieces that the core parses in parallel."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Protocol
@@ -13,11 +14,11 @@ from thresher import _core
 from thresher.batch import Batch, DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import LARGE, labels_read
-from thresher.streams.files import Span, Task
 from thresher.streams.flows import Flow, HeldFile
+from thresher.streams.formats.format import Span, Task
 from thresher.streams.limits import too_long
 from thresher.streams.position import Position
-from thresher.streams.sources import Source
+from thresher.streams.sources import BOM, Source
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20
@@ -36,36 +37,8 @@ class Parser(Protocol):
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
 
 
-class NumberedText:
-    """The parser of svmlight and VW text.
-
-    Parameters
-    ----------
-    format : {"svmlight", "vw"}
-    skip_bad : bool
-        Whether to continue after a bad line.
-    labels : {"required", "optional", "none"}
-        Whether rows start with a label.
-    names : {"numbers", "strings", "all"}
-        Of VW text, which names are hashed: none are expected, all but numbers, or all.
-    """
-
-    large_pieces = True
-
-    def __init__(self, format: str, skip_bad: bool, labels: str, names: str = "numbers") -> None:
-        self._format, self._skip_bad, self._labels, self._names = format, skip_bad, labels, names
-
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        """Parse the lines that begin in a range of bytes."""
-        return _core.read_text_range(self._format, file, begin, end, self._skip_bad, self._labels, self._names)
-
-    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        """Parse whole lines."""
-        return _core.read_text(self._format, text, self._skip_bad, first, self._labels, self._names)
-
-
-class TextFormat:
-    """Rows of text, one per line.
+class LineReader:
+    """Reads text with one row per line.
 
     Parameters
     ----------
@@ -79,6 +52,7 @@ class TextFormat:
     """
 
     counted_in = "line"
+    is_text = True
 
     def __init__(self, parser: Parser, labelled: bool, skip_bad: bool, longest_line: int) -> None:
         self._parser = parser
@@ -87,7 +61,7 @@ class TextFormat:
         self._longest_line = longest_line
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut a span, or the rest of it from a position on, into pieces of whole lines."""
+        """Cut a span, or the rest of it from a position on, into ranges or blocks of whole lines."""
         begin = span.begin if start is None else start.byte
         if source.is_plain:
             return self._of_file(source, begin, span.end)
@@ -191,3 +165,9 @@ def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArr
     for row, word in words:
         labels[row] = int(word) if abs(labels[row]) >= LARGE else word
     return labels_read(labels)
+
+
+def first_row(head: bytes) -> bytes:
+    """Return the first line of a text that is neither blank nor a comment; b"" if there is none."""
+    lines = io.BytesIO(head.removeprefix(BOM))
+    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")

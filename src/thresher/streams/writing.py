@@ -20,9 +20,9 @@ from thresher.io.atomic import written_whole
 from thresher.io.file_errors import FileError, refuse_empty
 from thresher.model.labels import shown
 from thresher.model.names import Naming
-from thresher.streams import cache
 from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
+from thresher.streams.formats import cache
 
 Write = Callable[[bytes], Any]
 

@@ -31,9 +31,9 @@ from thresher.messages import counted
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
-from thresher.streams.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
-from thresher.streams.files import Span, Task
 from thresher.streams.flows import HeldFile
+from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
+from thresher.streams.formats.format import Format, Opened, Options, Span, Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Source
 
@@ -80,10 +80,11 @@ def write(
     return int(footer["n_rows"])
 
 
-class CacheFormat:
-    """Rows of caches, addressed by row number."""
+class CacheReader:
+    """Reads caches, by row number."""
 
     counted_in = "row"
+    is_text = False
 
     def __init__(self, footer: Footer) -> None:
         self._footer = footer
@@ -202,3 +203,18 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str
 def _padded(array: NDArray[Any]) -> bytes:
     raw = np.ascontiguousarray(array).tobytes()
     return raw + bytes(-len(raw) % PAD)
+
+
+def _open(sources: list[Source], options: Options) -> Opened:
+    footers = [read_footer(source) for source in sources]
+    names, naming = footers[0].names, footers[0].naming
+    for source, footer in zip(sources, footers, strict=True):
+        if (footer.names, footer.naming) != (names, naming):
+            raise DataError(
+                f"{source.name}: its features are named differently from those of {sources[0].name}: convert both with "
+                "the same options."
+            )
+    return Opened([CacheReader(footer) for footer in footers], names, naming)
+
+
+FORMAT = Format("cache", (".thc",), _open, options=frozenset(), is_text=False, is_parsed=False, marks=(MAGIC,))

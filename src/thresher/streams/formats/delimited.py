@@ -20,13 +20,14 @@ from thresher.batch import Batch, DataError
 from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow, is_numeric
-from thresher.streams.files import Span, Task
 from thresher.streams.flows import Flow
+from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Reader, Span, Task
+from thresher.streams.formats.records import BLOCK, RecordTooLongError, blocks, record_ends
 from thresher.streams.limits import too_long
 from thresher.streams.position import Position
-from thresher.streams.records import BLOCK, RecordTooLongError, blocks, record_ends
+from thresher.streams.record_batches import label_column, to_batch
 from thresher.streams.sources import BOM, Source
-from thresher.streams.tables import Columns, label_column, to_batch
+from thresher.streams.tables import Columns
 
 _DELIMITERS = (",", ";", "\t")
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
@@ -139,10 +140,11 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
     return types
 
 
-class DelimitedFormat:
-    """Rows of a CSV file; each file has its own, since each has a header. `first` is the layout of the first file."""
+class DelimitedReader:
+    """Reads a CSV file; each has its own, since each has a header. `first` is the layout of the first file."""
 
     counted_in = "row"
+    is_text = True
 
     def __init__(
         self, source: Source, first: Layout, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int
@@ -384,3 +386,29 @@ def _nulls() -> frozenset[str]:
 
 def _short(text: str) -> str:
     return repr(shortened(text)).replace("\\udc", "\\x")
+
+
+def _open(sources: list[Source], options: Options) -> Opened:
+    """Choose the columns and their types by the first file; the others are read in the same way."""
+    first = read_layout(sources[0], options.delimiter, options.longest_line)
+    columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
+    first = first.of(columns)
+    readers: list[Reader] = [
+        DelimitedReader(source, first, columns, options.skip_bad, options.delimiter, options.longest_line)
+        for source in sources
+    ]
+    return Opened(readers, columns.names, options.roles.of_columns)
+
+
+def _is_row(line: bytes) -> bool:
+    # A row of svmlight has a colon, unless it has no features; then it is a single word.
+    return b":" not in line and re.search(rb"[^,;\t][,;\t]+[^,;\t]", line.strip()) is not None
+
+
+FORMAT = Format(
+    "csv",
+    (".csv", ".tsv"),
+    _open,
+    options=OF_TABLES | {"longest_line", "delimiter", "ignore"},
+    is_row=_is_row,
+)

@@ -9,8 +9,11 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import some, some_and_nearest
 from thresher.model.names import Naming
+from thresher.streams.flows import Flow
+from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options
 from thresher.streams.sources import BOM, Source
-from thresher.streams.tables import DEFAULT_LABEL, Roles
+from thresher.streams.tables import DEFAULT_LABEL
+from thresher.streams.text import LineReader
 
 _HEAD = 1 << 20
 _HEAD_OF_PIPE = 1 << 16  # a slow one should not be waited for
@@ -47,9 +50,14 @@ class JsonText:
         return self._naming.core.read_json(text, self._skip_bad, first, *self._roles)
 
 
-def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: bool) -> JsonText:
-    """Return the parser of a file, after a look at the keys of its first rows."""
-    keys = _first_keys(source)
+def _open(sources: list[Source], options: Options) -> Opened:
+    return Opened([_reader(source, options) for source in sources], naming=options.roles.of_columns)
+
+
+def _reader(source: Source, options: Options) -> LineReader:
+    """Return the reader of a file, whose first rows must have the keys."""
+    roles, keys = options.roles, list(source.noted)
+    naming = roles.of_columns
     known = frozenset(keys)
     if naming is None or not naming.columns:
         found = f"; the first rows have {some(keys)}" if keys else ""
@@ -71,18 +79,13 @@ def parser_of(source: Source, naming: Naming | None, roles: Roles, skip_bad: boo
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
-    labels = "none" if roles.no_labels else "required" if roles.labelled else "optional"
-    return JsonText(naming, label, roles.weight or "", skip_bad, labels)
+    parser = JsonText(naming, label, roles.weight or "", options.skip_bad, roles.label_demand)
+    return LineReader(parser, not roles.no_labels, options.skip_bad, options.longest_line)
 
 
-def _first_keys(source: Source) -> list[str]:
+def _first_keys(flow: Flow, is_pipe: bool) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance; none, if these can't be read."""
-    flow, size = source.opened(), _HEAD if source.flow is None else _HEAD_OF_PIPE
-    try:
-        head = flow.peek(size)
-    finally:
-        if source.flow is None:
-            flow.close()
+    head = flow.peek(size := _HEAD_OF_PIPE if is_pipe else _HEAD)
     lines = head.removeprefix(BOM).splitlines()
     keys: dict[str, None] = {}
     # The last line can be cut off, unless it is the only one.
@@ -92,4 +95,18 @@ def _first_keys(source: Source) -> list[str]:
         except (ValueError, RecursionError):
             continue  # the parser reports it, with its line
         keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
-    return list(keys)
+    return tuple(keys)
+
+
+def _is_row(line: bytes) -> bool:
+    return line.lstrip().startswith(b"{")
+
+
+FORMAT = Format(
+    "jsonl",
+    (".jsonl", ".ndjson", ".json"),
+    _open,
+    options=OF_TABLES | {"longest_line"},
+    is_row=_is_row,
+    look=_first_keys,
+)

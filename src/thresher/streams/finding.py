@@ -1,0 +1,92 @@
+"""Finds the files for paths, folders, globs and standard input, and looks at the first bytes of each."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from thresher.batch import DataError
+from thresher.io.file_errors import errors_of, refuse_empty
+from thresher.streams.archives import ENDINGS
+from thresher.streams.flows import Flow, Pipe
+from thresher.streams.formats.table import FORMATS, recognised
+from thresher.streams.sources import Source, ending
+
+Path_ = str | os.PathLike[str]
+
+_COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_HIDDEN = (".", "_")  # how the names of other files start, such as _SUCCESS
+
+
+def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
+    """Return the files for a path, list, glob or folder, in order, each with its compression and format."""
+    if format not in ("auto", *FORMATS):
+        raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
+    names = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not names:
+        raise ValueError("source is an empty list: name at least one file.")
+    found = [path for name in names for path in _expand(os.fspath(name))]
+    return [_look(path, format) for path in found]
+
+
+def _expand(name: str) -> list[str]:
+    if name == "-":
+        return ["-"]
+    refuse_empty("source", name)
+    path = Path(name)
+    if path.is_dir():
+        files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith(_HIDDEN))
+        if not files:
+            raise DataError(f"{name}: the folder has no files in it{_deeper(path)}.")
+        return files
+    if path.exists():
+        return [name]
+    if glob.has_magic(name):
+        matches = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
+        if matches:
+            return matches
+        raise DataError(f"{name}: no file matches.")
+    raise FileNotFoundError(f"{name}: no such file.")
+
+
+def _deeper(folder: Path) -> str:
+    """Return how to name the files that only folders in this folder have, if there are any."""
+    for first in folder.rglob("*"):
+        if first.is_file() and not any(part.startswith(_HIDDEN) for part in first.relative_to(folder).parts):
+            break
+    else:
+        return ""
+    ending = "".join(first.suffixes[-2:] if first.suffix in ENDINGS else first.suffixes[-1:])
+    return f", only folders: name what is in these with {str(Path(glob.escape(str(folder)), '**', f'*{ending}'))!r}"
+
+
+def _look(path: str, format: str) -> Source:
+    name = "standard input" if path == "-" else path
+    regular = path != "-" and Path(path).is_file()
+    try:
+        raw: Any = Path(path).open("rb") if regular else Pipe(path)  # noqa: SIM115 closed by the flow
+    except PermissionError:
+        raise DataError(f"{path}: permission denied.") from None
+    try:
+        with errors_of(name):
+            magic = raw.peek(8)[:8]
+    except OSError:
+        raw.close()
+        raise
+    compression = next((kind for mark, kind in _COMPRESSIONS.items() if magic.startswith(mark)), None)
+    flow = Flow(raw, name, compression)
+    n_bytes = os.fstat(raw.fileno()).st_size if regular else None
+    try:
+        found = FORMATS.get(format) or recognised(flow.peek(4096), ending(path, compression), name)
+        if not found.is_text and (compression is not None or not regular):
+            raise DataError(f"{name}: {found.name} data must be an uncompressed file on disk.")
+        noted = None if found.look is None else found.look(flow, not regular)
+    except BaseException:
+        flow.close()
+        raise
+    if regular:
+        flow.close()
+    return Source(path, found.name, compression, n_bytes, None if regular else flow, noted)

@@ -1,0 +1,116 @@
+"""What a format is: how its files are recognised and opened, and how one of them is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from thresher.batch import Batch
+from thresher.model.names import Naming
+from thresher.streams.flows import Flow
+from thresher.streams.position import Position
+from thresher.streams.sources import Source
+from thresher.streams.tables import Roles
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files.
+
+    Attributes
+    ----------
+    name : str
+        What `format=` calls it.
+    endings : tuple of str
+        How the names of its files end, in lower case.
+    open : callable
+        Returns files of this format, ready to be read.
+    options : frozenset of str
+        The options of `open_stream` that have a meaning for it, of those that not all formats have.
+    is_text : bool
+        Else it must be a file on disk that is not compressed, since it is not read from its start to its end.
+    is_mixable : bool
+        Whether one stream can have files of it and of other such formats: their features are numbers.
+    is_parsed : bool
+        Whether reading takes so long that more than one thread is of use.
+    marks : tuple of bytes
+        Each of its files starts with one of these, if there are any.
+    is_row : callable, optional
+        Whether a line can be the first row of such text, in a file whose name does not tell.
+    look : callable, optional
+        Returns what `open` needs to know of the first bytes (`Source.noted`), from the flow and whether it is a pipe,
+        which can be slow and should not be waited for.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    open: Callable[[list[Source], Options], Opened]
+    options: frozenset[str]
+    is_text: bool = True
+    is_mixable: bool = False
+    is_parsed: bool = True
+    marks: tuple[bytes, ...] = ()
+    is_row: Callable[[bytes], bool] | None = None
+    look: Callable[[Flow, bool], Hashable] | None = None
+
+
+# Options of formats whose columns have roles.
+OF_TABLES = frozenset({"label", "weight", "text", "categorical", "numeric"})
+
+
+@dataclass(frozen=True)
+class Options:
+    """How files are to be read."""
+
+    roles: Roles
+    skip_bad: bool
+    delimiter: str | None
+    longest_line: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Files that are ready to be read: a reader of each, and the names of their features, if they have any."""
+
+    readers: list[Reader]
+    feature_names: list[str] | None = None
+    naming: Naming | None = None
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a file: the rows whose first byte is at least `begin` and below `end`, in bytes on disk."""
+
+    begin: int
+    end: int | None  # None: to the end of the file, even if it grows
+
+    def rows(self, n_rows: int, size: int) -> tuple[int, int]:
+        """Return the first row and the end of the span, for a file that is cut by rows in proportion to bytes."""
+        end = n_rows if self.end is None else n_rows * self.end // max(1, size)
+        return n_rows * self.begin // max(1, size), end
+
+
+Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
+
+
+class Reader(Protocol):
+    """How a file is read: it cuts the file, or a span of it, into tasks, which threads run."""
+
+    counted_in: str  # "line" or "row"
+    is_text: bool  # whether rows take about as much memory as the file
+
+    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+        """Cut a span, or the rest of it from a position on, into tasks."""
+
+    def holds(self, source: Source, span: Span, position: Position) -> bool:
+        """Return whether a position in a file is in a span of it."""
+
+    def first_number(self, source: Source, span: Span) -> int | None:
+        """Return how many lines or rows are before a span, if that is known without reading them."""
+
+    def count_before(self, source: Source, byte: int) -> int:
+        """Return how many lines or rows begin before a byte of the content."""
+
+    def n_rows(self, source: Source) -> int | None:
+        """Return the number of rows of a file, if it is known without reading them."""

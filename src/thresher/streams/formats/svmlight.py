@@ -1,0 +1,62 @@
+"""svmlight text: `+1 3:0.5 17:2 # a comment`."""
+
+from __future__ import annotations
+
+from thresher import _core
+from thresher.streams.flows import Flow
+from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.sources import Source
+from thresher.streams.text import LineReader, first_row
+
+
+class SvmlightText:
+    """The parser of svmlight text.
+
+    Parameters
+    ----------
+    skip_bad : bool
+        Whether to continue after a bad line.
+    labels : {"required", "none"}
+        Whether rows start with a label.
+    """
+
+    large_pieces = True
+
+    def __init__(self, skip_bad: bool, labels: str) -> None:
+        self._skip_bad, self._labels = skip_bad, labels
+
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
+        """Parse the lines that begin in a range of bytes."""
+        return _core.read_text_range("svmlight", file, begin, end, self._skip_bad, self._labels)
+
+    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
+        """Parse whole lines."""
+        return _core.read_text("svmlight", text, self._skip_bad, first, self._labels)
+
+
+def _open(sources: list[Source], options: Options) -> Opened:
+    return Opened([_reader(source, options) for source in sources])
+
+
+def _reader(source: Source, options: Options) -> LineReader:
+    roles, starts_with_feature = options.roles, bool(source.noted)
+    without = roles.no_labels or (not roles.labelled and starts_with_feature)
+    parser = SvmlightText(options.skip_bad, "none" if without else "required")
+    return LineReader(parser, not without, options.skip_bad, options.longest_line)
+
+
+def _starts_with_feature(flow: Flow, is_pipe: bool) -> bool:
+    """Return whether the first row has no label."""
+    first = next(iter(first_row(flow.peek(4096)).split()), b"")
+    return b":" in first.split(b"#")[0]
+
+
+# Text of which nothing else is known is svmlight: a row without features is a single word.
+FORMAT = Format(
+    "svmlight",
+    (".svm", ".svmlight", ".libsvm"),
+    _open,
+    options=frozenset({"longest_line"}),
+    is_mixable=True,
+    look=_starts_with_feature,
+)

@@ -1,0 +1,96 @@
+"""VW's text: `1 0.5 'tag |space 3:0.5 name`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thresher import _core
+from thresher.model.names import Naming, id_of
+from thresher.streams.flows import Flow
+from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.sources import BOM, Source
+from thresher.streams.text import LineReader
+
+
+class VwText:
+    """The parser of VW text.
+
+    Parameters
+    ----------
+    skip_bad : bool
+        Whether to continue after a bad line.
+    labels : {"required", "optional", "none"}
+        Whether rows start with a label.
+    names : {"numbers", "strings", "all"}
+        Which names are hashed: none are expected, all but numbers, or all.
+    """
+
+    large_pieces = True
+
+    def __init__(self, skip_bad: bool, labels: str, names: str) -> None:
+        self._skip_bad, self._labels, self._names = skip_bad, labels, names
+
+    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
+        """Parse the lines that begin in a range of bytes."""
+        return _core.read_text_range("vw", file, begin, end, self._skip_bad, self._labels, self._names)
+
+    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
+        """Parse whole lines."""
+        return _core.read_text("vw", text, self._skip_bad, first, self._labels, self._names)
+
+
+@dataclass(frozen=True)
+class FirstNames:
+    """The names in the first rows of a file."""
+
+    spaces: frozenset[bytes]  # namespaces that have numbers
+    has_others: bool  # names that are not numbers
+
+
+def _open(sources: list[Source], options: Options) -> Opened:
+    roles = options.roles
+    names = _names([source.noted for source in sources]) if roles.naming is None else _names_of(roles.naming)
+    parser = VwText(options.skip_bad, roles.label_demand, names)
+    reader = LineReader(parser, not roles.no_labels, options.skip_bad, options.longest_line)
+    return Opened([reader] * len(sources), naming=None if names == "numbers" else Naming(hash=names))
+
+
+def _names_of(naming: Naming) -> str:
+    return "all" if naming.hashes_all else "strings"
+
+
+def _names(found: list[object]) -> str:
+    """Return what is hashed: all names if numbers of several namespaces would collide, else strings."""
+    first = [each for each in found if isinstance(each, FirstNames)]
+    if len(frozenset().union(*(each.spaces for each in first))) > 1:
+        return "all"
+    return "strings" if any(each.has_others for each in first) else "numbers"
+
+
+def _first_names(flow: Flow, is_pipe: bool) -> FirstNames:
+    spaces, has_others = set(), False
+    lines = flow.peek(4096 if is_pipe else 1 << 16).removeprefix(BOM).split(b"\n")
+    for line in lines[:-1] or lines:  # the last one can be cut off
+        for part in line.split(b"|")[1:]:
+            space, *names = part.split() if part[:1].strip() else [b"", *part.split()]
+            for name in names:
+                if id_of(name.split(b":")[0].decode("ascii", "replace")) is not None:
+                    spaces.add(space.split(b":")[0])
+                else:
+                    has_others = True
+    return FirstNames(frozenset(spaces), has_others)
+
+
+def _is_row(line: bytes) -> bool:
+    return b"|" in line and not line.lstrip().startswith(b"{")
+
+
+FORMAT = Format(
+    "vw",
+    (".vw",),
+    _open,
+    options=frozenset({"longest_line", "hash"}),
+    is_mixable=True,
+    is_row=_is_row,
+    look=_first_names,
+)
