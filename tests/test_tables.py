@@ -171,7 +171,7 @@ class TestRowsThatCanNotBeRead:
          ("spam", "the label is 'spam'; in the first rows it is a number")],
     )  # fmt: skip
     def test_csv_with_numbers_as_labels(self, tmp_path, monkeypatch, label, why):
-        monkeypatch.setattr("thresher.streams.formats.delimited.BLOCK", 30)
+        monkeypatch.setattr("thresher.streams.formats.layout.BLOCK", 30)
         path = tmp_path / "a.csv"
         path.write_text("label,x\n" + "1,1\n-1,2\n" * 10 + f"{label},3\n")
         with pytest.raises(DataError) as error:

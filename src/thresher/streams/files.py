@@ -110,26 +110,31 @@ class FileRows:
 
     def _batches(self, parts: list[_Part]) -> Iterator[Batch]:
         at, number, namespace = -1, 0, None
-        for part, batch in _one_by_one(in_order(_tasks(parts), self._n_threads)):
-            if part.index != at:
-                at, number = part.index, part.first or 0
-                if part.start is not None:
-                    namespace = part.start.namespace
-            batch.file, batch.counted_in, batch.first_number = part.source.name, part.reader.counted_in, number + 1
-            batch.before = None if part.first is not None else part.count_before
-            if None not in (namespace, batch.namespace) and batch.namespace != namespace:
-                raise DataError(
-                    f"{batch.place_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} after "
-                    f"{namespace!r}, would be the same features: use hash='all' (--hash all)."
-                )
-            namespace = batch.namespace if namespace is None else namespace
-            batch.settle_bad(self._skip_bad)
-            number += batch.n_lines
-            if part.identity is not None:
-                row = number if part.first is not None else None
-                batch.end = Position.at(at, part.source.name, batch.end_byte, row, part.identity, namespace)
-            yield batch
-            del batch  # not kept while the next one is made
+        for found in in_order(_tasks(parts), self._n_threads):
+            while found:
+                each = found.popleft()
+                if isinstance(each, Exception):
+                    raise each
+                part, batch = each
+                if part.index != at:
+                    at, number = part.index, part.first or 0
+                    if part.start is not None:
+                        namespace = part.start.namespace
+                batch.file, batch.counted_in, batch.first_number = part.source.name, part.reader.counted_in, number + 1
+                batch.before = None if part.first is not None else part.count_before
+                if None not in (namespace, batch.namespace) and batch.namespace != namespace:
+                    raise DataError(
+                        f"{batch.place_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} after "
+                        f"{namespace!r}, would be the same features: use hash='all' (--hash all)."
+                    )
+                namespace = batch.namespace if namespace is None else namespace
+                batch.settle_bad(self._skip_bad)
+                number += batch.n_lines
+                if part.identity is not None:
+                    row = number if part.first is not None else None
+                    batch.end = Position.at(at, part.source.name, batch.end_byte, row, part.identity, namespace)
+                yield batch
+                del each, batch  # not kept while the next one is made
 
     def _check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these files and in this shard."""
@@ -216,13 +221,3 @@ def _read_small(parts: list[_Part], alone: Lock) -> _Found:
     except Exception as error:
         found.append(error)
     return found
-
-
-def _one_by_one(results: Iterator[_Found]) -> Iterator[tuple[_Part, Batch]]:
-    for found in results:
-        while found:
-            each = found.popleft()
-            if isinstance(each, Exception):
-                raise each
-            yield each
-            del each  # not kept while the next one is made

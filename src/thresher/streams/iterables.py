@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,8 +12,8 @@ from thresher.batch import Batch, DataError
 from thresher.csr import checked
 from thresher.model.class_weights import check_weights
 from thresher.model.labels import as_labels, distinct
-from thresher.streams.position import Identity, Position
-from thresher.streams.row_span import RowSpan, identity_of_parts
+from thresher.streams.position import Position
+from thresher.streams.row_span import CutByRows
 from thresher.streams.stream import Stream
 
 # A large matrix is cut into batches of this many rows, so that there is a position after each.
@@ -35,37 +34,20 @@ def stream_of(items: Iterable[Any], labelled: bool, id_base: int | None) -> Stre
     return Stream(name, lambda: _numbered(name, items, labelled), id_base=base, only_once=name if once else None)
 
 
-class ListRows:
+class ListRows(CutByRows):
     """The rows of a list of batches."""
 
     def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
+        super().__init__([_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)])
         self._items = items
         self._labelled = labelled
-        sizes = [_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)]
-        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._span = RowSpan(0, int(self._starts[-1]))
-
-    @property
-    def n_bytes(self) -> None:
-        """None: there is no file."""
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self._span.n_rows
-
-    def shard(self, k: int, n: int) -> ListRows:
-        """Return the k-th of n parts by rows."""
-        part = copy.copy(self)
-        part._span = self._span.shard(k, n)
-        return part
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
-        name, identity = "the list of batches", identity_of_parts(np.diff(self._starts).tolist())
-        return self._batches(name, self._span.start(start, name, identity), identity)
+        name = "the list of batches"
+        return self._batches(name, self._span.start(start, name, self._identity))
 
-    def _batches(self, name: str, first: int, identity: Identity) -> Iterator[Batch]:
+    def _batches(self, name: str, first: int) -> Iterator[Batch]:
         for number, row in enumerate(self._starts[:-1].tolist()):
             end = int(self._starts[number + 1])
             if end <= first or row >= self._span.end:
@@ -76,7 +58,7 @@ class ListRows:
             for begin in range(low, high, _BATCH_ROWS):
                 stop = min(begin + _BATCH_ROWS, high)
                 part = batch.part(begin, stop)
-                part.end = Position.at(0, name, 0, row + stop, identity)
+                part.end = Position.at(0, name, 0, row + stop, self._identity)
                 yield part
 
 

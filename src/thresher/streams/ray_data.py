@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thresher.batch import Batch, DataError
 from thresher.streams.columns import with_types
 from thresher.streams.frames import numbered
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Position
 from thresher.streams.record_batches import rows_at_a_time, to_batch
-from thresher.streams.row_span import RowSpan, identity_of_parts
+from thresher.streams.row_span import CutByRows
 from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 
@@ -64,30 +61,14 @@ def _about(block: Any) -> tuple[int, Any]:
     return block.num_rows, block.schema
 
 
-class BlockRows:
+class BlockRows(CutByRows):
     """Rows of Arrow tables in Ray's object store."""
 
     needs_ray = True  # only a process that is connected can read them
 
     def __init__(self, blocks: list[Any], sizes: list[int], columns: Columns, skip_bad: bool, n_threads: int) -> None:
+        super().__init__(sizes)
         self._blocks, self._columns, self._skip_bad, self._n_threads = blocks, columns, skip_bad, n_threads
-        self._starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._span = RowSpan(0, int(self._starts[-1]))
-
-    @property
-    def n_bytes(self) -> None:
-        """None: there is no file."""
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self._span.n_rows
-
-    def shard(self, k: int, n: int) -> BlockRows:
-        """Return the k-th of n parts by rows."""
-        part = copy.copy(self)
-        part._span = self._span.shard(k, n)
-        return part
 
     def with_threads(self, n: int) -> BlockRows:
         """Return the same rows, converted by n threads; 0 is the caller's own."""
@@ -97,11 +78,10 @@ class BlockRows:
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
-        identity = identity_of_parts(np.diff(self._starts).tolist())
-        first = self._span.start(start, _NAME, identity)
+        first = self._span.start(start, _NAME, self._identity)
         batches = in_order(self._tasks(first), self._n_threads)
         for batch, row in numbered(_NAME, batches, self._skip_bad, first):
-            batch.end = Position.at(0, _NAME, 0, row, identity)
+            batch.end = Position.at(0, _NAME, 0, row, self._identity)
             yield batch
             del batch  # not kept while the next one is made
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher.streams.position import Identity, Position, digest_of
 
@@ -35,7 +41,29 @@ class RowSpan:
         return position.row
 
 
-def identity_of_parts(sizes: Iterable[int]) -> Identity:
-    """Return the identity of rows that come in parts of these sizes."""
-    found = list(sizes)
-    return Identity(sum(found), None, digest_of(json.dumps(found).encode()))
+class CutByRows:
+    """Rows in parts of known sizes, such as matrices, which are cut by rows."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._span = RowSpan(0, int(self._starts[-1]))
+
+    @property
+    def n_bytes(self) -> None:
+        """None: there is no file."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._span.n_rows
+
+    def shard(self, k: int, n: int) -> Self:
+        """Return the k-th of n parts by rows."""
+        part = copy.copy(self)
+        part._span = self._span.shard(k, n)
+        return part
+
+    @cached_property
+    def _identity(self) -> Identity:
+        sizes = np.diff(self._starts).tolist()
+        return Identity(sum(sizes), None, digest_of(json.dumps(sizes).encode()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,40 +26,35 @@ PIECE = 1 << 20
 _LARGE_PIECE, _LARGE_FILE = 1 << 22, 1 << 26
 
 
-class Parser(Protocol):
-    """How lines are parsed."""
-
-    large_pieces: bool  # whether large files are cut into large pieces: rows must not take more memory than their text
-
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        """Parse the lines that begin in a range of bytes of an open file."""
-
-    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        """Parse whole lines; the first ones of a file can start with a byte order mark."""
-
-
-class LineReader:
+class LineReader(ABC):
     """Reads text with one row per line.
 
     Parameters
     ----------
-    parser : Parser
-    labelled : bool
-        Whether the parser returns labels.
+    labels : {"required", "optional", "none"}
+        Whether rows have a label.
     skip_bad : bool
-        Whether to continue after a line that is too long.
+        Whether to continue after a bad line.
     longest_line : int
         In bytes.
     """
 
     counted_in = "line"
     is_text = True
+    _large_pieces = True  # of large files; rows must not take more memory than their text
 
-    def __init__(self, parser: Parser, labelled: bool, skip_bad: bool, longest_line: int) -> None:
-        self._parser = parser
-        self._labelled = labelled
+    def __init__(self, labels: str, skip_bad: bool, longest_line: int) -> None:
+        self._labels = labels
         self._skip_bad = skip_bad
         self._longest_line = longest_line
+
+    @abstractmethod
+    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
+        """Parse the lines that begin in a range of bytes of an open file."""
+
+    @abstractmethod
+    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
+        """Parse whole lines; the first ones of a file can start with a byte order mark."""
 
     def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on, into ranges or blocks of whole lines."""
@@ -77,6 +73,7 @@ class LineReader:
 
     def n_rows(self, source: Source) -> int | None:
         """Return None: the rows are not known before they are read."""
+        return None
 
     def count_before(self, source: Source, byte: int) -> int:
         """Return how many lines begin before a byte."""
@@ -93,7 +90,7 @@ class LineReader:
         file = HeldFile(source.path)
         stop = file.size if end is None else min(end, file.size)
         # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
-        is_large = self._parser.large_pieces and stop - begin >= _LARGE_FILE
+        is_large = self._large_pieces and stop - begin >= _LARGE_FILE
         piece = _LARGE_PIECE if is_large else PIECE
         for low in range(begin, stop, piece):
             yield partial(self._read_range, source.name, file, low, min(low + piece, stop))
@@ -134,13 +131,13 @@ class LineReader:
         whole = _core.TextFile(file.number, file.size, self._longest_line)
         try:
             with errors_of(name):
-                found = self._parser.parse_range(whole, begin, end)
+                found = self._parse_range(whole, begin, end)
         except _core.FileShrankError as error:
             raise DataError(f"{name}: {error}") from None
         return self._batch(found, end, end - begin)
 
     def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Batch:
-        return self._batch(self._parser.parse_block(text, byte == len(text)), byte, n_bytes)
+        return self._batch(self._parse_block(text, byte == len(text)), byte, n_bytes)
 
     def _long_line(self, byte: int, n_bytes: int) -> Batch:
         batch = Batch.empty(n_bytes)
@@ -148,7 +145,7 @@ class LineReader:
         return batch
 
     def _batch(self, found: _core.FoundRows, byte: int, n_bytes: int) -> Batch:
-        labels = _labels(found.labels, found.words) if self._labelled else np.full(len(found.labels), np.nan)
+        labels = np.full(len(found.labels), np.nan) if self._labels == "none" else _labels(found.labels, found.words)
         batch = Batch.of(found, labels)
         batch.end_byte, batch.n_bytes = byte, n_bytes
         if found.ends_too_long:

@@ -19,8 +19,8 @@ _HEAD = 1 << 20
 _HEAD_OF_PIPE = 1 << 16  # a slow one should not be waited for
 
 
-class JsonText:
-    """The parser of JSON lines.
+class JsonReader(LineReader):
+    """Reads JSON lines.
 
     Parameters
     ----------
@@ -28,33 +28,28 @@ class JsonText:
         The keys that are features.
     label, weight : str
         Other keys; "": none.
-    skip_bad : bool
-        Whether to continue after a bad line.
-    labels : {"required", "optional", "none"}
-        Whether rows must have a label.
+    others : of `LineReader`
     """
 
-    large_pieces = False  # n-grams take several times the memory of their text
+    _large_pieces = False  # n-grams take several times the memory of their text
 
-    def __init__(self, naming: Naming, label: str, weight: str, skip_bad: bool, labels: str) -> None:
+    def __init__(self, naming: Naming, label: str, weight: str, *others: Any) -> None:
+        super().__init__(*others)
         self._naming = naming  # not its object in the core, which another process could not be sent
-        self._skip_bad = skip_bad
-        self._roles = (label, weight, labels)
+        self._keys = (label, weight, self._labels)
 
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        """Parse the lines that begin in a range of bytes."""
-        return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._roles)
+    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
+        return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._keys)
 
-    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        """Parse whole lines."""
-        return self._naming.core.read_json(text, self._skip_bad, first, *self._roles)
+    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
+        return self._naming.core.read_json(text, self._skip_bad, first, *self._keys)
 
 
 def _open(sources: list[Source], options: Options) -> Opened:
     return Opened([_reader(source, options) for source in sources], naming=options.roles.of_columns)
 
 
-def _reader(source: Source, options: Options) -> LineReader:
+def _reader(source: Source, options: Options) -> JsonReader:
     """Return the reader of a file, whose first rows must have the keys."""
     roles, keys = options.roles, list(source.noted)
     naming = roles.of_columns
@@ -79,8 +74,8 @@ def _reader(source: Source, options: Options) -> LineReader:
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
-    parser = JsonText(naming, label, roles.weight or "", options.skip_bad, roles.label_demand)
-    return LineReader(parser, not roles.no_labels, options.skip_bad, options.longest_line)
+    others = (roles.label_demand, options.skip_bad, options.longest_line)
+    return JsonReader(naming, label, roles.weight or "", *others)
 
 
 def _first_keys(flow: Flow, is_pipe: bool) -> tuple[str, ...]:

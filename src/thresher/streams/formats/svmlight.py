@@ -9,28 +9,13 @@ from thresher.streams.sources import Source
 from thresher.streams.text import LineReader, first_row
 
 
-class SvmlightText:
-    """The parser of svmlight text.
+class SvmlightReader(LineReader):
+    """Reads svmlight text."""
 
-    Parameters
-    ----------
-    skip_bad : bool
-        Whether to continue after a bad line.
-    labels : {"required", "none"}
-        Whether rows start with a label.
-    """
-
-    large_pieces = True
-
-    def __init__(self, skip_bad: bool, labels: str) -> None:
-        self._skip_bad, self._labels = skip_bad, labels
-
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        """Parse the lines that begin in a range of bytes."""
+    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         return _core.read_text_range("svmlight", file, begin, end, self._skip_bad, self._labels)
 
-    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        """Parse whole lines."""
+    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         return _core.read_text("svmlight", text, self._skip_bad, first, self._labels)
 
 
@@ -38,11 +23,10 @@ def _open(sources: list[Source], options: Options) -> Opened:
     return Opened([_reader(source, options) for source in sources])
 
 
-def _reader(source: Source, options: Options) -> LineReader:
+def _reader(source: Source, options: Options) -> SvmlightReader:
     roles, starts_with_feature = options.roles, bool(source.noted)
     without = roles.no_labels or (not roles.labelled and starts_with_feature)
-    parser = SvmlightText(options.skip_bad, "none" if without else "required")
-    return LineReader(parser, not without, options.skip_bad, options.longest_line)
+    return SvmlightReader("none" if without else "required", options.skip_bad, options.longest_line)
 
 
 def _starts_with_feature(flow: Flow, is_pipe: bool) -> bool:

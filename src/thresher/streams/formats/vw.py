@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from thresher import _core
 from thresher.model.names import Naming, id_of
@@ -12,30 +13,24 @@ from thresher.streams.sources import BOM, Source
 from thresher.streams.text import LineReader
 
 
-class VwText:
-    """The parser of VW text.
+class VwReader(LineReader):
+    """Reads VW text.
 
     Parameters
     ----------
-    skip_bad : bool
-        Whether to continue after a bad line.
-    labels : {"required", "optional", "none"}
-        Whether rows start with a label.
     names : {"numbers", "strings", "all"}
         Which names are hashed: none are expected, all but numbers, or all.
+    others : of `LineReader`
     """
 
-    large_pieces = True
+    def __init__(self, names: str, *others: Any) -> None:
+        super().__init__(*others)
+        self._names = names
 
-    def __init__(self, skip_bad: bool, labels: str, names: str) -> None:
-        self._skip_bad, self._labels, self._names = skip_bad, labels, names
-
-    def parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        """Parse the lines that begin in a range of bytes."""
+    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         return _core.read_text_range("vw", file, begin, end, self._skip_bad, self._labels, self._names)
 
-    def parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        """Parse whole lines."""
+    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         return _core.read_text("vw", text, self._skip_bad, first, self._labels, self._names)
 
 
@@ -48,23 +43,20 @@ class FirstNames:
 
 
 def _open(sources: list[Source], options: Options) -> Opened:
-    roles = options.roles
-    names = _names([source.noted for source in sources]) if roles.naming is None else _names_of(roles.naming)
-    parser = VwText(options.skip_bad, roles.label_demand, names)
-    reader = LineReader(parser, not roles.no_labels, options.skip_bad, options.longest_line)
+    naming = options.roles.naming
+    if naming is None:
+        names = _names([source.noted for source in sources])
+    else:
+        names = "all" if naming.hashes_all else "strings"
+    reader = VwReader(names, options.roles.label_demand, options.skip_bad, options.longest_line)
     return Opened([reader] * len(sources), naming=None if names == "numbers" else Naming(hash=names))
 
 
-def _names_of(naming: Naming) -> str:
-    return "all" if naming.hashes_all else "strings"
-
-
-def _names(found: list[object]) -> str:
+def _names(found: list[FirstNames]) -> str:
     """Return what is hashed: all names if numbers of several namespaces would collide, else strings."""
-    first = [each for each in found if isinstance(each, FirstNames)]
-    if len(frozenset().union(*(each.spaces for each in first))) > 1:
+    if len(frozenset().union(*(each.spaces for each in found))) > 1:
         return "all"
-    return "strings" if any(each.has_others for each in first) else "numbers"
+    return "strings" if any(each.has_others for each in found) else "numbers"
 
 
 def _first_names(flow: Flow, is_pipe: bool) -> FirstNames:

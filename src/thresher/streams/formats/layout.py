@@ -1,0 +1,126 @@
+"""The header of a CSV file, and the types of its columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from thresher.batch import DataError
+from thresher.streams.columns import arrow, is_numeric
+from thresher.streams.formats.records import BLOCK, record_ends
+from thresher.streams.limits import too_long
+from thresher.streams.sources import BOM, Source
+from thresher.streams.tables import Columns
+
+_DELIMITERS = (",", ";", "\t")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a file, as its first rows show them."""
+
+    source: Source
+    header: bytes  # up to the first row
+    names: list[str]
+    delimiter: str
+    types: dict[str, Any]  # of the columns, guessed from the first block
+    fits_others: bool = False  # all that is guessed are numbers: text, true and false may be numbers in another file
+
+    @property
+    def begin(self) -> int:
+        """The byte after the header."""
+        return len(self.header)
+
+    def of(self, columns: Columns) -> Layout:
+        """Return it with the types in which the columns asked for are read; raise DataError if one is missing."""
+        columns.check_names(self.source.name, self.names)
+        types = {name: self.types[name] for name in columns.all}
+        for name in columns.numbers:
+            if types[name] == arrow().string():
+                types[name] = arrow().float64()  # a row with text in it is a bad row
+        strings = dict.fromkeys(columns.strings, arrow().string())
+        fits_others = all(kind == arrow().float64() or name in strings for name, kind in types.items())
+        return replace(self, types=types | strings, fits_others=fits_others)
+
+
+def read_layout(source: Source, delimiter: str | None, longest: int, like: Layout | None = None) -> Layout:
+    """Read the header and the first rows; a pipe is not advanced.
+
+    For a small file with the header of another file, the layout of that one is returned: guessing the types takes as
+    long as reading the rows.
+    """
+    flow, size = source.opened(), BLOCK
+    try:
+        head = flow.peek(size)
+        while (layout := _layout(source, head, delimiter, longest, len(head) < size, like)) is None:
+            if size > longest:
+                raise DataError(f"{source.name}: {too_long('header', longest)}.")
+            size = min(2 * size, longest + 1)
+            head = flow.peek(size)
+    finally:
+        if source.flow is None:
+            flow.close()
+    return layout
+
+
+def _layout(
+    source: Source, head: bytes, delimiter: str | None, longest: int, is_all: bool, like: Layout | None
+) -> Layout | None:
+    """Return the layout of a file by its first bytes, or None if the header is longer than these."""
+    begin = len(BOM) if head.startswith(BOM) else 0
+    begin += len(head[begin:]) - len(head[begin:].lstrip(b"\r\n"))
+    if begin == len(head):
+        raise DataError(f"{source.name}: the file is empty; the first line of a CSV must name the columns.")
+    first_line = head[begin:].splitlines()[0]
+    if delimiter is None and source.ending == ".tsv":
+        delimiter = "\t"
+    elif delimiter is None:
+        unquoted = re.sub(rb'"[^"]*"?', b"", first_line)
+        delimiter = max(_DELIMITERS, key=lambda each: unquoted.count(each.encode()))
+    if like is not None and is_all and like.delimiter == delimiter and head.startswith(like.header):
+        return like
+    ends = record_ends(head[begin:], delimiter)
+    if len(ends) == 0 and not is_all:
+        return None
+    header_end = begin + int(ends[0]) if len(ends) else len(head)
+    try:
+        header = head[begin:header_end].decode()
+        names = next(records_of(header, delimiter, longest))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}).") from None
+    last = len(head) if is_all else begin + int(ends[-1])
+    return Layout(source, head[:header_end], names, delimiter, _types(names, head[header_end:last], delimiter))
+
+
+def records_of(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
+    """Return the records of a text, cell by cell; a cell can be as long as a record may be."""
+    csv.field_size_limit(max(csv.field_size_limit(), longest))  # one limit for all of the process: never lowered
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+
+
+def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
+    """Return the types of the columns: number or boolean if all of the first rows fit, else text."""
+    pa = arrow()
+    rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
+    try:
+        schema = pa.csv.open_csv(
+            pa.py_buffer(rows),
+            read_options=pa.csv.ReadOptions(column_names=names, block_size=len(rows) + 1, use_threads=False),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
+            ),
+        ).schema
+    except pa.ArrowInvalid:  # no rows
+        return dict.fromkeys(names, pa.float64())
+    types = {}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if pa.types.is_boolean(kind):
+            types[name] = kind
+        else:
+            # A column that is integer, or empty, in the first rows can have any number later.
+            types[name] = pa.float64() if is_numeric(kind) or pa.types.is_null(kind) else pa.string()
+    return types
