@@ -61,7 +61,7 @@ def mutated(data: bytes, seed: int, by_itself: bool) -> bytes:
 
 
 def _read(source: Source, span: Span) -> list[Batch]:
-    return [task() for task in CacheReader(read_footer(source)).tasks(source, span, None)]
+    return [task() for task in CacheReader(source, read_footer(source)).tasks(span, None)]
 
 
 def _listed(batches: list[Batch]) -> list[Any]:

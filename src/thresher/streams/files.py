@@ -7,7 +7,7 @@ numbers the rows, and adds the position at the end of each batch.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import groupby
@@ -19,7 +19,6 @@ from thresher.messages import counted
 from thresher.streams.formats.format import Reader, Span, Task
 from thresher.streams.pipeline import in_order
 from thresher.streams.position import Identity, Position
-from thresher.streams.sources import Source
 
 # Handing a task to a thread takes longer than to read a small file, so that many of them are one task.
 _SMALL_FILE, _SMALL_FILES = 1 << 14, 64
@@ -30,57 +29,56 @@ class FileRows:
 
     Parameters
     ----------
-    sources : list of (Reader, Source)
-        The files, each with its reader.
+    readers : sequence of Reader
+        One of each file.
     skip_bad : bool
         Whether bad rows are skipped; else the first one is an error.
     n_threads : int
         How many threads parse.
     """
 
-    def __init__(self, sources: list[tuple[Reader, Source]], skip_bad: bool, n_threads: int) -> None:
-        self._sources = sources
+    def __init__(self, readers: Sequence[Reader], skip_bad: bool, n_threads: int) -> None:
+        self._readers = readers
         self._skip_bad = skip_bad
         self._n_threads = n_threads
         # None: the file is not part of the shard.
-        self._spans: list[Span | None] = [Span(0, None)] * len(sources)
+        self._spans: list[Span | None] = [Span(0, None)] * len(readers)
 
     @property
     def paths(self) -> list[str]:
         """Return where the files lie; "-" is standard input."""
-        return [source.path for _, source in self._sources]
+        return [reader.source.path for reader in self._readers]
 
     @property
     def n_bytes(self) -> int | None:
         """Bytes on the disk."""
-        sizes = [self._size(at) for at in range(len(self._sources))]
+        sizes = [self._size(at) for at in range(len(self._readers))]
         return sum(size for size in sizes if size is not None) if None not in sizes else None
 
     @property
     def n_rows(self) -> int | None:
         """Rows, if their number is known in advance."""
         total = 0
-        for (reader, source), span in zip(self._sources, self._spans, strict=True):
-            n_rows = reader.n_rows(source)
-            if n_rows is None:
+        for reader, span in zip(self._readers, self._spans, strict=True):
+            if (n_rows := reader.n_rows) is None:
                 return None
             if span is not None:
-                first, end = span.rows(n_rows, source.n_bytes or 0)
+                first, end = span.rows(n_rows, reader.source.n_bytes or 0)
                 total += end - first
         return total
 
     def shard(self, k: int, n: int) -> FileRows:
         """Return the k-th of n parts by bytes on the disk."""
-        sizes = [self._size(at) or 0 for at in range(len(self._sources))]
+        sizes = [self._size(at) or 0 for at in range(len(self._readers))]
         total = sum(sizes)
         low, high = total * k // n, total * (k + 1) // n
-        part = FileRows(self._sources, self._skip_bad, self._n_threads)
+        part = FileRows(self._readers, self._skip_bad, self._n_threads)
         offset = 0
         for at, (size, span) in enumerate(zip(sizes, self._spans, strict=True)):
             begin, end = max(low - offset, 0), min(high - offset, size)
             if span is None or begin >= end:
                 part._spans[at] = None
-            elif self._sources[at][1].compression is not None:
+            elif self._readers[at].source.compression is not None:
                 part._spans[at] = span if low <= offset else None
             else:
                 # The last span of a file keeps its open end.
@@ -91,7 +89,7 @@ class FileRows:
 
     def with_threads(self, n: int) -> FileRows:
         """Return the same rows, parsed by n threads; 0 is the caller's own."""
-        other = FileRows(self._sources, self._skip_bad, n)
+        other = FileRows(self._readers, self._skip_bad, n)
         other._spans = list(self._spans)
         return other
 
@@ -100,7 +98,7 @@ class FileRows:
         if start is not None:
             self._check(start)
         parts = [
-            _Part(at, *self._sources[at], span)
+            _Part(at, self._readers[at], span)
             for at, span in enumerate(self._spans)
             if span is not None and (start is None or at >= start.file)
         ]
@@ -120,7 +118,8 @@ class FileRows:
                     at, number = part.index, part.first or 0
                     if part.start is not None:
                         namespace = part.start.namespace
-                batch.file, batch.counted_in, batch.first_number = part.source.name, part.reader.counted_in, number + 1
+                name = part.reader.source.name
+                batch.file, batch.counted_in, batch.first_number = name, part.reader.counted_in, number + 1
                 batch.before = None if part.first is not None else part.count_before
                 if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                     raise DataError(
@@ -132,26 +131,26 @@ class FileRows:
                 number += batch.n_lines
                 if part.identity is not None:
                     row = number if part.first is not None else None
-                    batch.end = Position.at(at, part.source.name, batch.end_byte, row, part.identity, namespace)
+                    batch.end = Position.at(at, name, batch.end_byte, row, part.identity, namespace)
                 yield batch
                 del each, batch  # not kept while the next one is made
 
     def _check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these files and in this shard."""
-        if start.file >= len(self._sources):
+        if start.file >= len(self._readers):
             raise ValueError(
                 f"the position is in file {start.file + 1}, {start.name}, but the stream has "
-                f"{counted(len(self._sources), 'file')}."
+                f"{counted(len(self._readers), 'file')}."
             )
-        reader, source = self._sources[start.file]
-        start.check(source.name, Identity.of_file(source.path))
+        reader = self._readers[start.file]
+        start.check(reader.source.name, Identity.of_file(reader.source.path))
         span = self._spans[start.file]
-        if span is None or not reader.holds(source, span, start):
-            raise ValueError(f"{source.name}: the position is in another shard.")
+        if span is None or not reader.holds(span, start):
+            raise ValueError(f"{reader.source.name}: the position is in another shard.")
 
     def _size(self, at: int) -> int | None:
         """Return the bytes on the disk of a file's span."""
-        span, size = self._spans[at], self._sources[at][1].n_bytes
+        span, size = self._spans[at], self._readers[at].source.n_bytes
         if span is None:
             return 0
         return None if size is None else (size if span.end is None else span.end) - span.begin
@@ -163,7 +162,6 @@ class _Part:
 
     index: int
     reader: Reader
-    source: Source
     span: Span
     start: Position | None = None
     identity: Identity | None = None  # of the file when it was opened; None for a pipe, which has no positions
@@ -171,24 +169,25 @@ class _Part:
     @cached_property
     def first(self) -> int | None:
         """How many lines or rows of the file are before this part, if known."""
-        return self.reader.first_number(self.source, self.span) if self.start is None else self.start.row
+        return self.reader.first_number(self.span) if self.start is None else self.start.row
 
     @cached_property
     def count_before(self) -> Callable[[], int]:
         """A function that counts the lines or rows before this part by reading them; the result is cached."""
         begin = self.span.begin if self.start is None else self.start.byte
-        return cache(partial(self.reader.count_before, self.source, begin))
+        return cache(partial(self.reader.count_before, begin))
 
     @property
     def is_small(self) -> bool:
         """Whether it is of a small file, whose rows take about as much memory as the file on disk."""
-        size = self.source.n_bytes
-        return self.reader.is_text and self.source.is_plain and size is not None and size <= _SMALL_FILE
+        source, size = self.reader.source, self.reader.source.n_bytes
+        return self.reader.is_text and source.is_plain and size is not None and size <= _SMALL_FILE
 
     def tasks(self) -> Iterator[Task]:
         """Cut it into tasks."""
-        self.identity = Identity.of_file(self.source.path) if self.source.flow is None else None
-        return self.reader.tasks(self.source, self.span, self.start)
+        source = self.reader.source
+        self.identity = Identity.of_file(source.path) if source.flow is None else None
+        return self.reader.tasks(self.span, self.start)
 
 
 # What a task has read: batches, each with its part; after those of small files perhaps the error that ended them.

@@ -178,7 +178,7 @@ def open_stream(
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
-        FileRows(list(zip(opened.readers, sources, strict=True)), skip_bad, n_threads),
+        FileRows(opened.readers, skip_bad, n_threads),
         feature_names=opened.feature_names,
         id_base=id_base,
         only_once=next((item.name for item in sources if item.flow is not None), None),

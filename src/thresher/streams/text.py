@@ -31,6 +31,7 @@ class LineReader(ABC):
 
     Parameters
     ----------
+    source : Source
     labels : {"required", "optional", "none"}
         Whether rows have a label.
     skip_bad : bool
@@ -41,9 +42,11 @@ class LineReader(ABC):
 
     counted_in = "line"
     is_text = True
+    n_rows: int | None = None  # they are not known before they are read
     _large_pieces = True  # of large files; rows must not take more memory than their text
 
-    def __init__(self, labels: str, skip_bad: bool, longest_line: int) -> None:
+    def __init__(self, source: Source, labels: str, skip_bad: bool, longest_line: int) -> None:
+        self.source = source
         self._labels = labels
         self._skip_bad = skip_bad
         self._longest_line = longest_line
@@ -56,50 +59,45 @@ class LineReader(ABC):
     def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
 
-    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on, into ranges or blocks of whole lines."""
         begin = span.begin if start is None else start.byte
-        if source.is_plain:
-            return self._of_file(source, begin, span.end)
-        return self._of_flow(source, begin)
+        return self._of_file(begin, span.end) if self.source.is_plain else self._of_flow(begin)
 
-    def holds(self, source: Source, span: Span, position: Position) -> bool:
+    def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
-        return not source.is_plain or span.begin <= position.byte <= (position.byte if span.end is None else span.end)
+        end = position.byte if span.end is None else span.end
+        return not self.source.is_plain or span.begin <= position.byte <= end
 
-    def first_number(self, source: Source, span: Span) -> int | None:
+    def first_number(self, span: Span) -> int | None:
         """Return 0 at the start of a file."""
         return 0 if span.begin == 0 else None
 
-    def n_rows(self, source: Source) -> int | None:
-        """Return None: the rows are not known before they are read."""
-        return None
-
-    def count_before(self, source: Source, byte: int) -> int:
+    def count_before(self, byte: int) -> int:
         """Return how many lines begin before a byte."""
         if byte == 0:
             return 0
         n_newlines = 0
-        with source.opened() as flow:
+        with self.source.opened() as flow:
             while flow.byte < byte - 1 and (block := flow.read(min(PIECE, byte - 1 - flow.byte))):
                 n_newlines += block.count(b"\n")
         return n_newlines + 1
 
-    def _of_file(self, source: Source, begin: int, end: int | None) -> Iterator[Task]:
+    def _of_file(self, begin: int, end: int | None) -> Iterator[Task]:
         """Cut a file by byte offsets: each thread reads the lines that begin in its piece."""
-        file = HeldFile(source.path)
+        file = HeldFile(self.source.path)
         stop = file.size if end is None else min(end, file.size)
         # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
         is_large = self._large_pieces and stop - begin >= _LARGE_FILE
         piece = _LARGE_PIECE if is_large else PIECE
         for low in range(begin, stop, piece):
-            yield partial(self._read_range, source.name, file, low, min(low + piece, stop))
+            yield partial(self._read_range, file, low, min(low + piece, stop))
 
-    def _of_flow(self, source: Source, begin: int) -> Iterator[Task]:
+    def _of_flow(self, begin: int) -> Iterator[Task]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
         rest: list[bytes] = []  # of a line whose end was not read yet
         length = 0
-        with source.opened() as flow:
+        with self.source.opened() as flow:
             flow.go_to(begin)
             done = flow.position if begin else 0
             while block := flow.read(PIECE):
@@ -127,13 +125,13 @@ class LineReader(ABC):
             block = following
         return block.partition(b"\n")[2]
 
-    def _read_range(self, name: str, file: HeldFile, begin: int, end: int) -> Batch:
+    def _read_range(self, file: HeldFile, begin: int, end: int) -> Batch:
         whole = _core.TextFile(file.number, file.size, self._longest_line)
         try:
-            with errors_of(name):
+            with errors_of(self.source.name):
                 found = self._parse_range(whole, begin, end)
         except _core.FileShrankError as error:
-            raise DataError(f"{name}: {error}") from None
+            raise DataError(f"{self.source.name}: {error}") from None
         return self._batch(found, end, end - begin)
 
     def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Batch:

@@ -19,16 +19,12 @@ class ArrowReader(ColumnarReader):
     def _schema(source: Source, raw: Any) -> Any:
         return _reader(source, raw)[0].schema
 
-    @staticmethod
-    def _count(source: Source, raw: Any) -> int:
-        return sum(batch.num_rows for batch, _ in _all(source, raw))
+    def _count(self, raw: Any) -> int:
+        return sum(batch.num_rows for batch, _ in _all(self.source, raw))
 
-    @staticmethod
-    def _record_batches(
-        source: Source, raw: Any, first: int, end: int | None, most_rows: int
-    ) -> Iterator[tuple[Any, int, int]]:
+    def _record_batches(self, raw: Any, first: int, end: int | None, most_rows: int) -> Iterator[tuple[Any, int, int]]:
         row = 0
-        for batch, n_bytes in _all(source, raw):
+        for batch, n_bytes in _all(self.source, raw):
             if end is not None and row >= end:
                 return
             if row + batch.num_rows > first:

@@ -81,17 +81,18 @@ def write(
 
 
 class CacheReader:
-    """Reads caches, by row number."""
+    """Reads a cache, by row number."""
 
     counted_in = "row"
     is_text = False
 
-    def __init__(self, footer: Footer) -> None:
+    def __init__(self, source: Source, footer: Footer) -> None:
+        self.source = source
         self._footer = footer
 
-    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Read the blocks that hold a span, or the rest of it."""
-        footer, file = read_footer(source), HeldFile(source.path)
+        source, footer, file = self.source, read_footer(self.source), HeldFile(self.source.path)
         first, end = span.rows(footer.n_rows, source.n_bytes or 0)
         if start is not None and start.row is not None:
             first = start.row
@@ -103,22 +104,26 @@ class CacheReader:
                 yield partial(_read, source, file, number, block, labels, low, high)
             row += block.n_rows
 
-    def holds(self, source: Source, span: Span, position: Position) -> bool:
+    def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
-        first, end = span.rows(self._footer.n_rows, source.n_bytes or 0)
+        first, end = self._rows(span)
         return position.row is not None and first <= position.row <= end
 
-    def first_number(self, source: Source, span: Span) -> int:
+    def first_number(self, span: Span) -> int:
         """Return the number of rows before a span."""
-        return span.rows(self._footer.n_rows, source.n_bytes or 0)[0]
+        return self._rows(span)[0]
 
-    def n_rows(self, source: Source) -> int:
-        """Return the number of rows in a file."""
+    @property
+    def n_rows(self) -> int:
+        """The number of rows in the file."""
         return self._footer.n_rows
 
-    def count_before(self, source: Source, byte: int) -> int:
+    def count_before(self, byte: int) -> int:
         """Return 0; never called, since the number of every row is known."""
         return 0
+
+    def _rows(self, span: Span) -> tuple[int, int]:
+        return span.rows(self._footer.n_rows, self.source.n_bytes or 0)
 
 
 class _Labels:
@@ -214,7 +219,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
                 f"{source.name}: its features are named differently from those of {sources[0].name}: convert both with "
                 "the same options."
             )
-    return Opened([CacheReader(footer) for footer in footers], names, naming)
+    return Opened([CacheReader(*each) for each in zip(sources, footers, strict=True)], names, naming)
 
 
 FORMAT = Format("cache", (".thc",), _open, options=frozenset(), is_text=False, is_parsed=False, marks=(MAGIC,))

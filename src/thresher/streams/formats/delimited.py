@@ -19,7 +19,7 @@ from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow
 from thresher.streams.flows import Flow
-from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Reader, Span, Task
+from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Span, Task
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
 from thresher.streams.limits import too_long
@@ -36,11 +36,12 @@ class DelimitedReader:
 
     counted_in = "row"
     is_text = True
+    n_rows: int | None = None  # they are not known before they are read
 
     def __init__(
         self, source: Source, first: Layout, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int
     ) -> None:
-        self._source = source
+        self.source = source
         self._first = first
         self._columns = columns
         self._skip_bad = skip_bad
@@ -49,52 +50,49 @@ class DelimitedReader:
 
     @cached_property
     def _layout(self) -> Layout:
-        if self._source == self._first.source:
+        if self.source == self._first.source:
             return self._first
         return self._own_layout(self._first if self._first.fits_others else None)
 
     def _own_layout(self, like: Layout | None) -> Layout:
-        layout = read_layout(self._source, self._delimiter, self._longest, like)
+        layout = read_layout(self.source, self._delimiter, self._longest, like)
         return layout if layout is like else layout.of(self._columns)
 
-    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
         low = span.begin if start is None else start.byte
-        with source.opened() as flow:
+        with self.source.opened() as flow:
             flow.go_to(self._layout.begin if start is None else start.byte)
-            done = low if source.is_plain else flow.position if start is not None else 0
-            for at, text in self._blocks(source, flow):
+            done = low if self.source.is_plain else flow.position if start is not None else 0
+            for at, text in self._blocks(flow):
                 end = at + len(text)
                 if end <= low:
                     continue
                 begin = self._next_record(at, text, low)
-                stop = end if span.end is None or not source.is_plain else self._next_record(at, text, span.end)
+                stop = end if span.end is None or not self.source.is_plain else self._next_record(at, text, span.end)
                 if begin < stop:
-                    here = stop if source.is_plain else flow.position
-                    yield partial(self._batch, source, text[begin - at : stop - at], stop, max(0, here - done))
+                    here = stop if self.source.is_plain else flow.position
+                    yield partial(self._batch, text[begin - at : stop - at], stop, max(0, here - done))
                     done = here
                 if stop < end or stop == span.end:
                     break
 
-    def holds(self, source: Source, span: Span, position: Position) -> bool:
+    def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span; a record that begins in the span can end after it."""
-        if not source.is_plain:
+        if not self.source.is_plain:
             return True
         if span.end is None or position.byte <= span.end:
             return position.byte >= span.begin
-        return self._first_record(source, span.end) == position.byte
+        return self._first_record(span.end) == position.byte
 
-    def first_number(self, source: Source, span: Span) -> int | None:
+    def first_number(self, span: Span) -> int | None:
         """Return 0 at the start of a file."""
         return 0 if span.begin <= self._layout.begin else None
 
-    def n_rows(self, source: Source) -> int | None:
-        """Return None: the rows are not known before they are read."""
-
-    def count_before(self, source: Source, byte: int) -> int:
+    def count_before(self, byte: int) -> int:
         """Return how many records begin before a byte."""
         n_rows = 0
-        with source.opened() as flow, suppress(RecordTooLongError):  # it begins at `byte`
+        with self.source.opened() as flow, suppress(RecordTooLongError):  # it begins at `byte`
             flow.go_to(self._layout.begin)
             for at, text in blocks(flow, self._layout.delimiter, self._longest):
                 if at >= byte:
@@ -107,15 +105,15 @@ class DelimitedReader:
                 n_rows += int(np.count_nonzero(~blank & (starts + at < byte)))
         return n_rows
 
-    def _blocks(self, source: Source, flow: Flow) -> Iterator[tuple[int, bytes]]:
+    def _blocks(self, flow: Flow) -> Iterator[tuple[int, bytes]]:
         try:
             yield from blocks(flow, self._layout.delimiter, self._longest)
         except RecordTooLongError as error:
             place = f"byte {error.byte}"
-            if source.flow is None:  # else it can't be read again
-                place = f"row {self.count_before(source, error.byte) + 1}"
+            if self.source.flow is None:  # else it can't be read again
+                place = f"row {self.count_before(error.byte) + 1}"
             hint = "a quote may never be closed; "
-            raise DataError(f"{source.name}, {place}: {too_long('row', self._longest, hint)}.") from None
+            raise DataError(f"{self.source.name}, {place}: {too_long('row', self._longest, hint)}.") from None
 
     def _next_record(self, at: int, text: bytes, byte: int) -> int:
         """Return where the first record at or after `byte` begins, in text that starts at `at`; else its end."""
@@ -126,23 +124,23 @@ class DelimitedReader:
         starts = np.append(record_ends(text, self._layout.delimiter), len(text))
         return at + int(starts[np.searchsorted(starts, byte - at)])
 
-    def _first_record(self, source: Source, byte: int) -> int | None:
-        with source.opened() as flow:
+    def _first_record(self, byte: int) -> int | None:
+        with self.source.opened() as flow:
             flow.go_to(self._layout.begin)
-            for at, text in self._blocks(source, flow):
+            for at, text in self._blocks(flow):
                 if at + len(text) >= byte:
                     return self._next_record(at, text, byte)
         return None
 
-    def _batch(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Batch:
+    def _batch(self, text: bytes, byte: int, n_bytes: int) -> Batch:
         layout = self._layout  # another thread may replace it meanwhile
         table = None if len(text) <= _FEW else self._table(text)
         if table is not None:
             return to_batch(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
-        batch = self._row_by_row(source, text, byte, n_bytes)
-        if batch.bad and layout is self._first and source != self._first.source:
+        batch = self._row_by_row(text, byte, n_bytes)
+        if batch.bad and layout is self._first and self.source != self._first.source:
             self._layout = self._own_layout(None)  # perhaps only the types guessed from the first file do not fit
-            return self._batch(source, text, byte, n_bytes)
+            return self._batch(text, byte, n_bytes)
         return batch
 
     def _table(self, text: bytes) -> Any:
@@ -192,7 +190,7 @@ class DelimitedReader:
                 columns[name] = pa.compute.if_else(words, pa.compute.utf8_lower(columns[name]), columns[name])
         return pa.RecordBatch.from_pydict(columns)
 
-    def _row_by_row(self, source: Source, text: bytes, byte: int, n_bytes: int) -> Batch:
+    def _row_by_row(self, text: bytes, byte: int, n_bytes: int) -> Batch:
         """Read a block row by row: it has bad rows, or few rows at all."""
         pa, names, types, label = arrow(), self._layout.names, self._layout.types, self._columns.label
         places = {name: place for place, name in enumerate(names) if name in types}
@@ -219,7 +217,7 @@ class DelimitedReader:
                 for name, value in row.items():
                     values[name].append(value)
         except csv.Error as error:
-            raise DataError(f"{source.name}: the CSV can't be read ({error}).") from None
+            raise DataError(f"{self.source.name}: the CSV can't be read ({error}).") from None
         columns = {
             name: label_column(each) if name == label and kind == pa.float64() else pa.array(each, kind)
             for (name, kind), each in zip(types.items(), values.values(), strict=True)
@@ -284,7 +282,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
     first = read_layout(sources[0], options.delimiter, options.longest_line)
     columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
     first = first.of(columns)
-    readers: list[Reader] = [
+    readers = [
         DelimitedReader(source, first, columns, options.skip_bad, options.delimiter, options.longest_line)
         for source in sources
     ]

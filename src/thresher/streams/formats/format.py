@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -73,7 +73,7 @@ class Options:
 class Opened:
     """Files that are ready to be read: a reader of each, and the names of their features, if they have any."""
 
-    readers: list[Reader]
+    readers: Sequence[Reader]
     feature_names: list[str] | None = None
     naming: Naming | None = None
 
@@ -95,22 +95,24 @@ Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the st
 
 
 class Reader(Protocol):
-    """How a file is read: it cuts the file, or a span of it, into tasks, which threads run."""
+    """How a file is read: it is cut, all of it or a span, into tasks, which threads run."""
 
+    source: Source
     counted_in: str  # "line" or "row"
     is_text: bool  # whether rows take about as much memory as the file
 
-    def tasks(self, source: Source, span: Span, start: Position | None) -> Iterator[Task]:
+    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on, into tasks."""
 
-    def holds(self, source: Source, span: Span, position: Position) -> bool:
-        """Return whether a position in a file is in a span of it."""
+    def holds(self, span: Span, position: Position) -> bool:
+        """Return whether a position in the file is in a span of it."""
 
-    def first_number(self, source: Source, span: Span) -> int | None:
+    def first_number(self, span: Span) -> int | None:
         """Return how many lines or rows are before a span, if that is known without reading them."""
 
-    def count_before(self, source: Source, byte: int) -> int:
+    def count_before(self, byte: int) -> int:
         """Return how many lines or rows begin before a byte of the content."""
 
-    def n_rows(self, source: Source) -> int | None:
-        """Return the number of rows of a file, if it is known without reading them."""
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows of the file, if it is known without reading them."""

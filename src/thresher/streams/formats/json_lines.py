@@ -74,7 +74,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
-    others = (roles.label_demand, options.skip_bad, options.longest_line)
+    others = (source, roles.label_demand, options.skip_bad, options.longest_line)
     return JsonReader(naming, label, roles.weight or "", *others)
 
 

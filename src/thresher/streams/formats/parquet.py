@@ -19,16 +19,12 @@ class ParquetReader(ColumnarReader):
     def _schema(source: Source, raw: Any) -> Any:
         return arrow().parquet.read_schema(raw)
 
-    @staticmethod
-    def _count(source: Source, raw: Any) -> int:
+    def _count(self, raw: Any) -> int:
         with arrow().parquet.ParquetFile(raw) as file:
             return int(file.metadata.num_rows)
 
-    @staticmethod
-    def _record_batches(
-        source: Source, raw: Any, first: int, end: int | None, most_rows: int
-    ) -> Iterator[tuple[Any, int, int]]:
-        size = source.n_bytes or 0
+    def _record_batches(self, raw: Any, first: int, end: int | None, most_rows: int) -> Iterator[tuple[Any, int, int]]:
+        size = self.source.n_bytes or 0
         with arrow().parquet.ParquetFile(raw) as file:
             groups, row = _row_groups(file.metadata, first, end)
             n_rows = max(1, file.metadata.num_rows)

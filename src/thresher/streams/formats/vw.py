@@ -48,8 +48,9 @@ def _open(sources: list[Source], options: Options) -> Opened:
         names = _names([source.noted for source in sources])
     else:
         names = "all" if naming.hashes_all else "strings"
-    reader = VwReader(names, options.roles.label_demand, options.skip_bad, options.longest_line)
-    return Opened([reader] * len(sources), naming=None if names == "numbers" else Naming(hash=names))
+    others = (options.roles.label_demand, options.skip_bad, options.longest_line)
+    readers = [VwReader(names, source, *others) for source in sources]
+    return Opened(readers, naming=None if names == "numbers" else Naming(hash=names))
 
 
 def _names(found: list[FirstNames]) -> str:
