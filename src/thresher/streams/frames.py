@@ -9,7 +9,7 @@ from typing import Any
 from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, with_types
 from thresher.streams.pipeline import in_order
-from thresher.streams.record_batches import checked, named_errors, rows_at_a_time, to_batch
+from thresher.streams.record_batches import named_errors, rows_at_a_time, to_batch, validated
 from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 
@@ -126,7 +126,7 @@ def parts(reader: Any, columns: Columns, name: str) -> Iterator[Any]:
         for batch in reader:
             if row == 0 < batch.num_rows:  # a table without rows has no types
                 columns.check_types(name, batch.schema)
-            table = checked(batch, columns, name, row)
+            table = validated(batch, columns, name, row)
             step = rows_at_a_time(table, columns)
             yield from (table.slice(begin, step) for begin in range(0, table.num_rows, step))
             row += table.num_rows

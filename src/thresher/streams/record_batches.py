@@ -28,11 +28,11 @@ _BATCH_BYTES = 1 << 21  # of columns with names: text is converted that much at 
 _BATCH_CELLS = 1 << 20
 
 
-def rows_at_a_time(batch: Any, columns: Columns) -> int:
+def rows_at_a_time(table: Any, columns: Columns) -> int:
     """Return how many rows of a record batch to convert at a time."""
     if columns.naming is not None:
-        return rows_of_bytes(batch.nbytes, batch.num_rows)
-    return rows_of_cells(len(columns.features) if columns.features else _mean_length(batch))
+        return rows_of_bytes(table.nbytes, table.num_rows)
+    return rows_of_cells(len(columns.features) if columns.features else _mean_length(table))
 
 
 def rows_of_bytes(n_bytes: int, n_rows: int) -> int:
@@ -50,22 +50,22 @@ def _mean_length(table: Any) -> int:
     return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
-def checked(batch: Any, columns: Columns, file: str, row: int) -> Any:
+def validated(table: Any, columns: Columns, file: str, row: int) -> Any:
     """Return the columns of a record batch that are read.
 
     Raise DataError if an offset, a length or a code of a dictionary is out of range, or a label not UTF-8: pyarrow does
     not check them. Features that are text are checked row by row when they are read.
     """
-    batch, strings, name = batch.select(columns.all), frozenset(columns.strings), ""
+    table, strings, name = table.select(columns.all), frozenset(columns.strings), ""
     try:
-        batch.validate()
-        for name, column in zip(columns.all, batch.columns, strict=True):
+        table.validate()
+        for name, column in zip(columns.all, table.columns, strict=True):
             (as_bytes(column) if name in strings else column).validate(full=True)
     except arrow().ArrowException as error:
-        where = f"{file}, rows {row + 1} to {row + batch.num_rows}"
+        where = f"{file}, rows {row + 1} to {row + table.num_rows}"
         what = " ".join(f"column {name!r}: {error}".split()) if name else " ".join(str(error).split())
         raise DataError(f"{where}: the data are damaged ({what}): recreate them.") from None
-    return batch
+    return table
 
 
 @contextmanager

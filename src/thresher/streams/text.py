@@ -16,7 +16,7 @@ from thresher.batch import Batch, DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import LARGE, labels_read
 from thresher.streams.flows import Flow, HeldFile
-from thresher.streams.formats.format import Span, Task
+from thresher.streams.formats.format import Options, Span, Task
 from thresher.streams.limits import too_long
 from thresher.streams.position import Position
 from thresher.streams.sources import BOM, Source
@@ -32,12 +32,9 @@ class LineReader(ABC):
     Parameters
     ----------
     source : Source
+    options : Options
     labels : {"required", "optional", "none"}
         Whether rows have a label.
-    skip_bad : bool
-        Whether to continue after a bad line.
-    longest_line : int
-        In bytes.
     """
 
     counted_in = "line"
@@ -45,11 +42,11 @@ class LineReader(ABC):
     n_rows: int | None = None  # they are not known before they are read
     _large_pieces = True  # of large files; rows must not take more memory than their text
 
-    def __init__(self, source: Source, labels: str, skip_bad: bool, longest_line: int) -> None:
+    def __init__(self, source: Source, options: Options, labels: str) -> None:
         self.source = source
         self._labels = labels
-        self._skip_bad = skip_bad
-        self._longest_line = longest_line
+        self._skip_bad = options.skip_bad
+        self._longest_line = options.longest_line
 
     @abstractmethod
     def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
@@ -60,9 +57,18 @@ class LineReader(ABC):
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut a span, or the rest of it from a position on, into ranges or blocks of whole lines."""
+        """Cut a span, or the rest of it from a position on: a task reads the lines that begin in a range of bytes."""
         begin = span.begin if start is None else start.byte
-        return self._of_file(begin, span.end) if self.source.is_plain else self._of_flow(begin)
+        if not self.source.is_plain:
+            yield from self._of_flow(begin)
+            return
+        file = HeldFile(self.source.path)
+        stop = file.size if span.end is None else min(span.end, file.size)
+        # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
+        is_large = self._large_pieces and stop - begin >= _LARGE_FILE
+        piece = _LARGE_PIECE if is_large else PIECE
+        for low in range(begin, stop, piece):
+            yield partial(self._read_range, file, low, min(low + piece, stop))
 
     def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
@@ -82,16 +88,6 @@ class LineReader(ABC):
             while flow.byte < byte - 1 and (block := flow.read(min(PIECE, byte - 1 - flow.byte))):
                 n_newlines += block.count(b"\n")
         return n_newlines + 1
-
-    def _of_file(self, begin: int, end: int | None) -> Iterator[Task]:
-        """Cut a file by byte offsets: each thread reads the lines that begin in its piece."""
-        file = HeldFile(self.source.path)
-        stop = file.size if end is None else min(end, file.size)
-        # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
-        is_large = self._large_pieces and stop - begin >= _LARGE_FILE
-        piece = _LARGE_PIECE if is_large else PIECE
-        for low in range(begin, stop, piece):
-            yield partial(self._read_range, file, low, min(low + piece, stop))
 
     def _of_flow(self, begin: int) -> Iterator[Task]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""

@@ -15,7 +15,7 @@ from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, with_types
 from thresher.streams.formats.format import Opened, Options, Span, Task
 from thresher.streams.position import Position
-from thresher.streams.record_batches import checked, named_errors, rows_at_a_time, rows_of_cells, to_batch
+from thresher.streams.record_batches import named_errors, rows_at_a_time, rows_of_cells, to_batch, validated
 from thresher.streams.sources import Source
 from thresher.streams.tables import Columns
 
@@ -63,16 +63,16 @@ class ColumnarReader(ABC):
         done = 0
         most_rows = rows_of_cells(len(self._columns.features or ()))
         with _opened(self.source) as raw:
-            for batch, row, n_bytes in self._record_batches(raw, first, end, most_rows):
+            for table, row, n_bytes in self._record_batches(raw, first, end, most_rows):
                 if done == 0:
-                    self._columns.check_types(self.source.name, batch.schema)
-                batch = checked(batch, self._columns, self.source.name, row)
-                low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
-                step = rows_at_a_time(batch, self._columns)
+                    self._columns.check_types(self.source.name, table.schema)
+                table = validated(table, self._columns, self.source.name, row)
+                low, high = max(first - row, 0), table.num_rows if end is None else min(end - row, table.num_rows)
+                step = rows_at_a_time(table, self._columns)
                 for begin in range(low, high, step):
                     stop = min(begin + step, high)
                     byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
-                    yield partial(self._batch, batch.slice(begin, stop - begin), byte, byte - done)
+                    yield partial(self._batch, table.slice(begin, stop - begin), byte, byte - done)
                     done = byte
 
     def holds(self, span: Span, position: Position) -> bool:

@@ -38,15 +38,13 @@ class DelimitedReader:
     is_text = True
     n_rows: int | None = None  # they are not known before they are read
 
-    def __init__(
-        self, source: Source, first: Layout, columns: Columns, skip_bad: bool, delimiter: str | None, longest: int
-    ) -> None:
+    def __init__(self, source: Source, options: Options, first: Layout, columns: Columns) -> None:
         self.source = source
         self._first = first
         self._columns = columns
-        self._skip_bad = skip_bad
-        self._delimiter = delimiter
-        self._longest = longest
+        self._skip_bad = options.skip_bad
+        self._delimiter = options.delimiter
+        self._longest = options.longest_line
 
     @cached_property
     def _layout(self) -> Layout:
@@ -282,10 +280,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
     first = read_layout(sources[0], options.delimiter, options.longest_line)
     columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
     first = first.of(columns)
-    readers = [
-        DelimitedReader(source, first, columns, options.skip_bad, options.delimiter, options.longest_line)
-        for source in sources
-    ]
+    readers = [DelimitedReader(source, options, first, columns) for source in sources]
     return Opened(readers, columns.names, options.roles.of_columns)
 
 

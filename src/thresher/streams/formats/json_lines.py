@@ -24,17 +24,17 @@ class JsonReader(LineReader):
 
     Parameters
     ----------
+    source, options : of `LineReader`
     naming : Naming
         The keys that are features.
     label, weight : str
         Other keys; "": none.
-    others : of `LineReader`
     """
 
     _large_pieces = False  # n-grams take several times the memory of their text
 
-    def __init__(self, naming: Naming, label: str, weight: str, *others: Any) -> None:
-        super().__init__(*others)
+    def __init__(self, source: Source, options: Options, naming: Naming, label: str, weight: str) -> None:
+        super().__init__(source, options, options.roles.label_demand)
         self._naming = naming  # not its object in the core, which another process could not be sent
         self._keys = (label, weight, self._labels)
 
@@ -74,8 +74,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
             hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
-    others = (source, roles.label_demand, options.skip_bad, options.longest_line)
-    return JsonReader(naming, label, roles.weight or "", *others)
+    return JsonReader(source, options, naming, label, roles.weight or "")
 
 
 def _first_keys(flow: Flow, is_pipe: bool) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
 def _reader(source: Source, options: Options) -> SvmlightReader:
     roles, starts_with_feature = options.roles, bool(source.noted)
     without = roles.no_labels or (not roles.labelled and starts_with_feature)
-    return SvmlightReader(source, "none" if without else "required", options.skip_bad, options.longest_line)
+    return SvmlightReader(source, options, "none" if without else "required")
 
 
 def _starts_with_feature(flow: Flow, is_pipe: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from thresher import _core
 from thresher.model.names import Naming, id_of
@@ -18,13 +17,13 @@ class VwReader(LineReader):
 
     Parameters
     ----------
+    source, options : of `LineReader`
     names : {"numbers", "strings", "all"}
         Which names are hashed: none are expected, all but numbers, or all.
-    others : of `LineReader`
     """
 
-    def __init__(self, names: str, *others: Any) -> None:
-        super().__init__(*others)
+    def __init__(self, source: Source, options: Options, names: str) -> None:
+        super().__init__(source, options, options.roles.label_demand)
         self._names = names
 
     def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
@@ -48,8 +47,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
         names = _names([source.noted for source in sources])
     else:
         names = "all" if naming.hashes_all else "strings"
-    others = (options.roles.label_demand, options.skip_bad, options.longest_line)
-    readers = [VwReader(names, source, *others) for source in sources]
+    readers = [VwReader(source, options, names) for source in sources]
     return Opened(readers, naming=None if names == "numbers" else Naming(hash=names))
 
 
