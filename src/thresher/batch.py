@@ -26,28 +26,67 @@ class DataError(ValueError):
 
 @dataclass(slots=True)
 class Batch:
-    """Rows in CSR with their labels, and ids as in the source."""
+    """Rows in CSR with their labels, and ids as in the source.
+
+    Attributes
+    ----------
+    indptr, indices, data : array
+        The rows: their ids rise, and values are finite.
+    labels : array of numbers or str
+        NaN or "" where there are none.
+    largest_id : int
+        No id is larger; of a matrix or a table, that of the last column.
+    zero_seen : bool
+        Whether id 0 occurs.
+    importances : array of float64, or None if all are 1
+        The weights of the rows.
+    n_bytes : int
+        Of the source, on disk.
+    file : str
+        The name of the source, for messages.
+    numbers : array of int, or None for 0, 1, 2 …
+        The lines of the rows, relative to `first_number`.
+    first_number : int
+        The number of the first line, or of the first row if these are counted.
+    counted_in : {"line", "row"}
+    skipped : list of str
+        Why lines or rows were skipped.
+    before : callable, or None
+        Counts the lines before the shard, if it starts inside a file.
+    end : Position or None
+        Where the batch ends; None if the stream has no positions.
+    names : Names or None
+        Of the features, where they have names instead of numbers.
+    bad : list of (int, str)
+        Lines that can't be read, relative to `first_number`, and why.
+    n_lines : int
+        How many lines or rows of the source it has, good or bad.
+    end_byte : int
+        The byte of the file's content at which the next batch begins.
+    namespace : str or None
+        Of VW text, if its names are numbers.
+    """
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[np.float32]
-    labels: NDArray[Any]  # numbers, or str; NaN where there are none
-    largest_id: int  # no id is larger; of a matrix or a table, that of the last column
+    labels: NDArray[Any]
+    largest_id: int
     zero_seen: bool
     importances: NDArray[np.float64] | None = None
-    n_bytes: int = 0  # of the source, on disk
+    n_bytes: int = 0
     file: str = ""
-    numbers: NDArray[Any] | None = None  # of the rows' lines, relative to `first_number`; None: 0, 1, 2 …
+    numbers: NDArray[Any] | None = None
     first_number: int = 1
     counted_in: str = "line"
-    skipped: list[str] = field(default_factory=list)  # why lines or rows were skipped
-    before: Callable[[], int] | None = None  # counts the lines before the shard, if it starts inside a file
-    end: Position | None = None  # None if the stream has no positions
-    names: Names | None = None  # where features have names instead of numbers
-    bad: list[tuple[int, str]] = field(default_factory=list)  # lines that can't be read, relative to `first_number`
-    n_lines: int = 0  # of the source, good or bad; rows, if these are counted
-    end_byte: int = 0  # of the file's content: where the next batch begins
-    namespace: str | None = None  # of VW text, if its names are numbers
+    skipped: list[str] = field(default_factory=list)
+    before: Callable[[], int] | None = None
+    end: Position | None = None
+    names: Names | None = None
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    n_lines: int = 0
+    end_byte: int = 0
+    namespace: str | None = None
 
     @classmethod
     def of(cls, found: _core.FoundRows, labels: NDArray[Any]) -> Self:

@@ -169,7 +169,7 @@ def _without_rows(batch: Batch) -> Batch:
     empty = Batch.empty()
     return replace(
         batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None,
-        names=None,
+        names=None, skipped=[], bad=[],
     )  # fmt: skip
 
 
