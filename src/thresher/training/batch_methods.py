@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +47,7 @@ def learn_at_once(
         for run in runs:
             run.history = copy.deepcopy(history)
             _learn(run, rows)
-        seconds = time.perf_counter() - runs[0].started
+        seconds = runs[0].recorder.seconds()
         for run in runs:
             run.history.seconds.append(seconds)
             run.history.validation.append(None)

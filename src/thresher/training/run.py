@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from operator import methodcaller
@@ -28,7 +27,7 @@ from thresher.streams.position import Position
 from thresher.streams.reading import add_skipped
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
-from thresher.training.history import History
+from thresher.training.history import History, Recorder
 from thresher.training.samples import Sample
 
 _FIRST_NOTE = 100  # rows
@@ -53,12 +52,10 @@ class Run:
         self.stream = stream
         self.callback = callback
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
-        self.started = started
+        self.recorder = Recorder(model, started)
         self.is_continued = model.classes is not None
         self._start = model.backup()
-        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
         self._next_note = _FIRST_NOTE
-        self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
         self._next_look = 1
         self._seems_grouped = False
         self._session: Session | None = None
@@ -107,11 +104,11 @@ class Run:
 
     def n_rows_until_due(self) -> int:
         """How many rows are to be learned before the next point of the history."""
-        return max(1, self._next_note - self.so_far()[0])
+        return max(1, self._next_note - self.recorder.so_far()[0])
 
     def note_if_due(self) -> None:
         """Add a point to the history after 100 rows, and then whenever the rows have grown by a quarter."""
-        rows, _, _ = self.so_far()
+        rows, _, _ = self.recorder.so_far()
         if rows >= self._next_note:
             self._next_note = rows + rows // 4
             self.note()
@@ -119,42 +116,19 @@ class Run:
 
     def note(self) -> None:
         """Add a point to the history; one at the same row, if the pass ended there, is replaced."""
-        rows, mistakes, loss = self.so_far()
-        history, entered = self.history, self._n_entered()
-        if history.rows and history.rows[-1] == rows:
-            entered += history.drop_last()
-        history.rows.append(rows)
-        history.seconds.append(time.perf_counter() - self.started)
-        history.error.append(mistakes / max(1, rows))
-        history.loss.append(loss / max(1, rows))
-        history.validation.append(None)
-        if self.model.has_budget:
-            history.entered.append(entered)
+        history = self.history
+        is_again = history.rows[-1:] == [self.recorder.so_far()[0]]
+        entered_before = history.drop_last() if is_again else 0
+        self.recorder.note(history)
+        if history.entered:
+            history.entered[-1] += entered_before
         if not self.is_continued:
             history.race = copy.deepcopy(self.model.race)
-
-    def _n_entered(self) -> int:
-        """Count the members that were none at the last point."""
-        before, self._members = self._members, self._selected()
-        return len(np.setdiff1d(self._members, before, assume_unique=True))
-
-    def _selected(self) -> NDArray[np.int64]:
-        """Return the ids of the members: columns are provisional until the first pass ends."""
-        return self.model.selected_ids() if self.model.has_budget else np.zeros(0, np.int64)
 
     def call_back(self) -> None:
         """Call the user's function with the history."""
         if self.callback is not None:
             self.callback(self.history)
-
-    def so_far(self) -> tuple[int, int, float]:
-        """Rows, mistakes and the sum of losses of this run."""
-        now = self.model.counters
-        return (
-            now["n_samples"] - self._before["n_samples"],
-            max(0, now["n_mistakes"] - self._before["n_mistakes"]),
-            now["loss"] - self._before["loss"],
-        )
 
     def error_so_far(self) -> float | None:
         """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows.
@@ -162,7 +136,7 @@ class Run:
         With many classes a look at the order takes time, so there is one whenever the rows that are not of the largest
         class have doubled: sorted rows show soon after the second class begins.
         """
-        rows, mistakes, _ = self.so_far()
+        rows, mistakes, _ = self.recorder.so_far()
         if self.history.n_passes == 1 and not self.history.shuffled:
             order = self.session.label_order
             if order.n_minority == 0:
@@ -180,24 +154,20 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Return what the run knows in addition to its model's state, as values for JSON."""
         return {
+            **self.recorder.state(),
             "session": self.session.state(),
             "history": self.history.state(),
-            "seconds": time.perf_counter() - self.started,
-            "before": {name: self._before[name] for name in ("n_samples", "n_mistakes", "loss")},
             "is_continued": self.is_continued,
             "next_note": self._next_note,
-            "members": self._members.tolist(),
         }
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue from `state`; the model must have its state of the same moment."""
         self._session = Session.resumed(self.model, state["session"])
         self.history = History.resumed(state["history"])
-        self.started = time.perf_counter() - state["seconds"]
-        self._before, self.is_continued = state["before"], state["is_continued"]
-        self.history.resumed_at = self.so_far()[0]
-        self._next_note = state["next_note"]
-        self._members = np.array(state["members"], np.int64)
+        self.recorder.resume(state)
+        self.history.resumed_at = self.recorder.so_far()[0]
+        self._next_note, self.is_continued = state["next_note"], state["is_continued"]
 
 
 class SharedReading:
