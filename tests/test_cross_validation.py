@@ -122,6 +122,12 @@ def test_batch_methods(problem):
     assert cv.evaluation.log_loss is None
 
 
+def test_rows_of_a_batch_method_are_in_memory_in_any_case(problem, monkeypatch):
+    expected = cross_validate(L1SVM(10), problem, folds=3).evaluation.to_dict()
+    monkeypatch.setattr(resampling, "MEMORY_LIMIT", 1_000)
+    assert cross_validate(L1SVM(10), iter([problem]), folds=3).evaluation.to_dict() == expected
+
+
 def test_many_classes():
     X, y = random_problem(900, 120, 0.2, seed=2, n_classes=4)
     cv = cross_validate(ShadowSOFS(40), (X, y), folds=3, multiclass=True)

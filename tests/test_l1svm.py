@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from strategies import random_problem
 
-from thresher import L1SVM, datasets
+from thresher import L1SVM, datasets, train
 
 
 def linear_svc(C: float, **parameters) -> LinearSVC:
@@ -37,6 +37,9 @@ def test_is_liblinear_at_the_largest_c_within_the_budget(problem, budget):
     np.testing.assert_allclose(model.decision_function(X), same.decision_function(rows), rtol=1e-6, atol=1e-6)
     assert len(model.selected_) == n_selected(same) <= budget
     assert n_selected(linear_svc(model.C_ * 1.011, max_iter=20_000).fit(rows, y)) > budget
+    streamed = L1SVM(budget)
+    train(streamed, (X, y))
+    assert (streamed.C_, streamed.n_iter_) == (model.C_, model.n_iter_)
     sizes = np.abs(model.coef_.toarray()[0, model.selected_])
     assert (np.diff(sizes) <= 0).all()
 

@@ -22,7 +22,7 @@ from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, Watch
 from thresher.training.samples import demand_two_classes
 from thresher.training.solvers.memory import check_memory
-from thresher.training.solvers.problem import problem_of, with_kept
+from thresher.training.solvers.problem import Solver, problem_of, with_kept
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24
@@ -67,7 +67,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
     """
     method = methods.find(model.method)
-    solver = method.load_solver()
+    solver: Solver = method.load_solver()
     given = model.parameters
     codes, classes = encode(y, None)
     keep = model.ids_to_keep(id_base, names, X.shape[1]) - id_base

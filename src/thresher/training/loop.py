@@ -199,39 +199,16 @@ def run(
         classes = labels_read(saved.about["classes"])
     elif multiclass and classes is None and model.classes is None:
         classes = _find_classes(stream, progress)
-    is_new = model.classes is None
-    # Where a run that is resumed had started again on shuffled rows, so does this one.
-    is_shuffled = shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
-    can_restart = shuffle == "auto" and is_new and stream.can_be_read_again and not is_shuffled
-    if is_shuffled and not (saved is not None and saved.about["finished"]):
-        stream = _shuffled_for(model, stream, progress)
     if saver is not None:
         saver.note(classes=_listed(classes), finished=False, grouping=None)
-    reading = SharedReading(runs_on(stream), n_threads, watch, ScaleCheck(stream, model.norm))
     in_passes = _Passes(n_passes, classes, task.held_out, progress, saver)
-    with reading:
-        grouping = in_passes.learn(reading, stop_if_grouped=can_restart, saved=saved)
-    if grouping is not None and can_restart and not reading.interrupted:
-        warn(
-            f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
-            "shuffle=True (--shuffle) does so at once.",
-            UserWarning,
-        )
-        before = reading.runs[0].history
-        runs = runs_on(_shuffled_for(model, task.stream, progress), before.n_bytes)
-        runs[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
-        reading = SharedReading(runs, n_threads)  # nobody needs to watch: the shuffled rows can be read again
-        with reading:
-            in_passes.learn(reading, stop_if_grouped=False)
-    elif grouping is not None:
-        warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
-    names = task.stream.feature_names
+    reading = _learn_online(in_passes, model, stream, runs_on, shuffle, saved, n_threads, watch)
     for run in reading.runs:
-        if names is not None and not run.is_continued:
-            run.model.feature_names = names
+        if stream.feature_names is not None and not run.is_continued:
+            run.model.feature_names = stream.feature_names
         if run.sample is not None and not reading.interrupted:
             counts = run.model.class_weights.counts
-            demand_two_classes(task.stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
+            demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
     return reading.runs
 
 
@@ -265,6 +242,46 @@ def _check_can_learn(model: Model, passes: int | None, shuffle: bool | str, chec
         raise ValueError(f"passes={passes!r} can't be used with {name}, which sees all rows at once: use passes=None.")
     if shuffle is True:
         raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
+
+
+def _learn_online(
+    in_passes: _Passes,
+    model: Model,
+    in_order: Stream,
+    runs_on: Callable[[Stream, int], list[Run]],
+    shuffle: bool | str,
+    saved: Saved | None,
+    n_threads: int | None,
+    watch: Watch | None,
+) -> SharedReading:
+    """Learn the rows in their order or shuffled; with "auto", a new model learns grouped rows again, shuffled."""
+    is_new = model.classes is None
+    # Where a run that is resumed had started again on shuffled rows, so does this one.
+    is_shuffled = shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
+    can_restart = shuffle == "auto" and is_new and in_order.can_be_read_again and not is_shuffled
+    stream = in_order
+    if is_shuffled and not (saved is not None and saved.about["finished"]):
+        stream = _shuffled_for(model, in_order, in_passes.progress)
+    reading = SharedReading(runs_on(stream, 0), n_threads, watch, ScaleCheck(stream, model.norm))
+    with reading:
+        grouping = in_passes.learn(reading, stop_if_grouped=can_restart, saved=saved)
+    if grouping is None:
+        return reading
+    if not can_restart or reading.interrupted:
+        warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
+        return reading
+    warn(
+        f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
+        "shuffle=True (--shuffle) does so at once.",
+        UserWarning,
+    )
+    before = reading.runs[0].history
+    again = runs_on(_shuffled_for(model, in_order, in_passes.progress), before.n_bytes)
+    again[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
+    reading = SharedReading(again, n_threads)  # nobody needs to watch: the shuffled rows can be read again
+    with reading:
+        in_passes.learn(reading, stop_if_grouped=False)
+    return reading
 
 
 @dataclass
