@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import tempfile
@@ -15,8 +14,7 @@ from measure import THRESHER, Bar, Effort, Section, least_costs, least_process_c
 
 from thresher import SOFS, ShadowSOFS, datasets
 
-CURVES = (SOFS, ShadowSOFS)  # one curve each in every plot
-PLOT = Path(__file__).with_name("growth.svg")
+CURVES = (SOFS, ShadowSOFS)  # one line each in every table
 
 _WHY = "358,000 changes of membership, each a walk through a heap and two cells that are in no cache."
 
@@ -24,7 +22,7 @@ Curves = dict[str, dict[float, float]]  # the cost at each point, for each metho
 
 
 def section(effort: Effort, by_threads: dict[float, float]) -> Section:
-    """Measure and draw; only a full run writes growth.svg. `by_threads` was measured while this process was small."""
+    """Measure; `by_threads` was measured while this process was small."""
     by_columns, by_budget = columns(effort), budgets(effort)
     curves = {
         "columns, the same rows spread out": by_columns,
@@ -35,9 +33,6 @@ def section(effort: Effort, by_threads: dict[float, float]) -> Section:
     lines = ["## Growth", ""]
     for name, curve in curves.items():
         lines += _table(name, "s" if name.startswith("threads") else "ns per nonzero", curve)
-    if effort is not Effort.QUICK:
-        _draw(curves, PLOT if effort is Effort.FULL else io.BytesIO())
-        lines += ["![Four plots of these figures](growth.svg)", ""]
     sofs = by_columns["SOFS"]
     bars = [Bar("SOFS at 1e8 columns / at 1e4, the same rows with ids spread out", sofs[1e8] / sofs[1e4], 8.0)]
     if by_budget:
@@ -121,25 +116,3 @@ def _table(name: str, unit: str, curves: Curves) -> list[str]:
 
 def _short(point: float) -> str:
     return f"{point:,.0f}" if point < 1e5 else f"{point:.0e}".replace("e+0", "e")
-
-
-def _draw(figures: dict[str, Curves], target: Path | io.BytesIO) -> None:
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    import matplotlib.pyplot as plt
-
-    # Text as text and ids from a fixed salt: a small file that changes only where the figures do.
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.size": 9})
-    figure, axes = plt.subplots(2, 2, figsize=(8, 5.5), layout="constrained")
-    for axis, (name, curves) in zip(axes.flat, figures.items(), strict=True):
-        for method, curve in curves.items():
-            axis.plot(list(curve), list(curve.values()), "o-", label=method, markersize=4)
-        axis.set_xscale("log", base=2 if name.startswith("threads") else 10)
-        axis.set_xlabel(name)
-        axis.set_ylabel("seconds" if name.startswith("threads") else "ns per nonzero")
-        axis.minorticks_off()  # most of the file would be these
-        axis.set_ylim(bottom=0)
-        axis.grid(alpha=0.3)
-        axis.legend(frameon=False)
-    figure.savefig(target, format="svg", metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Measure thresher beside its peers and floors, in one run, and write RESULTS.md and growth.svg.
+"""Measure thresher beside its peers and floors, in one run, and write RESULTS.md.
 
 Each figure is the least of several runs, interleaved, unless it says once; read the ratios. --quick leaves out what is
 slow. --smallest runs every section once on tiny data, in seconds, and judges no bar. Neither writes a file.

@@ -47,12 +47,12 @@ SMALLEST = Size(300, 1, 2, 20, 2_000, 5, 1)
 def run(folder: Path, bar: Steps, smallest: bool) -> None:
     """Measure everything and write the table and the page; the mail must be there."""
     size = SMALLEST if smallest else Size()
-    with tempfile.TemporaryDirectory() as room:
+    with tempfile.TemporaryDirectory() as temporary:
         mails = read_mails(size)
         found: list[Found] = []
         for done, step in enumerate((cross_validated, speed, held_out, kmers)):
             bar.done(done, STEPS[done])
-            found += step(mails, size, Path(room))
+            found += step(mails, size, Path(temporary))
     write_csv(folder / "results" / "names.csv", COLUMNS, found)
     note_run("names", Methods(("ShadowSOFS",), ("ShadowSOFS",)), folder / "results")
     write_report(folder)
@@ -86,9 +86,9 @@ def write(mails: list[dict[str, str]], path: Path) -> Path:
     return path
 
 
-def cross_validated(mails: list[dict[str, str]], size: Size, room: Path) -> list[Found]:
+def cross_validated(mails: list[dict[str, str]], size: Size, folder: Path) -> list[Found]:
     """Return the accuracy on all mail as 1–3-grams, with the best names."""
-    path, found = write(mails, room / "mail.jsonl"), []
+    path, found = write(mails, folder / "mail.jsonl"), []
     for budget in (50, 200, 2_000):
         stream = open_stream(path, text="text", ngrams=(1, 3))
         with warnings.catch_warnings():
@@ -105,10 +105,10 @@ def cross_validated(mails: list[dict[str, str]], size: Size, room: Path) -> list
     return found
 
 
-def speed(mails: list[dict[str, str]], size: Size, room: Path) -> list[Found]:
+def speed(mails: list[dict[str, str]], size: Size, folder: Path) -> list[Found]:
     """Return the time from a long file of 1–2-grams to a model, ours and scikit-learn's."""
     random = np.random.default_rng(0)
-    path, n_bytes = room / "long.jsonl", 0
+    path, n_bytes = folder / "long.jsonl", 0
     with path.open("w") as file:
         while n_bytes < size.megabytes * 10**6:
             for k in random.permutation(len(mails)):
@@ -133,14 +133,14 @@ METHODS = {
 }
 
 
-def held_out(mails: list[dict[str, str]], size: Size, room: Path) -> list[Found]:
+def held_out(mails: list[dict[str, str]], size: Size, folder: Path) -> list[Found]:
     """Return the accuracy on a fifth of the mail, after one pass over the rest, with 2,000 features each."""
     found: dict[str, list[float]] = {name: [] for name in METHODS}
     for turn in range(size.folds):
         order = np.random.default_rng(1_000 + turn).permutation(len(mails))
         cut = len(mails) * 4 // 5
         paths = [
-            str(write([mails[k] for k in part], room / name))
+            str(write([mails[k] for k in part], folder / name))
             for name, part in (("train.jsonl", order[:cut]), ("test.jsonl", order[cut:]))
         ]
         for name in METHODS:
@@ -197,9 +197,9 @@ def hashed_run(path: str, test: str | None = None, *, size: Size) -> Found:
     return sklearn_run(path, test, size=size, n_features=1 << 11)
 
 
-def kmers(mails: list[dict[str, str]], size: Size, room: Path) -> list[Found]:
+def kmers(mails: list[dict[str, str]], size: Size, folder: Path) -> list[Found]:
     """Return how many planted mutations are found among the k-mers of genomes."""
-    path = room / "genomes.jsonl"
+    path = folder / "genomes.jsonl"
     ancestor, places = write_genomes(path, size)
     found = apart("experiments.names", job="kmers", path=str(path), size=asdict(size))
     n_found = sum(any(name in found["names"] for name in around(ancestor, *place)) for place in places)

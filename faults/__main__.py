@@ -28,7 +28,7 @@ from faults import (
     threads,
     unpacking,
 )
-from faults.room import BrokenPromiseError, Figures, Room
+from faults.trial import BrokenPromiseError, Figures, Trial
 
 # The shortest first.
 FAULTS = {
@@ -66,7 +66,7 @@ def run(only: Only = None, smallest: Smallest = False) -> None:
         started = time.monotonic()
         folder = Path(tempfile.mkdtemp(prefix="thresher-faults-"))
         try:
-            found[name] = FAULTS[name].run(Room(folder, smallest))
+            found[name] = FAULTS[name].run(Trial(folder, smallest))
         except BrokenPromiseError as error:
             broken.append(name)
             print(f"    BROKEN: {error}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from faults.room import BrokenPromiseError
+from faults.trial import BrokenPromiseError
 
 
 def apart(work: Callable[[], Any], what: str, seconds: float = 120.0) -> Any:

@@ -12,13 +12,13 @@ from pathlib import Path
 from faults import files
 from faults.apart import apart
 from faults.commands import one_line
-from faults.room import BrokenPromiseError, Figures, Room, demand
+from faults.trial import BrokenPromiseError, Figures, Trial, demand
 from thresher import open_stream
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Read a file of every format, and change it after the first batch."""
-    made = files.make(room.folder, room.size(1_000_000, 200_000))
+    made = files.make(trial.folder, trial.size(1_000_000, 200_000))
     outcomes: Counter[str] = Counter()
     for path, options in made.items():
         whole = path.read_bytes()
@@ -28,7 +28,7 @@ def run(room: Room) -> Figures:
             demand(what != "replaced" or outcome == "old rows", f"{path.name}, {what}: {outcome}")
             outcomes[f"{what}: {outcome}"] += 1
             path.write_bytes(whole)
-    room.say(f"{dict(outcomes)}")
+    trial.say(f"{dict(outcomes)}")
     return {"files": len(made), "outcomes": dict(outcomes)}
 
 

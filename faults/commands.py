@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from faults.room import BrokenPromiseError, demand
+from faults.trial import BrokenPromiseError, demand
 from thresher.cli import main
 
 THRESHER = (sys.executable, "-m", "thresher")

@@ -19,7 +19,7 @@ from typing import Any
 
 from faults import files, preload
 from faults.commands import one_line
-from faults.room import BrokenPromiseError, Figures, Room, demand
+from faults.trial import BrokenPromiseError, Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, train
 from thresher.io.checkpoints import read_checkpoint
 from thresher.io.model_files import load_model, save_model
@@ -28,15 +28,15 @@ from thresher.streams.conversion import convert
 _SECONDS = 30  # that one file may take to be loaded
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Damage a file of each kind, in processes of their own."""
-    _make(room.folder)
-    built = preload.compiled(preload.COUNTED_MEMORY, room.folder)
+    _make(trial.folder)
+    built = preload.compiled(preload.COUNTED_MEMORY, trial.folder)
     env = {**os.environ, "PYTHONMALLOC": "malloc"} | ({} if built is None else {"LD_PRELOAD": str(built)})
 
     def damaged(kind: str) -> Figures:
         done = subprocess.run(
-            [sys.executable, "-m", "faults.damage", str(room.folder), kind, str(room.size(1, 199))], env=env,
+            [sys.executable, "-m", "faults.damage", str(trial.folder), kind, str(trial.size(1, 199))], env=env,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode < 0:
@@ -44,7 +44,7 @@ def run(room: Room) -> Figures:
             raise BrokenPromiseError(f"{kind}: {name}")
         demand(done.returncode == 0, f"{kind}: {done.stderr.strip().rpartition(chr(10))[2]}")
         found: Figures = json.loads(done.stdout)
-        room.say(f"{kind}: {found}")
+        trial.say(f"{kind}: {found}")
         return found
 
     with ThreadPoolExecutor() as pool:

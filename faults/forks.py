@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faults.apart import apart
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, open_stream, train
 from thresher.streams.conversion import convert
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Fork at random moments, while two threads are at work."""
-    path, random = room.folder / "rows.svm", room.random("forks")
+    path, random = trial.folder / "rows.svm", trial.random("forks")
     convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100, random_state=2), str(path))
     X, y = datasets.make_x1(500, n_features=3_000, n_informative=50, n_noise=100, random_state=2)
     shared, alone = ShadowSOFS(50), ShadowSOFS(50)
@@ -46,7 +46,7 @@ def run(room: Room) -> Figures:
     threads = [threading.Thread(target=at_work, args=[work]) for work in works]
     for thread in threads:
         thread.start()
-    n_forks = room.size(400, 16)
+    n_forks = trial.size(400, 16)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
@@ -59,7 +59,7 @@ def run(room: Room) -> Figures:
         for thread in threads:
             thread.join()
     demand(not failed, f"a thread of the parent failed: {failed}")
-    room.say(f"{n_forks} forks")
+    trial.say(f"{n_forks} forks")
     return {"forks": n_forks}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from faults import mounts
 from faults.commands import refused, shown, thresher, works
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, train
 from thresher.streams.conversion import convert
 from thresher.training import History
@@ -35,23 +35,23 @@ _WRITES = (
 )
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Write to a small tmpfs, or under a limit of file sizes where nothing can be mounted."""
-    convert(datasets.make_x1(5_000, n_features=5_000, n_noise=100, random_state=3), str(room.folder / "rows.svm"))
-    works("train", room.folder / "rows.svm", "-k", "500", "--full", "-o", room.folder / "model")
-    (room.folder / "disk").mkdir()
-    step = room.size(1, 3)
+    convert(datasets.make_x1(5_000, n_features=5_000, n_noise=100, random_state=3), str(trial.folder / "rows.svm"))
+    works("train", trial.folder / "rows.svm", "-k", "500", "--full", "-o", trial.folder / "model")
+    (trial.folder / "disk").mkdir()
+    step = trial.size(1, 3)
     why_not = mounts.reason_against()
     if why_not is None:
-        found = mounts.apart("faults.full_disk", room.folder, step)
+        found = mounts.apart("faults.full_disk", trial.folder, step)
     else:
-        found = {"by": f"a limit of file sizes ({why_not})", "writes": _write_all(room.folder, None, step)}
-    room.say(f"{found}")
+        found = {"by": f"a limit of file sizes ({why_not})", "writes": _write_all(trial.folder, None, step)}
+    trial.say(f"{found}")
     return found
 
 
 def _write_all(folder: Path, left: int | None, step: int) -> int:
-    """Try every write, or each `step`-th, with so much room on the disk, or none but a limit; return their number."""
+    """Try every write, or each `step`-th, with so much space on the disk, or none but a limit; return their number."""
     disk = folder / "disk"
     works(*_TRAIN, *_MODEL, cwd=folder)
     _stop_in_the_second_pass(folder / "rows.svm", disk / "run.ckpt")
@@ -93,7 +93,7 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 
 def _fill(path: Path, left: int) -> None:
-    """Take all of the disk's room but a few bytes."""
+    """Take all of the disk's space but a few bytes."""
     free = os.statvfs(path.parent)
     path.write_bytes(bytes(free.f_bavail * free.f_frsize - left))
 

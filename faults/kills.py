@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from faults.commands import SECONDS, THRESHER, works
-from faults.room import BrokenPromiseError, Figures, Room, demand
+from faults.trial import BrokenPromiseError, Figures, Trial, demand
 from thresher import datasets
 from thresher.streams.conversion import convert
 
@@ -30,19 +30,19 @@ N_PARTS = 3
 _AT_ONCE = 3  # runs: the beginning of a process is mostly waiting
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Kill runs of every kind."""
-    make(room.folder, room.size(60_000, 20_000))
-    n_kills = room.size(200, 10)
+    make(trial.folder, trial.size(60_000, 20_000))
+    n_kills = trial.size(200, 10)
     shares = [n_kills // len(RUNS) + (k < n_kills % len(RUNS)) for k in range(len(RUNS))]
 
     def killed(name: str, n: int) -> Figures:
         data, options = RUNS[name]
-        place = room.folder / f"{list(RUNS).index(name)}"
+        place = trial.folder / f"{list(RUNS).index(name)}"
         place.mkdir()
-        command = [str(room.folder / data), "-k", "50", "--full", *options]
-        found = _Killed(place, command, room.random(f"kills {name}")).times(n)
-        room.say(f"{name}: {found}")
+        command = [str(trial.folder / data), "-k", "50", "--full", *options]
+        found = _Killed(place, command, trial.random(f"kills {name}")).times(n)
+        trial.say(f"{name}: {found}")
         return found
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -32,7 +32,7 @@ import pyarrow.parquet
 from faults.commands import error_lines, in_this_process, works
 from faults.files import COMPRESS
 from faults.mutations import OF_BINARY, OF_TEXT, Mutation, forge_cache, forge_container
-from faults.room import SEED, Figures, Room, demand
+from faults.trial import SEED, Figures, Trial, demand
 from thresher import datasets
 from thresher.streams.conversion import convert
 
@@ -42,14 +42,14 @@ _AT_ONCE = 4  # processes
 FINDINGS = Path(__file__).parents[1] / "build" / "faults"
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Make so many variants, and read each."""
-    folders = [room.folder / str(k) for k in range(_AT_ONCE)]
+    folders = [trial.folder / str(k) for k in range(_AT_ONCE)]
     folders[0].mkdir()
     is_real = _make(folders[0])
     for folder in folders[1:]:
         shutil.copytree(folders[0], folder)
-    n = room.size(10_000, 160)
+    n = trial.size(10_000, 160)
     outcomes: Counter[str] = Counter()
     findings: list[str] = []
 
@@ -62,17 +62,17 @@ def run(room: Room) -> Figures:
                 outcomes[f"{kind}: {outcome}"] += 1
                 if outcome == "broken":
                     findings.append(f"{last}: {detail}")
-                    room.say(findings[-1])
+                    trial.say(findings[-1])
                     _keep(folders[k], last)
                 if outcomes.total() % 1_000 == 0:
-                    room.say(f"{outcomes.total()} files")
+                    trial.say(f"{outcomes.total()} files")
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(read_some, range(_AT_ONCE)))
     totals = Counter[str]()
     for name, count in outcomes.items():
         totals[name.rpartition(": ")[2]] += count
-    room.say(f"{dict(totals)}")
+    trial.say(f"{dict(totals)}")
     demand(not findings, f"{len(findings)} of {n} files, kept in {FINDINGS}: {'; '.join(findings[:5])}")
     return {"variants": n, "real_data": is_real, "outcomes": dict(totals), "formats": dict(outcomes)}
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults.room import BrokenPromiseError, Figures
+from faults.trial import BrokenPromiseError, Figures
 
 # Who is not root is root there, if the system allows that.
 _APART = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")

@@ -10,24 +10,24 @@ from pathlib import Path
 
 from faults.commands import SECONDS, THRESHER, works
 from faults.files import COMPRESS
-from faults.room import BrokenPromiseError, Figures, Room, demand
+from faults.trial import BrokenPromiseError, Figures, Trial, demand
 from thresher import datasets
 from thresher.streams.conversion import convert
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Write rows to standard input and to a named pipe, a few bytes at a time."""
-    convert(datasets.make_x1(300, n_features=500, n_informative=20, n_noise=30), str(room.folder / "rows.svm"))
-    content = (room.folder / "rows.svm").read_bytes()
-    works("train", room.folder / "rows.svm", "-k", "10", "--full", "-o", room.folder / "expected")
-    expected = (room.folder / "expected").read_bytes()
-    random = room.random("pipes")
+    convert(datasets.make_x1(300, n_features=500, n_informative=20, n_noise=30), str(trial.folder / "rows.svm"))
+    content = (trial.folder / "rows.svm").read_bytes()
+    works("train", trial.folder / "rows.svm", "-k", "10", "--full", "-o", trial.folder / "expected")
+    expected = (trial.folder / "expected").read_bytes()
+    random = trial.random("pipes")
     sent = [("-", content), *(("-", compress(content)) for compress in COMPRESS.values()), ("named", content)]
-    sent = sent[:: room.size(1, 5)]
+    sent = sent[:: trial.size(1, 5)]
     for source, rows in sent:
-        output = room.folder / "model"
-        process = _started(room.folder, source, output)
-        into = process.stdin if source == "-" else (room.folder / source).open("wb", buffering=0)
+        output = trial.folder / "model"
+        process = _started(trial.folder, source, output)
+        into = process.stdin if source == "-" else (trial.folder / source).open("wb", buffering=0)
         assert into is not None
         at = 0
         while at < len(rows):
@@ -42,10 +42,10 @@ def run(room: Room) -> Figures:
         demand(output.read_bytes() == expected, "a slow writer: the model differs")
         output.unlink()
     longest = max(
-        _interrupted(room.folder, content, number)
-        for number in room.size((signal.SIGTERM, signal.SIGINT), (signal.SIGTERM,))
+        _interrupted(trial.folder, content, number)
+        for number in trial.size((signal.SIGTERM, signal.SIGINT), (signal.SIGTERM,))
     )
-    room.say(f"{len(sent)} pipes; a run that waits ends within {longest:.1f} s of a signal")
+    trial.say(f"{len(sent)} pipes; a run that waits ends within {longest:.1f} s of a signal")
     return {"pipes": len(sent), "seconds_to_end_after_a_signal": round(longest, 1)}
 
 

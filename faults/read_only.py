@@ -9,7 +9,7 @@ from pathlib import Path
 
 from faults import mounts
 from faults.commands import refused, shown, thresher, works
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 
 _WRITES = (
     ("train", "rows.svm", "-k", "5", "-o", "here/model.thresher"),
@@ -22,26 +22,26 @@ _WRITES = (
 )
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Write to a folder that is mounted read-only, where something can be mounted; root ignores permissions."""
-    here = room.folder / "here"
+    here = trial.folder / "here"
     here.mkdir()
-    (room.folder / "rows.svm").write_text("".join(f"{r % 2} {r % 9 + 1}:1 {r % 2 + 20}:1\n" for r in range(500)))
-    works("train", room.folder / "rows.svm", "-k", "5", "-o", here / "model.thresher")
+    (trial.folder / "rows.svm").write_text("".join(f"{r % 2} {r % 9 + 1}:1 {r % 2 + 20}:1\n" for r in range(500)))
+    works("train", trial.folder / "rows.svm", "-k", "5", "-o", here / "model.thresher")
     before = (here / "model.thresher").read_bytes()
-    step = room.size(1, 2)
+    step = trial.size(1, 2)
     why_not = mounts.reason_against()
     if why_not is None:
-        found = mounts.apart("faults.read_only", room.folder, step)
+        found = mounts.apart("faults.read_only", trial.folder, step)
     elif os.geteuid() != 0:
         here.chmod(0o555)
-        found = {"by": "its permissions", "writes": _write_all(room.folder, step)}
+        found = {"by": "its permissions", "writes": _write_all(trial.folder, step)}
         here.chmod(0o755)
     else:
         found = {"skipped": f"root ignores permissions, and {why_not}"}
     demand((here / "model.thresher").read_bytes() == before, "the model has changed")
     demand(len([*here.iterdir()]) == 1, f"{[*here.iterdir()]} are there")
-    room.say(f"{found}")
+    trial.say(f"{found}")
     return found
 
 

@@ -8,7 +8,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from faults.room import SEED, Figures
+from faults.trial import SEED, Figures
 
 RECORD = Path(__file__).with_name("record.json")
 FUZZING = Path(__file__).parents[1] / "build" / "fuzz.json"

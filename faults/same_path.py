@@ -6,22 +6,22 @@ import subprocess
 from collections import Counter
 
 from faults.commands import SECONDS, THRESHER, works
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 from thresher import datasets
 from thresher.streams.conversion import convert
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Start two runs with different parameters again and again."""
-    rows, here = room.folder / "rows.svm", room.folder / "here"
+    rows, here = trial.folder / "rows.svm", trial.folder / "here"
     here.mkdir()
     convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100), str(rows))
     models = {}
     for gamma in ("0.5", "2"):
-        works("train", rows, "-k", "50", "--full", "--gamma", gamma, "-o", room.folder / "alone")
-        models[(room.folder / "alone").read_bytes()] = gamma
+        works("train", rows, "-k", "50", "--full", "--gamma", gamma, "-o", trial.folder / "alone")
+        models[(trial.folder / "alone").read_bytes()] = gamma
     won: Counter[str] = Counter()
-    for _ in range(room.size(30, 2)):
+    for _ in range(trial.size(30, 2)):
         command = [*THRESHER, "train", str(rows), "-k", "50", "--full", "-o", str(here / "model")]
         pair = [
             subprocess.Popen(
@@ -37,5 +37,5 @@ def run(room: Room) -> Figures:
         demand(left in models, "of two writers neither's model is left")
         won[models[left]] += 1
         (here / "model").unlink()
-    room.say(f"{won.total()} pairs; the first was last {won['0.5']} times, the second {won['2']} times")
+    trial.say(f"{won.total()} pairs; the first was last {won['0.5']} times, the second {won['2']} times")
     return {"pairs": won.total()}

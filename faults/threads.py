@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from faults import files
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, open_stream, save, train
 from thresher.streams.conversion import convert
 
 N_THREADS = 8
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Let several threads do the same at the same time."""
-    path = room.folder / "rows.svm"
+    path = trial.folder / "rows.svm"
     convert(datasets.make_x1(5_000, n_features=5_000, n_informative=50, n_noise=100), str(path))
     X, y = datasets.make_x1(2_000, n_features=5_000, n_informative=50, n_noise=100, start=5_000)
     model = ShadowSOFS(50)
@@ -25,14 +25,14 @@ def run(room: Room) -> Figures:
     learning = ShadowSOFS(50).fit(X, y)
     train(model, stream)
     same: dict[str, Callable[[int], Any]] = {
-        "training": lambda k: _trained(path, room.folder / f"model{k}"),
-        "training on one stream": lambda k: _trained(stream, room.folder / f"model{k}"),
+        "training": lambda k: _trained(path, trial.folder / f"model{k}"),
+        "training on one stream": lambda k: _trained(stream, trial.folder / f"model{k}"),
         "predicting": lambda _: model.predict_proba(X).tobytes(),
         "transforming": lambda _: model.transform(X).toarray().tobytes(),
         "reading one stream": lambda _: [files.digest(batch) for batch in stream.batches()],
         "a shard of one stream": lambda _: [files.digest(batch) for batch in stream.shard(1, 3).batches()],
     }
-    turns = room.size(20, 2)
+    turns = trial.size(20, 2)
     with ThreadPoolExecutor(N_THREADS) as pool:
         for what, work in same.items():
             expected = work(0)
@@ -43,7 +43,7 @@ def run(room: Room) -> Figures:
         list(pool.map(lambda k: learning.partial_fit(X[k::N_THREADS], y[k::N_THREADS]), range(N_THREADS)))
         demand(learning.n_samples_seen_ == before + X.shape[0], "rows are lost where threads learn one model")
     n = len(same) * turns * N_THREADS + N_THREADS
-    room.say(f"{n} calls in {N_THREADS} threads")
+    trial.say(f"{n} calls in {N_THREADS} threads")
     return {"threads": N_THREADS, "calls": n}
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from faults.files import COMPRESS
-from faults.room import Figures, Room, demand
+from faults.trial import Figures, Trial, demand
 
 _BLANKS = b" " * 20_000  # which even gzip packs to a thousandth
 _ROW = b"1 1:0.5 7:2" + _BLANKS + b"\n-1 1:0.5 9:2" + _BLANKS + b"\n"
@@ -17,23 +17,23 @@ _MOST_MEGABYTES = 200
 _MOST_GROWTH = 1.6  # of the time per megabyte, from the smallest to the largest: clocks are not exact
 
 
-def run(room: Room) -> Figures:
+def run(trial: Trial) -> Figures:
     """Train on archives of growing size, of all four kinds."""
     found: dict[str, list[Figures]] = {}
     for ending in COMPRESS:
-        path = room.folder / f"rows.svm.{ending}"
+        path = trial.folder / f"rows.svm.{ending}"
         found[ending] = []
-        for megabytes in room.size((100, 200, 400), (20, 40)):
+        for megabytes in trial.size((100, 200, 400), (20, 40)):
             _write(path, ending, megabytes)
             command = [sys.executable, "-m", "faults.measured_training", str(path)]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             ratio = round(megabytes * 1e6 / path.stat().st_size)
             found[ending].append({"megabytes": megabytes, "ratio": ratio, **json.loads(done.stdout)})
-            room.say(f"{ending}: {found[ending][-1]}")
+            trial.say(f"{ending}: {found[ending][-1]}")
             path.unlink()
         first, last = found[ending][0], found[ending][-1]
         growth = last["cpu_seconds"] / last["megabytes"] / (first["cpu_seconds"] / first["megabytes"])
-        demand(room.smallest or growth < _MOST_GROWTH, f"{ending}: the time grows faster than the content: {found}")
+        demand(trial.smallest or growth < _MOST_GROWTH, f"{ending}: the time grows faster than the content: {found}")
         peak = max(each["peak_megabytes"] for each in found[ending])
         demand(peak < _MOST_MEGABYTES, f"{ending} takes {peak} MB")
     return found

@@ -13,7 +13,7 @@ from faults import record, report
 from faults.apart import apart
 from faults.commands import Done, in_this_process, refused
 from faults.mutations import OF_BINARY, OF_TEXT, forge_cache, forge_container
-from faults.room import BrokenPromiseError
+from faults.trial import BrokenPromiseError
 from thresher import ShadowSOFS, open_stream, save, train
 from thresher.io.model_files import load_model
 from thresher.streams.writing import write_stream

@@ -1,4 +1,9 @@
-"""Pictures: what a chart shows, and two ways to draw it, as SVG for web pages and on matplotlib's axes."""
+"""Pictures: charts as data, and two ways to draw them.
+
+`as_svg` is for reports and notebooks: it needs no package, follows the light or dark colours of the page, and has no
+links inside, so that a report can forbid all links. `draw` puts the same chart on matplotlib's Axes, for the figures of
+users.
+"""
 
 from thresher.charts.chart import Chart, Line
 from thresher.charts.figure import bars, draw, heat_map

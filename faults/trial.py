@@ -20,7 +20,7 @@ class BrokenPromiseError(Exception):
 
 
 @dataclass(frozen=True)
-class Room:
+class Trial:
     """Where a fault is tried out.
 
     Attributes
