@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.config import HOME
-from experiments.gamma_auto import ACCURACY, NAMES, TIME, tasks
+from experiments.gamma_auto import ACCURACY, NAMES, TIME
 from experiments.methods import METHODS
 from experiments.reporting.gamma import write_report
 from experiments.store import write_csv
@@ -27,13 +27,6 @@ def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(tmp_p
     for name in NAMES:
         n_cells = 2 if METHODS[name].has_budget else 1
         assert text.count(f"| {name} | x1-20k |") == 3 * n_cells  # accuracy, memory, text
-
-
-def test_what_the_issue_asks_for():
-    asked = {task.config.name: (len(task.budgets), task.n_permutations) for task in tasks(smallest=False)}
-    assert asked == {
-        "relathe": (3, 10), "basehock": (3, 10), "pcmac": (3, 10), "ccat": (3, 10), "news-random": (3, 3), "x1": (3, 3)
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("auto", "verdict"), [(89.1, "yes"), (88.9, "**no**")])

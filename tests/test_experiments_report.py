@@ -279,6 +279,7 @@ class TestOtherFindings:
 
 class TestReport:
     def test_the_committed_report_is_that_of_the_committed_results(self, committed):
+        """Guards against results, or text, that were changed without the other."""
         assert (HOME / "REPORT.md").read_text() == report(committed), "run `python -m experiments report`"
 
     def test_the_template_uses_every_figure_and_verdict(self, committed):

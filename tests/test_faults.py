@@ -20,11 +20,12 @@ from thresher.streams.writing import write_stream
 
 
 def test_the_page_is_what_the_record_says():
-    """Written again by `python -m faults report`."""
+    """Guards docs/reliability.md: its figures are the record's. `python -m faults report` writes it again."""
     assert report.PAGE.read_text() == report.page(record.read())
 
 
 def test_the_record_holds_what_is_promised():
+    """Guards the record: one of a shorter run, or with a broken promise in it, is not committed."""
     faults = record.read()["faults"]
     assert faults["kills"]["kills"] == sum(run["kills"] for run in faults["kills"]["runs"].values()) >= 200
     assert faults["malformed"]["variants"] == sum(faults["malformed"]["outcomes"].values()) >= 10_000
@@ -39,6 +40,7 @@ def test_the_record_holds_what_is_promised():
 
 
 def test_the_fuzzers_ran_long_enough():
+    """Guards the record: figures of a short run, or with open findings, are not committed."""
     fuzzing = record.read()["fuzz"]
     assert sum(each["executions"] for each in fuzzing) >= 10_000_000
     assert len(fuzzing) == 8
