@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
-from thresher.evaluation.prediction import predict
 from thresher.features import ColumnHasher
 from thresher.streams import DataError
 
@@ -68,8 +67,8 @@ def test_the_next_table_is_predicted_as_it_is(of, method):
     model = method(3)
     train(model, open_stream(of(WORDS), text="text", numeric="n"))
     new = WORDS.drop(columns="label")[["n", "text"]]
-    margins = [predict(model, batch).margins for batch in open_stream(of(WORDS), naming=model._model.naming).batches()]
-    np.testing.assert_array_equal(model.decision_function(of(new)), np.concatenate(margins))
+    of_stream = model.decision_function(open_stream(of(WORDS), naming=model._model.naming))
+    np.testing.assert_array_equal(model.decision_function(of(new)), of_stream)
     assert model.predict(of(new)).tolist() == WORDS["label"].tolist()
     assert model.score(of(new), WORDS["label"]) == model.score(of(WORDS)) == 1.0
     words = dict(zip(model.get_feature_names_out(), model.transform(of(new)).toarray().T, strict=True))

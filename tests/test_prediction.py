@@ -10,7 +10,7 @@ from every import every, made
 from strategies import random_problem
 
 from thresher import MRMR, SOFS, evaluate, open_stream, train
-from thresher.evaluation.prediction import predict, write_predictions
+from thresher.evaluation.prediction import as_model, write_predictions
 from thresher.evaluation.transform import write_selected
 from thresher.model.model import Model
 from thresher.streams.conversion import convert
@@ -140,10 +140,12 @@ def test_batches_can_be_predicted_one_by_one(rows):
     model = SOFS(5)
     train(model, rows)
     X, _, _ = open_stream(rows).to_csr()
-    found = [predict(model, batch, probabilities=True) for batch in open_stream(rows).batches()]
-    np.testing.assert_array_equal(np.concatenate([each.labels for each in found]), model.predict(X))
-    np.testing.assert_array_equal(np.concatenate([each.probabilities for each in found]), model.predict_proba(X))
-    assert predict(model, next(open_stream(rows).batches())).probabilities is None
+    trained = as_model(model)
+    found = [trained.score_batch(batch, with_probabilities=True) for batch in open_stream(rows).batches()]
+    margins, probabilities = map(np.concatenate, zip(*found, strict=True))
+    np.testing.assert_array_equal(trained.labels_of(margins), model.predict(X))
+    np.testing.assert_array_equal(probabilities, model.predict_proba(X))
+    assert trained.score_batch(next(open_stream(rows).batches()))[1] is None
 
 
 def test_labels_keep_one_type_in_all_batches(tmp_path):

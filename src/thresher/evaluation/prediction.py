@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from thresher.io.atomic import refuse_inputs
 from thresher.messages import counted, warn
-from thresher.model.labels import Labels, as_whole_numbers, shown
+from thresher.model.labels import as_whole_numbers, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
 from thresher.streams.alignment import batches_to_predict
@@ -24,25 +23,6 @@ from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """The predictions of a model for some rows.
-
-    Attributes
-    ----------
-    labels : array of shape (n_rows,)
-        The predicted labels.
-    margins : array of shape (n_rows,) or (n_rows, n_classes)
-        Above 0 means the second class; with more than two classes, the score of each.
-    probabilities : array of shape (n_rows, n_classes), or None
-        Of each class, where they were asked for.
-    """
-
-    labels: Labels
-    margins: _Floats
-    probabilities: _Floats | None
 
 
 def as_model(model: Any) -> Model:
@@ -53,13 +33,6 @@ def as_model(model: Any) -> Model:
     if trained.classes is None:
         raise ValueError("the model is not trained yet: call fit, partial_fit or train first.")
     return trained
-
-
-def predict(model: Any, batch: Batch, *, probabilities: bool = False) -> Predictions:
-    """Return the predictions for the rows of a batch; ids that it has never learned are ignored."""
-    trained = as_model(model)
-    margins, each = trained.score_batch(batch, with_probabilities=probabilities)
-    return Predictions(trained.labels_of(margins), margins, each)
 
 
 def margins_of(model: Model, data: Data) -> _Floats:
@@ -161,18 +134,14 @@ def _columns(
     kind = as_whole_numbers(model.classes).dtype
     names = column_names(model, margins, probabilities)
 
-    def columns(found: Predictions) -> dict[str, NDArray[Any]]:
-        parts = [found.labels.astype(kind)]
+    for batch in chain([empty_batch()], batches):
+        scores, of_classes = model.score_batch(batch, with_probabilities=probabilities)
+        columns = [model.labels_of(scores).astype(kind)]
         if margins:
-            parts += [*found.margins.reshape(-1, model.n_vectors).T]
-        if found.probabilities is not None:
-            parts += [*found.probabilities.T]
-        return dict(zip(names, parts, strict=True))
-
-    none = np.zeros((0, len(model.classes)))
-    yield columns(Predictions(model.classes[:0], none[:, : model.n_vectors], none if probabilities else None))
-    for batch in batches:
-        yield columns(predict(model, batch, probabilities=probabilities))
+            columns += [*scores.reshape(-1, model.n_vectors).T]
+        if of_classes is not None:
+            columns += [*of_classes.T]
+        yield dict(zip(names, columns, strict=True))
 
 
 def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:
