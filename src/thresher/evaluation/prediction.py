@@ -134,7 +134,7 @@ def _columns(
     kind = as_whole_numbers(model.classes).dtype
     names = column_names(model, margins, probabilities)
 
-    for batch in chain([empty_batch()], batches):
+    for batch in chain([Batch.empty()], batches):
         scores, of_classes = model.score_batch(batch, with_probabilities=probabilities)
         columns = [model.labels_of(scores).astype(kind)]
         if margins:
