@@ -8,7 +8,8 @@ import numpy as np
 
 
 def assert_same_state(one: Any, other: Any) -> None:
-    """Compare two states as `Model.state` returns them."""
+    """Compare what two models have learned, by their states as `Model.state` returns them."""
+    one, other = one["learned"], other["learned"]
     assert one.keys() == other.keys() == {"ids", "cells", "intercept", "counters", "learner", "table"}
     for name in ("ids", "cells", "intercept", "table"):
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)

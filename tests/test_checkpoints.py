@@ -337,6 +337,11 @@ class TestFiles:
         ("place", "value"),
         [
             (("model", "row_counts"), [1]),
+            (("model", "race"), 3),
+            (("model", "learners"), []),
+            (("model", "learners"), 3),
+            (("model", "compact"), True),
+            (("model", "kept_ids"), [-1]),
             (("model", "n_classes"), 3),
             (("about", "reading", "position", "size"), None),
             (("about", "reading", "position", "digest"), "0"),
@@ -347,7 +352,7 @@ class TestFiles:
             (("about", "reading", "runs", 0, "members"), [-1]),
             (("about", "reading", "runs", 0, "session", "label_order", "length"), 0),
             (("about", "reading", "runs", 0, "session", "label_order", "counts", 0), [1]),
-            (("about", "reading", "runs", 0, "session", "classes", "known"), [0, "x"]),
+            (("about", "reading", "runs", 0, "session", "target", "known"), [0, "x"]),
             (("about", "reading", "runs"), []),
         ],
     )
@@ -365,7 +370,7 @@ class TestFiles:
         with pytest.raises(ValueError, match=r"run.ckpt: the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True, shuffle=False)
 
-    @pytest.mark.parametrize("change", [{"race": 3}, {"learners": []}, {"learners": 3}, {"model": {}}, {"about": {}}])
+    @pytest.mark.parametrize("change", [{"model": {}}, {"model": 3}, {"about": {}}])
     def test_a_valid_digest_does_not_excuse_bad_content(self, rows, tmp_path, change):
         path = tmp_path / "run.ckpt"
         train(ShadowSOFS(5), rows / "a.svm", checkpoint=path)

@@ -202,7 +202,7 @@ class TestCopies:
         model.partial_fit(X[100:], y[100:])
         assert twin.n_samples_seen_ == 100
         twin.partial_fit(X[100:], y[100:])
-        assert pickle.dumps(model._model._learner.state()) == pickle.dumps(twin._model._learner.state())
+        assert pickle.dumps(model._model.learner.state()) == pickle.dumps(twin._model.learner.state())
         np.testing.assert_array_equal(model.decision_function(X), twin.decision_function(X))
 
     def test_clone_forgets(self, estimator, problem):
@@ -230,7 +230,7 @@ class TestCopies:
             yield blocks[0]
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("thresher.model.model.blocks", broken_off)
+        monkeypatch.setattr("thresher.model.learning.blocks", broken_off)
         model = made(estimator, 7)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, y, classes=[-1, 1])

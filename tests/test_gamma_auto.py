@@ -26,7 +26,7 @@ from strategies import CONTINUOUS, TIES, class_counts, norms, problems, random_p
 
 from thresher import AROW, PET, SOFS, ShadowSOFS, datasets, load, methods, save, train
 from thresher.io.model_files import load_model, save_model
-from thresher.model.learning import Session
+from thresher.model.learning import Session, learner_for
 from thresher.model.model import Model
 from thresher.model.race import Race, grid
 from thresher.streams import Batch, DataError, Stream
@@ -80,7 +80,7 @@ class NaiveRace:
                 model.partial_fit(X[row], y[[row]], classes, self.weights[[row]])
                 self.mistakes[gamma].append(model.counters["mistake_weight"])
                 self.loss[gamma].append(model.counters["loss"])
-                ids = model.state()["ids"].tolist() if memory_limit else []
+                ids = model.state()["learned"]["ids"].tolist() if memory_limit else []
                 self.n_bytes[gamma].append(4096 * n_pages(ids, model.n_vectors, memory))
         self.looks = []
         for rows in range(1, len(y) + 1):
@@ -279,9 +279,9 @@ class TestSameBits:
                 if number == stop:  # as a process that ended and one that began
                     kept = json.dumps(session.state())
                     state = session.model.state()
-                    json.dumps(state["race"])  # the rest is arrays and numbers, as a model file has them
+                    json.dumps(state["learned"]["race"])  # the rest is arrays and numbers, as a model file has them
                     model = new_model()
-                    model.restore(pickle.loads(pickle.dumps(state)), 2)
+                    model.restore(pickle.loads(pickle.dumps(state)))
                     session = Session.resumed(model, json.loads(kept))
                     assert_same_race(session.model.state(), state)
             assert_same_race(session.model.state(), never_stopped.model.state())
@@ -377,9 +377,9 @@ class TestSameBits:
 
 
 def assert_same_race(one, other):
-    assert one["race"] == other["race"]
-    for its, others in zip(one["learners"], other["learners"], strict=True):
-        assert_same_state(its, others)
+    assert one["learned"]["race"] == other["learned"]["race"]
+    for its, others in zip(one["learned"]["learners"], other["learned"]["learners"], strict=True):
+        assert_same_state({"learned": its}, {"learned": others})
 
 
 class TestEnds:
@@ -398,7 +398,7 @@ class TestEnds:
 
     def test_of_two_equally_near_the_larger(self):
         """Without the default, 2^-1 and 2 tie on one row."""
-        race = Race(lambda gamma: Model("sofs", gamma=gamma).learner_for(2, None, None, None), 1.0, 1)
+        race = Race(lambda gamma: learner_for(Model("sofs", gamma=gamma), 2, None, None, None), 1.0, 1, "l2")
         del race._learners[1.0]
         assert race.finish()[0] == 2.0
 
@@ -457,7 +457,7 @@ class TestEnds:
         assert_same_bits(streamed, alone)
 
     def test_a_loss_that_is_not_a_number_comes_last(self):
-        race = Race(lambda gamma: _Counted(gamma), 1.0, 1)
+        race = Race(lambda gamma: _Counted(gamma), 1.0, 1, "l2")
         assert race.finish()[0] == 8.0
 
     def test_ctrl_c_ends_it_with_the_leader(self):

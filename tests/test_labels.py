@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from thresher import MRMR, ShadowSOFS, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.evaluation.prediction import write_predictions
 from thresher.evaluation.transform import write_selected
-from thresher.model.labels import StreamClasses, labels_read, number_in, shown, together
+from thresher.model.labels import labels_read, number_in, shown, together
+from thresher.model.targets import StreamClasses
 from thresher.streams import DataError
 from thresher.streams.conversion import convert
 
@@ -385,7 +386,8 @@ class TestValues:
             batches = [labels_read(rows[at : at + step]) for at in range(0, len(rows), step)]
             codes = np.concatenate([classes.encode(batch) for batch in batches])
             assert len(set(codes.tolist())) == 2
-            found = classes.classes().tolist()
+            target, swapped = classes.settled()
+            found = target.labels.tolist()
             assert set(map(shown, found)) == set(map(shown, known))
             places = [found.index(label) if label in found else found.index(shown(label)) for label in rows]
-            assert (codes if classes.in_order else 1 - codes).tolist() == places
+            assert (1 - codes if swapped else codes).tolist() == places

@@ -278,7 +278,7 @@ class TestBadInput:
             ShadowSOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, y)
 
     def test_a_table_that_can_not_be(self):
-        state = SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y)._model.state()
+        state = SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y)._model.state()["learned"]
         fresh = _core.SketchSofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sketch", memory_bytes=4096)
         with pytest.raises(ValueError, match="the table has a value that is out of range"):
             fresh.restore(**{**state, "table": -np.ones_like(state["table"])})
@@ -345,7 +345,7 @@ class TestErrorBound:
 
     def outsiders(self, model) -> np.ndarray:
         """Return (μ, E), the weight and the precision above its start, of all features that are not members."""
-        return model._model._learner.cells(self.IDS).reshape(-1, 2).astype(float)
+        return model._model.learner.cells(self.IDS).reshape(-1, 2).astype(float)
 
     @pytest.mark.parametrize("estimator", SKETCHED, ids=lambda each: each.__name__)
     def test_precision(self, estimator):

@@ -15,7 +15,8 @@ from strategies import problems, random_problem
 
 from thresher import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
 from thresher.model.class_weights import ClassWeights
-from thresher.model.learning import Session
+from thresher.model.learning import Session, widen
+from thresher.model.merging import changes_since, core_class, merge
 from thresher.model.model import Model
 
 
@@ -23,7 +24,7 @@ def model_of(estimator, budget, X, y, **given):
     """Return a model that knows its classes and columns, and has learned nothing yet."""
     model = made(estimator, budget, **given)._new_model()
     Session(model, np.unique(y), 0, None, X.shape[1]).finish(0)
-    model.widen(X.shape[1] - 1)
+    widen(model, X.shape[1] - 1)
     return model
 
 
@@ -35,10 +36,10 @@ def learned(start: Model, X, y) -> Model:
 
 
 def merged(start: Model, shards: list[Model], size: float, grouping=None) -> Model:
-    changes = [copy.deepcopy(shard).changes_since(start) for shard in shards]
-    total = grouping(start.core_class.added, changes) if grouping else left_to_right(start.core_class.added, changes)
+    changes = [changes_since(copy.deepcopy(shard), start) for shard in shards]
+    total = grouping(core_class(start).added, changes) if grouping else left_to_right(core_class(start).added, changes)
     model = copy.deepcopy(start)
-    model.merge(total, size, ClassWeights(None))
+    merge(model, total, size, ClassWeights(None))
     return model
 
 
@@ -60,10 +61,10 @@ class Naive:
     """A state as dicts, and the merge written out."""
 
     def __init__(self, model: Model, is_second_order: bool) -> None:
-        state = model.state()
+        state = model.state()["learned"]
         n = model.n_vectors
         scale = state["learner"].get("scale", 1.0)
-        width = 1 if isinstance(model.core_class, type) and model.method == "ogd" else 2
+        width = 1 if isinstance(core_class(model), type) and model.method == "ogd" else 2
         cells = state["cells"].reshape(len(state["ids"]), n, width).astype(float)
         self.weight, self.precision, self.members = {}, {}, set()
         for id_, cell, raw in zip(
@@ -192,7 +193,7 @@ def test_a_merged_model_goes_on(estimator):
 def test_changes_are_those_of_what_was_touched():
     X, y = random_problem(400, 2_000, 0.01, seed=4)
     start = learned(model_of(ShadowSOFS, 20, X, y), X[:300], y[:300])
-    changes = learned(start, X[300:310], y[300:310]).changes_since(start)
+    changes = changes_since(learned(start, X[300:310], y[300:310]), start)
     touched = set(np.unique(X[300:310].indices).tolist())
     assert set(changes["ids"].tolist()) <= touched
     assert len(changes["changes"]) == 2 * len(changes["ids"])
@@ -212,7 +213,7 @@ def test_weights_of_outsiders_are_zero(estimator):
     start = model_of(estimator, 5, X, y)
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     model = merged(start, shards, 4.0)
-    state = model.state()
+    state = model.state()["learned"]
     assert len(state["ids"]) == len(model.members()[0]) == 5
 
 
@@ -220,11 +221,11 @@ def test_models_of_another_kind_are_refused():
     X, y = random_problem(100, 50, 0.1, seed=7)
     start, other = model_of(ShadowSOFS, 5, X, y), model_of(ShadowSOFS, 6, X, y)
     with pytest.raises(ValueError, match="the start is of another kind"):
-        learned(other, X, y).changes_since(start)
+        changes_since(learned(other, X, y), start)
+    of_ogd = model_of(OGD, 5, X, y)
+    changes = changes_since(learned(of_ogd, X, y), of_ogd)
     with pytest.raises(ValueError, match="the changes are of another kind"):
-        start.merge(
-            learned(model_of(OGD, 5, X, y), X, y).changes_since(model_of(OGD, 5, X, y)), 1.0, ClassWeights(None)
-        )
+        merge(start, changes, 1.0, ClassWeights(None))
 
 
 @pytest.mark.parametrize("estimator", [SOFS, ShadowSOFS])
@@ -232,8 +233,8 @@ def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
     """A shard that has changed most of the table sends all of it, without numbers of slots."""
     X, y = random_problem(400, 3_000, 0.03, seed=8)
     start = model_of(estimator, 10, X, y, memory="sketch", memory_bytes=1 << 12)
-    much = learned(start, X[:380], y[:380]).changes_since(start)
-    little = learned(start, X[380:381, :], y[380:381]).changes_since(start)
+    much = changes_since(learned(start, X[:380], y[:380]), start)
+    little = changes_since(learned(start, X[380:381, :], y[380:381]), start)
     assert len(much["slots"]) == 0
     assert len(much["slot_changes"]) > len(little["slot_changes"]) > 0 < len(little["slots"])
     width = len(much["slot_changes"]) // much["n_slots"]
@@ -245,7 +246,7 @@ def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
     for first in (much, by_slot):
         for pair in ((first, little), (little, first)):
             model = copy.deepcopy(start)
-            model.merge(start.core_class.added(*pair), 1.5, ClassWeights(None))
+            merge(model, core_class(start).added(*pair), 1.5, ClassWeights(None))
             states.append(model.state())
     for state in states[1:]:
         assert_same_state(states[0], state)

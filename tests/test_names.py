@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import datetime
 import json
 import pickle
@@ -26,6 +27,7 @@ from real_data import path_of
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.batch import NO_NAME, BatchNames
 from thresher.evaluation.transform import write_selected
+from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming, checked_ngrams
 from thresher.streams import DataError
@@ -1009,10 +1011,11 @@ class TestCommandLine:
         forged = BatchNames(
             names.marks, np.frombuffer(names.text.tobytes().replace(b"free", b"fraa"), np.uint8), names.prefixes
         )
-        model._model.read_names(batch.indices, forged)
+        session = Session(model._model, names=stream.naming)
+        session.learn(dataclasses.replace(batch, names=forged))
         assert model._model.name_clashes == (20, "free", "fraa")
         with pytest.warns(UserWarning, match="'free' and 'fraa' have the same hash .* occurred 20 times"):
-            model._model.warn_of_clashes(0)
+            session.finish()
         save(model, tmp_path / "m.thresher")
         assert load(tmp_path / "m.thresher")._model.name_clashes == (20, "free", "fraa")
 

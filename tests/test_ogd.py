@@ -28,6 +28,6 @@ def test_rows_without_a_loss_count_in_t():
 
 def test_four_bytes_a_feature():
     X, y = datasets.make_x1(500)
-    state = OGD().fit(X, y)._model.state()
+    state = OGD().fit(X, y)._model.state()["learned"]
     assert state["cells"].dtype == np.float32
     assert len(state["cells"]) == len(state["ids"])

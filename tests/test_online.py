@@ -224,7 +224,7 @@ class TestSameBits:
             for each in (twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
         ]
         for state in states:  # to partial_fit all rows are new
-            del state["counters"]["margin_scale"], state["counters"]["margin_information"]
+            del state["learned"]["counters"]["margin_scale"], state["learned"]["counters"]["margin_information"]
         assert_same_state(*states)
         order = np.random.default_rng(5).permutation(300)
         shuffled = made(estimator, 10, shuffle=True, random_state=5).fit(X, y)
@@ -466,7 +466,7 @@ def test_the_learner_is_the_kind_for_its_classes(estimator):
     assert_same_bits(found, named)
     assert found.coef_.shape == (1, 30)
     assert isinstance(found._model, Model)
-    state = found._model.state()
+    state = found._model.state()["learned"]
     assert len(state["intercept"]) * len(state["ids"]) == len(state["cells"])
 
 

@@ -76,4 +76,4 @@ def test_time_does_not_depend_on_the_width(estimator):
 def test_only_members_are_kept(estimator):
     X, y = random_problem(500, 400, 0.1, seed=0)
     model = estimator(7).fit(X, y)
-    assert len(model._model.state()["ids"]) == 7
+    assert len(model._model.state()["learned"]["ids"]) == 7

@@ -160,13 +160,13 @@ def test_the_set_looks_at_few_members():
     X, y = datasets.make_x1(20_000)
     model = ShadowSOFS(200).fit(X, y)
     touched_members = model.n_updates_ * 200
-    assert model._model._learner.n_looks < touched_members / 10
+    assert model._model.learner.n_looks < touched_members / 10
 
 
 def test_the_intercept_is_no_member_to_look_at():
     X, y = datasets.make_x1(20_000)
     with_one, without = (ShadowSOFS(200, shuffle=False, fit_intercept=fits).fit(X, y) for fits in (True, False))
-    assert with_one._model._learner.n_looks < without._model._learner.n_looks
+    assert with_one._model.learner.n_looks < without._model.learner.n_looks
 
 
 def test_shadows_do_not_predict():
@@ -174,5 +174,5 @@ def test_shadows_do_not_predict():
     model = ShadowSOFS(50, norm=None, fit_intercept=False).fit(X, y)
     margins = X @ model.coef_.toarray()[0]
     np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-3, atol=1e-4)
-    cells = model._model.state()["cells"].reshape(-1, 2)
+    cells = model._model.state()["learned"]["cells"].reshape(-1, 2)
     assert np.count_nonzero(cells[:, 0]) > 10_000  # and yet every touched feature has learned

@@ -18,21 +18,22 @@ class TestPrecision:
     def model_at(excess: float) -> Model:
         """Return a model of one feature with the given precision − 1."""
         model = Model("sofs", norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
-        state = model._learner.state()
-        model.restore({**state, "cells": np.array([state["cells"][0], -excess], dtype=np.float32)})
+        state = model.state()
+        cells = np.array([state["learned"]["cells"][0], -excess], dtype=np.float32)
+        model.restore({**state, "learned": {**state["learned"], "cells": cells}})
         return model
 
     def test_grows_below_the_end(self):
         model = self.model_at(2.0**24 - 1)
         model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model._learner.state()["cells"][1] == 2.0**24
+        assert -model.state()["learned"]["cells"][1] == 2.0**24
 
     def test_the_end_is_reported_and_weights_go_on_learning(self):
         model = self.model_at(2.0**24)
         before = model.members()[1][0]
         with pytest.warns(RuntimeWarning, match="limit of float32"):
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model._learner.state()["cells"][1] == 2.0**24
+        assert -model.state()["learned"]["cells"][1] == 2.0**24
         for _ in range(1_000):  # one warning, not one per batch
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
         assert model.members()[1][0] < before
@@ -70,7 +71,7 @@ def test_members_are_left_alone():
     X, y = datasets.make_x1(20_000)
     model = SOFS(200).fit(X, y)
     touched_members = model.n_updates_ * 200
-    assert model._model._learner.n_looks < touched_members / 500
+    assert model._model.learner.n_looks < touched_members / 500
 
 
 def test_intercept_helps_where_it_is_needed():

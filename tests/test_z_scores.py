@@ -12,6 +12,7 @@ from strategies import random_problem
 
 from thresher import AROW, SOFS, ShadowSOFS, datasets, load, train
 from thresher.io.model_files import save_model
+from thresher.model.z_scores import z_scores
 
 
 @pytest.mark.parametrize(("method", "oracle"), [(ShadowSOFS, ShadowSofsOracle), (AROW, ArowOracle)])
@@ -119,4 +120,4 @@ def test_bad_columns():
             model.z_scores(columns)
     assert not hasattr(SOFS(5), "z_scores_")
     with pytest.raises(ValueError, match="SOFS has no z-scores; use ShadowSOFS or AROW"):
-        SOFS(5).fit(X, y)._model.z_scores()
+        z_scores(SOFS(5).fit(X, y)._model)

@@ -24,7 +24,7 @@ def run(data: bytes) -> None:
     model = Model("sofs", **{**given, "gamma": "auto" if given["gamma"] == "auto" else 1.0})
     try:
         with saved.used():
-            model.go_on(saved.state, saved.known)
+            model.restore(saved.state)
     except ValueError as error:
         return check_refusal(error, path)
     once, twice = ROOM / "once.ckpt", ROOM / "twice.ckpt"
@@ -32,7 +32,7 @@ def run(data: bytes) -> None:
     again = read_checkpoint(once)
     assert again is not None
     other = Model("sofs", **model.parameters)
-    other.go_on(again.state, again.known)
+    other.restore(again.state)
     write_checkpoint(twice, other, again.about)
     assert once.read_bytes() == twice.read_bytes()
     return None

@@ -54,7 +54,8 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     """
     wanted = _precision(target)
     trained = as_model(model)
-    trained.check_can_have_threshold()
+    assert trained.target is not None
+    trained.target.check_can_have_threshold()
     stream, reading, tally = as_stream(data, naming=trained.naming), Reading(), Tally(trained)
     for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
         tally.add(batch)

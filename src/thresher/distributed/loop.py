@@ -17,10 +17,11 @@ from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
 from thresher.evaluation.evaluation import evaluate
-from thresher.messages import some
-from thresher.model.labels import HARDLY_CLASSES, Labels, are_hardly_classes, shown
-from thresher.model.learning import Session
+from thresher.model.labels import Labels, shown
+from thresher.model.learning import Session, learned_more, warn_if_saturated, warn_of_clashes, widen
+from thresher.model.merging import core_class, count_from, merge, merge_names
 from thresher.model.model import Model
+from thresher.model.targets import agreed, found_in
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.alignment import warn_if_unsure
@@ -160,8 +161,8 @@ class _Run:
     def agree(self, classes: ArrayLike | None, multiclass: bool) -> None:
         """Settle on the classes before anything is learned."""
         model, stream = self.model, self._shards.stream
-        if model.classes is not None:
-            model.agreed_classes(classes)
+        if model.target is not None:
+            agreed(model.target, classes)
         handles = self._engine.map(look, (self._shards,), [(k, multiclass) for k in range(self._shards.n)], nothing)
         seen = self._engine.merge(seen_together, handles)
         if isinstance(seen, Failure):
@@ -169,9 +170,9 @@ class _Run:
         self._check_shards(seen)
         if seen.large_columns is not None and model.norm == "l2":
             warn_of_scale(stream.name, seen.large_columns)
-        if model.classes is None:
+        if model.target is None:
             self._settle(seen.labels, classes, multiclass)
-        model.learned_more()
+        learned_more(model)
         if model.id_base == 0 and stream.id_base is None:
             # Each part would warn that id 0 does not occur in it; `finish` asks about all of them.
             self._shards = replace(self._shards, stream=stream.with_base(0))
@@ -179,22 +180,17 @@ class _Run:
     def _settle(self, labels: Labels, classes: ArrayLike | None, multiclass: bool) -> None:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
         model, stream = self.model, self._shards.stream
-        found = model.agreed_classes(classes) if classes is not None else labels
-        if len(found) < 2:
-            one = f"all rows have the label {shown(found[0])}: two classes are needed" if len(found) else ""
-            raise DataError(f"{stream.name}: {one or 'there are no rows'}.")
-        if len(found) > 2 and classes is None and not multiclass:
-            classes_found = some([shown(label) for label in found.tolist()])
-            if are_hardly_classes(found, len(found)):
-                raise DataError(f"{stream.name}: there are {len(found):,} labels ({classes_found}). {HARDLY_CLASSES}")
-            raise DataError(
-                f"{stream.name}: there are more than two classes ({classes_found}): name them "
-                "with classes= (--classes a,b,c), or use multiclass=True (--multiclass)."
-            )
+        if classes is not None:
+            found = agreed(None, classes)
+        else:
+            try:
+                found = found_in(labels, many=multiclass)
+            except ValueError as error:
+                raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None
-        self._keeps_as_written = model.keeps_ids_as_written
+        self._keeps_as_written = bool(model.words_to_keep)
         names = stream.feature_names or stream.naming
-        Session(model, found, stream.id_base, names, stream.n_features).finish(stream.id_base or 0)
+        Session(model, found.labels, stream.id_base, names, stream.n_features).finish(stream.id_base or 0)
         self._zero_seen = bool((model.kept_ids == 0).any())
         if stream.feature_names is not None:
             model.feature_names = stream.feature_names
@@ -208,17 +204,17 @@ class _Run:
             start = Start(self.model, is_first)
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
-            learned = self._engine.merge(merged, handles, self.model.core_class)
+            learned = self._engine.merge(merged, handles, core_class(self.model))
             if isinstance(learned, Failure):
                 raise DataError(learned.message)
             self._take(learned)
-        self.model.warn_if_saturated(n_saturated)
-        self.model.warn_of_clashes(n_clashes)
+        warn_if_saturated(self.model, n_saturated)
+        warn_of_clashes(self.model, n_clashes)
 
     def finish(self) -> None:
         """Fix what is known only at the end: whether ids count from 0 or 1."""
         if self._is_base_open and not self._zero_seen:
-            self.model.count_from(1, self._keeps_as_written)
+            count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:
             warn_if_unsure(self.model, self._stream, self.history.rows[-1], self._zero_seen)
 
@@ -234,9 +230,9 @@ class _Run:
         if learned.changes is not None:
             if len(learned.sample.codes):
                 self._size = best_size(model, learned.changes, learned.sample, self._shards.n)
-            model.merge(learned.changes, self._size, learned.counted)
-            model.merge_names(learned.names, learned.clashes)
-            model.widen(learned.largest_id)
+            merge(model, learned.changes, self._size, learned.counted)
+            merge_names(model, learned.names, learned.clashes)
+            widen(model, learned.largest_id)
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
         if history.n_passes == 1:  # later passes skip the same lines

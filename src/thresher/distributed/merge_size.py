@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.distributed.shards import SampleRows
+from thresher.model.merging import merge_preview
 from thresher.model.model import Model
 
 
@@ -23,7 +24,7 @@ def best_size(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> 
     """Return the size of the move with the least mean squared hinge on a sample; the smaller one, if two are equal."""
     # Without a budget, all features of the sample have weights.
     wanted = np.zeros(0, np.int64) if model.has_budget else np.unique(sample.ids)
-    previews = {size: model.merge_preview(changes, size, wanted) for size in sizes(n_shards)}
+    previews = {size: merge_preview(model, changes, size, wanted) for size in sizes(n_shards)}
     features = np.unique(np.concatenate([ids for ids, _, _ in previews.values()]))
     if len(features) == 0:
         return min(previews)

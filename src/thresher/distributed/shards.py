@@ -1,4 +1,4 @@
-"""What a worker does: pure functions of a model, a shard and a place in it, so that a task can be run again.
+"""The work of a worker: pure functions of a model, a shard and a place in it, so that a task can be run again.
 
 They run in other processes, so they take and return values that can be pickled. What is wrong with the data is returned
 as a Failure, in one line: an exception would arrive with the worker's traceback.
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.class_weights import ClassWeightError, ClassWeights
-from thresher.model.labels import StreamClasses, UnknownLabelError, as_words, together
+from thresher.model.labels import as_words, together
 from thresher.model.learning import Session
 from thresher.model.memory import NotEnoughMemoryError
+from thresher.model.merging import changes_since
 from thresher.model.model import Model
+from thresher.model.targets import StreamClasses, UnknownLabelError
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for
 from thresher.streams.column_scale import large_columns
@@ -29,7 +31,7 @@ SAMPLE_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Start:
-    """What all shards start from after a sync."""
+    """The model that all shards start from after a sync."""
 
     model: Model
     is_first_pass: bool
@@ -95,7 +97,7 @@ class SampleRows:
 
 @dataclass
 class Learned:
-    """What one shard, or several, have learned between two syncs."""
+    """The changes that one shard, or several, have learned between two syncs."""
 
     counted: ClassWeights  # rows, for class weights
     changes: Any = None  # of the learner, as the core's `changes_since` returns them; None: there were no rows
@@ -116,7 +118,7 @@ Outcome: TypeAlias = "Learned | Failure"
 
 @dataclass(frozen=True)
 class Seen:
-    """What must be known before anything is learned: the labels, and what the first rows show."""
+    """The labels of a shard, and whatever else must be known before anything is learned."""
 
     labels: NDArray[Any]
     # By shard: how many rows of which labels were seen, and whether these are all of its rows.
@@ -170,9 +172,8 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Outcome:
 
 def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
-    assert model.classes is not None
     names = stream.feature_names or stream.naming
-    session = Session(model, model.classes, stream.id_base, names, stream.n_features, start.is_first_pass)
+    session = Session(model, None, stream.id_base, names, stream.n_features, start.is_first_pass)
     done = Learned(ClassWeights(None))
     for batch in batches_for(model, stream):
         try:
@@ -190,7 +191,7 @@ def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     done.sample = _first_rows(model, shards.next_part(k, sync), -(-SAMPLE_ROWS // shards.n), done.n_rows)
     if done.n_rows:
         done.names, done.clashes = dict(model.names_by_id or {}), model.name_clashes
-        done.changes = model.changes_since(start.model)
+        done.changes = changes_since(model, start.model)
         done.n_moved = _n_bytes(done)
     return done
 
@@ -217,7 +218,7 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRo
 
 def _scaled(model: Model, batch: Batch) -> SampleRows:
     try:
-        codes = StreamClasses(model.classes).encode(batch.labels)
+        codes = StreamClasses(model.target).encode(batch.labels)
     except UnknownLabelError:  # the next sync will say where
         return SampleRows.none()
     values, lengths = batch.data.astype(np.float64), np.diff(batch.indptr)

@@ -132,7 +132,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def threshold_(self, margin: float) -> None:
         model, margin = self._fitted_model(), parameters.plain(margin)
         parameters.check("threshold_", margin, parameters.Between(float("-inf"), float("inf")))
-        model.check_can_have_threshold()
+        assert model.target is not None
+        model.target.check_can_have_threshold()
         model.threshold = float(margin)
 
     def transform(self, X: Any) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.estimators.base import FeatureSelector
 from thresher.model.model import Model
+from thresher.model.z_scores import z_scores
 
 
 class OnlineSelector(FeatureSelector):
@@ -135,7 +136,7 @@ class WithZScores(SecondOrderSelector):
         s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
         classes there is a column for each.
         """
-        return self._fitted_model().z_scores()
+        return z_scores(self._fitted_model())
 
     def z_scores(self, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the z-scores of any columns, selected or not; 0 for those that never occurred.
@@ -145,4 +146,4 @@ class WithZScores(SecondOrderSelector):
         columns : array of int
             Columns of the training data.
         """
-        return self._fitted_model().z_scores(columns)
+        return z_scores(self._fitted_model(), columns)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import at_all_thresholds
 from thresher.messages import counted, some, warn
-from thresher.model.labels import Labels, as_number, as_words, equal, shown
+from thresher.model.labels import Labels, as_number, shown
 from thresher.model.model import Model
+from thresher.model.targets import places
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_to_predict
 
@@ -43,7 +44,7 @@ class Tally:
         """Count a batch, or some of its rows."""
         model = self._model
         margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
-        predicted = model.codes_of(margins)
+        predicted = places(margins, model.threshold)
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         self._pairs.add(actual, predicted)
         knows_all = len(self._labels) == self._n_classes
@@ -139,8 +140,8 @@ def accuracy(model: Model, stream: Stream) -> float:
 
 def n_right(model: Model, batch: Batch) -> int:
     """Return how many rows of a batch have the label that the model predicts."""
-    predicted, actual = _alike(model.labels_of(model.score_batch(batch)[0]), batch.labels)
-    return int(np.count_nonzero(equal(predicted, actual)))
+    assert model.target is not None
+    return model.target.n_right(model.labels_of(model.score_batch(batch)[0]), batch.labels)
 
 
 def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
@@ -155,13 +156,6 @@ def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
 def _as_of_kind(label: Any, as_word: bool) -> Any:
     """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
     return shown(label) if as_word else as_number(label)
-
-
-def _alike(one: Labels, other: Labels) -> tuple[Labels, Labels]:
-    """Return labels of one type: where one array holds text, both do."""
-    if (one.dtype.kind == "U") == (other.dtype.kind == "U"):
-        return one, other
-    return as_words(one), as_words(other)
 
 
 def _warn_none_right(model: Model, name: str) -> None:

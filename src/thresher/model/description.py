@@ -1,4 +1,4 @@
-"""What a trained model is, in words and numbers for people: its settings, and the features that it selected."""
+"""A trained model in words and numbers for people: its settings, and the features that it selected."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.model.labels import shown
 from thresher.model.model import Model
+from thresher.model.z_scores import z_scores
 
 # Parameters that say nothing about the model: `train` has a shuffle of its own.
 _OF_FIT = ("progress", "shuffle")
@@ -51,7 +52,7 @@ def selected(model: Model, most: int | None = None) -> Selected:
     n = len(columns)
     columns, weights = columns[:most], weights[:most]
     # Those of a model whose gamma was changed on its way have no common scale.
-    z = model.z_scores(columns) if model.has_z_scores and not model.gamma_changed else None
+    z = z_scores(model, columns) if model.method_row.has_z_scores and not model.gamma_changed else None
     known = model.selection_frequency
     return Selected(
         names=[model.name_of(column) for column in columns.tolist()],

@@ -1,8 +1,8 @@
-"""Labels and their codes: 0 for the first class in sorted order, 1 for the second, and so on.
+"""Labels as values: text or numbers. `model/targets.py` says what they are to a model.
 
-Labels are text or numbers. Files and tables are read as float64, but for whole numbers that float64 can't tell apart:
-these stay whole numbers, and what is neither float64 nor 64 bits wide becomes text. An array has one type, so this can
-differ from batch to batch; the functions here compare labels by value and lose nothing when they put them together.
+Files and tables are read as float64, but for whole numbers that float64 can't tell apart: these stay whole numbers,
+and what is neither float64 nor 64 bits wide becomes text. An array has one type, so this can differ from batch to
+batch; the functions here compare labels by value and lose nothing when they put them together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,31 +21,6 @@ Codes: TypeAlias = NDArray[np.int32]
 
 LARGE = 2**53  # from here on, float64 can't tell whole numbers from their neighbours
 _WHOLE = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
-
-_MANY = 20  # classes that nobody has announced
-HARDLY_CLASSES = (
-    "Labels must be classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
-    "Python). If they are classes, use --multiclass (multiclass=True)."
-)
-_ENOUGH = 10  # rows with a label of their own each, for these to be ids
-
-
-def encode(y: ArrayLike, classes: Labels | None) -> tuple[Codes, Labels]:
-    """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
-    labels = as_labels(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
-    refuse_missing(labels)
-    known = distinct("y", labels) if classes is None else classes
-    if len(known) == 0:
-        raise ValueError("y is empty: there is nothing to learn from.")
-    if len(known) == 1:
-        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of another class.")
-    codes, strange = _places(labels, known)
-    if np.any(strange):
-        row = int(np.flatnonzero(strange)[0])
-        raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={known.tolist()}.")
-    return codes, known
 
 
 def as_whole_numbers(labels: Labels) -> Labels:
@@ -138,21 +113,6 @@ def distinct(name: str, labels: Labels) -> Labels:
     return found
 
 
-def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
-    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
-        labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
-    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
-        return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
-    if labels.dtype.kind != known.dtype.kind:  # Python compares whole numbers with float64 exactly
-        place_of = {label: place for place, label in enumerate(known.tolist())}
-        found, at = np.unique(labels, return_inverse=True)
-        codes = np.array([place_of.get(label, -1) for label in found.tolist()], np.int32)[at]
-        return np.maximum(codes, 0), codes < 0
-    codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
-    return codes, known[codes] != labels
-
-
 def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
     """Return which labels equal the others, or a single one; numpy compares whole numbers with float64 rounded."""
     others = np.asarray(others)
@@ -162,123 +122,6 @@ def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
         pairs = zip(labels[again].tolist(), np.broadcast_to(others, same.shape)[again].tolist(), strict=True)
         same[again] = [one == other for one, other in pairs]
     return same
-
-
-class UnknownLabelError(ValueError):
-    """A label that is not one of the classes; `row` is its row in the batch."""
-
-    def __init__(self, row: int, message: str) -> None:
-        super().__init__(message)
-        self.row = row
-
-
-class StreamClasses:
-    """The classes of a stream: those given, or the two that occur.
-
-    The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
-    positive number, else 0. At the end `in_order` is True if the codes are in the order of the sorted labels.
-    """
-
-    def __init__(self, classes: Labels | None = None) -> None:
-        self._known: list[Any] = [] if classes is None else classes.tolist()
-        self._seen_as = list(self._known)
-        self._given = classes is not None
-        self._first_code = 0
-
-    def encode(self, labels: Labels) -> Codes:
-        """Return the codes of the labels of a batch; a label outside the classes, or a third one, raises an error."""
-        labels = self._comparable(labels)
-        codes = np.full(len(labels), -1, dtype=np.int32)
-        for place, label in enumerate(self._seen_as):
-            codes[equal(labels, label)] = self._code(place)
-        while (strange := np.flatnonzero(codes < 0)).size:
-            label = labels[strange[0]].item()
-            if self._given or len(self._known) == 2:
-                self._refuse(int(strange[0]), labels)
-            if not self._known:
-                self._first_code = int(not isinstance(label, str) and label > 0)
-            self._known.append(label)
-            self._seen_as.append(label)
-            codes[equal(labels, label)] = self._code(len(self._known) - 1)
-        return codes
-
-    def by_code(self) -> list[Any]:
-        """Return the labels in the order of their codes, as far as they are known; None for a class not seen yet."""
-        labels = [None] * max(2, len(self._known))
-        for place, label in enumerate(self._known):
-            labels[self._code(place)] = label
-        return labels
-
-    def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values for JSON."""
-        return {
-            "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code
-        }  # fmt: skip
-
-    @classmethod
-    def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return an object with the state that `state` returned."""
-        classes = cls()
-        classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
-        classes._given, classes._first_code = state["given"], state["first_code"]
-        return classes
-
-    @property
-    def in_order(self) -> bool:
-        """Whether the smaller label has code 0."""
-        labels = labels_read(self._known).tolist()
-        return self._code(labels.index(min(labels))) == 0
-
-    def classes(self) -> Labels:
-        """Return the classes, sorted; fewer than two are an error."""
-        if len(self._known) == 0:
-            raise ValueError("there are no rows to learn from.")
-        if len(self._known) == 1:
-            raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
-        return np.sort(labels_read(self._known))
-
-    def _code(self, place: int) -> int:
-        return place if self._given else self._first_code ^ place
-
-    def _comparable(self, labels: Labels) -> Labels:
-        """Convert labels and classes to one type: if some are text, numbers become text as a file would write them.
-
-        Classes given by the user keep their type; only the copy that labels are compared with is converted.
-        """
-        words = labels.dtype.kind == "U"
-        if words and self._seen_as and not isinstance(self._seen_as[0], str):
-            self._seen_as = [shown(label) for label in self._seen_as]
-            if not self._given:
-                self._known = list(self._seen_as)
-        if not words and self._seen_as and isinstance(self._seen_as[0], str):
-            return as_words(labels)
-        return labels
-
-    def _refuse(self, row: int, labels: Labels) -> None:
-        label = shown(labels[row].item())
-        known = [shown(known) for known in self._known]
-        if self._given:
-            raise UnknownLabelError(
-                row,
-                f"the label {label} is not among the classes {', '.join(known)}: remove such rows, or train a "
-                "model that has this class.",
-            )
-        third = f"the label {label} is a third class, after {' and '.join(known)}"
-        n_different = len(np.unique(labels))
-        if are_hardly_classes(labels, n_different):
-            these = f"these {len(labels):,} rows have {n_different:,} different labels"
-            raise UnknownLabelError(row, f"{third}, and {these}. {HARDLY_CLASSES}")
-        raise UnknownLabelError(
-            row,
-            f"{third}: list all classes (--classes {','.join([*known, label])},…; classes= in Python), or let them be "
-            "found in an extra pass (--multiclass; multiclass=True).",
-        )
-
-
-def are_hardly_classes(labels: Labels, n_different: int) -> bool:
-    """Return whether labels look like numbers to predict, or like ids."""
-    is_fraction = labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
-    return is_fraction or n_different > _MANY or n_different == len(labels) >= _ENOUGH
 
 
 def as_words(labels: Labels) -> Labels:

@@ -1,24 +1,32 @@
-"""One pass of a model over a stream. Classes, columns and the id base are provisional until the stream ends.
+"""Rows being learned: the one loop that hands them to a learner, and what is provisional until they end.
 
-`state` returns all that a session knows as plain values. `resumed` continues from them and the model's own state, as if
-the pass had never stopped.
+`fit` and `partial_fit` learn matrices. A `Session` learns the batches of a stream, in which classes, columns and the id
+base are known only at its end; shards and training runs use it too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher import parameters
-from thresher.batch import blocks, trusted_batch
-from thresher.model.label_order import LabelOrder
-from thresher.model.labels import Codes, StreamClasses, labels_read
+from thresher import _core, parameters
+from thresher.batch import Batch, blocks, trusted_batch
+from thresher.csr import Csr, NotCanonicalError, as_batch, canonical, checked, raise_fault
+from thresher.messages import counted, warn
+from thresher.model.kept_features import ColumnNames, ids_as_written, ids_of_columns
+from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
+from thresher.model.labels import Codes
+from thresher.model.learners import new_learner
 from thresher.model.memory import reserve, room_for_features
-from thresher.model.model import Model
-from thresher.model.names import N_IDS, Naming
+from thresher.model.names import N_IDS, MemberNames, Naming
+from thresher.model.race import Learner, Look, winner_of
+from thresher.model.targets import Classes, StreamClasses, agreed, encode
+
+if TYPE_CHECKING:
+    from thresher.model.model import Model
 
 
 class Observer(Protocol):
@@ -33,10 +41,134 @@ class Observer(Protocol):
         ...
 
 
+def learn_rows(
+    learner: Learner,
+    rows: _core.CsrBatch,
+    codes: Codes,
+    importances: NDArray[np.float64] | None,
+    order: NDArray[np.int64] | None = None,
+    *,
+    n_values: int = 0,
+    check: bool = False,
+    is_new: bool = True,
+    observer: Observer | None = None,
+) -> _core.Fault | None:
+    """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
+
+    `n_values` is how many values they have. Without `check`, another check has found that all rows are valid.
+    """
+    stretches = blocks(len(codes), n_values)
+    if observer is not None:
+        stretches = _until_observed(stretches, importances, observer)
+    for begin, end in stretches:
+        with room_for_features():
+            fault = learner.learn(rows, codes, importances, order, begin, end, check, is_new)
+        if fault is not None:
+            return fault
+    return None
+
+
+def fit(
+    model: Model,
+    X: Csr,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    feature_names: list[str] | None = None,
+) -> None:
+    """Let a model start again and learn a matrix, `n_passes` times; see `Model.fit`."""
+    codes, target = encode(y, None)
+    new = model.untrained()
+    given, n_features = new.parameters, _n_columns(X, codes)
+    importances = target.row_weights(given["class_weight"], codes, sample_weight)
+    if importances is not None and not importances.any():
+        raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
+    new.n_classes, new.kept_ids = target.n_classes, ids_to_keep(new, 0, feature_names, n_features)
+    new.n_features, new.feature_names = n_features, feature_names
+    try:
+        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, X, codes, importances)
+    except NotCanonicalError:
+        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, canonical(X), codes, importances)
+    new.target = target
+    new.class_weights.count(codes, importances)
+    learned_more(model)
+    model.become(new)
+    warn_if_saturated(model, before=0)
+    if not given["shuffle"]:
+        order = LabelOrder()
+        order.add(codes)
+        grouping = order.grouping()
+        model.grouped_by_label = grouping is not None
+        if grouping is not None:
+            warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use shuffle=True.", UserWarning)
+
+
+def _matrix_learned(
+    model: Model, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
+) -> tuple[Learner, float | None, list[Look]]:
+    """Return a learner of all rows, the γ that it has won a race with, and how that went."""
+    given, batch = model.parameters, as_batch(X, 0)
+    learner: Learner = new_learner(model, model.n_classes, model.kept_ids, model.n_features)
+    gamma, looks = None, list[Look]()
+    random = parameters.random_generator(given["random_state"])
+    for turn in range(given["n_passes"]):
+        order = random.permutation(len(codes)) if given["shuffle"] else None
+        # The first pass checks each row while it is in cache; on a fault the learner is discarded.
+        first = turn == 0
+        fault = learn_rows(learner, batch, codes, importances, order, n_values=len(X.data), check=first, is_new=first)
+        if fault is not None:
+            raise_fault(fault, X)
+        batch.trust()
+        if first:  # later passes train the winner only
+            learner, gamma, looks = winner_of(learner)
+    return learner, gamma, looks
+
+
+def partial_fit(
+    model: Model,
+    X: Csr,
+    y: ArrayLike,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    feature_names: list[str] | None = None,
+) -> None:
+    """Let a model learn more rows; see `Model.partial_fit`."""
+    with model.lock:
+        model.check_can_learn("partial_fit")
+        codes, target = encode(y, agreed(model.target, classes))
+        n_features = _n_columns(X, codes)
+        model.check_width(X)
+        importances = target.row_weights(None, codes, sample_weight)
+        kept, learner, is_new = model.kept_ids, model.learner, model.learner is None
+        if learner is None:
+            kept = ids_to_keep(model, model.id_base, feature_names, n_features)
+            learner = new_learner(model, target.n_classes, kept, n_features)
+        X, rows = checked(X, model.norm, model.id_base)
+        importances = model.class_weights.of_rows(codes, importances, target.labels.tolist())
+        if not is_new and not (len(codes) if importances is None else importances.any()):
+            return  # there is nothing to learn from
+        before = learner.counters["n_saturated"]
+        # From here on only Ctrl-C or a lack of memory can interrupt; the rows learned until then are kept.
+        model.learner, model.n_classes, model.target = learner, target.n_classes, target
+        model.n_features = max(n_features, model.n_features or 0)
+        model.feature_names, model.kept_ids = feature_names, kept
+        learned_more(model)
+        learn_rows(learner, rows, codes, importances, n_values=len(X.data))
+        warn_if_saturated(model, before)
+
+
+def _n_columns(X: Csr, codes: Codes) -> int:
+    n_rows, n_features = X.shape
+    if n_rows != len(codes):
+        raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
+    return n_features
+
+
 class Session:
-    """Trains a model on the batches of a stream.
+    """One pass of a model over a stream.
 
     Rows can have any width. The classes are those that occur, unless they are given or the model has classes already.
+    `state` returns all that a session knows beyond its model, and `resumed` continues from it, as if the pass had never
+    stopped.
 
     Parameters
     ----------
@@ -66,60 +198,63 @@ class Session:
     ) -> None:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
-        known = None if classes is None and model.classes is None else model.agreed_classes(classes)
+        known = None if classes is None and model.target is None else agreed(model.target, classes)
         self.model = model
-        self._learner = model.learner_for(2 if known is None else len(known), id_base, names, n_features)
-        self._classes = StreamClasses(known)
-        self._given = known
+        self._learner = learner_for(model, 2 if known is None else known.n_classes, id_base, names, n_features)
+        self._target = StreamClasses(known)
         self._is_first_pass = is_first_pass
         self._n_samples_before = self._learner.counters["n_samples"]
-        kept = model.kept_ids
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
-        self._largest_id = max(largest, int(kept.max(initial=-1)))
-        self._zero_seen = bool((kept == 0).any())
+        self._largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
+        self._zero_seen = bool((model.kept_ids == 0).any())
         self._naming = names if isinstance(names, Naming) else None
         if n_features is not None:
-            base = (id_base or 0) if model.classes is None else model.id_base
-            self._make_room(n_features + base - 1)
+            base = (id_base or 0) if model.target is None else model.id_base
+            self._reserve(n_features + base - 1)
         self._n_saturated_before = self._learner.counters["n_saturated"]
         self._n_clashes_before = model.name_clashes[0]
         self.label_order = LabelOrder()
 
     def learn(
-        self, batch: Any, importances: NDArray[np.float64] | None = None, observer: Observer | None = None
+        self, batch: Batch, importances: NDArray[np.float64] | None = None, observer: Observer | None = None
     ) -> Codes:
         """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
 
         `importances` are the weights of its rows, where they are not the batch's own.
         """
-        codes = self._classes.encode(batch.labels)
+        codes = self._target.encode(batch.labels)
         own = batch.importances if importances is None else importances
-        weights = self.model.class_weights
-        importances = weights.of_rows(codes, own, self._classes.by_code(), are_new=self._is_first_pass)
-        self._make_room(batch.largest_id)
+        importances = self._target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
+        self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
-        rows = trusted_batch(batch)
-        check = self.model.parameters["norm"] is None
         if batch.n_rows if importances is None else importances.any():
-            self.model.learned_more()
-        for begin, end in _until_observed(blocks(batch.n_rows, len(batch.data)), importances, observer):
-            with room_for_features():
-                fault = self._learner.learn(
-                    rows, codes, importances, None, begin, end, check=check, is_new=self._is_first_pass
-                )
-            if fault is not None:
-                raise ValueError(
-                    f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
-                )
+            learned_more(self.model)
+        fault = learn_rows(
+            self._learner, trusted_batch(batch), codes, importances,
+            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=self._is_first_pass,
+            observer=observer,
+        )  # fmt: skip
+        if fault is not None:
+            raise ValueError(
+                f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
+            )
         if batch.names is not None:
-            self.model.read_names(batch.indices, batch.names)
-            if self._naming is None and self.model.classes is None:  # VW text whose first rows have numbers only
-                self._naming = Naming()
-                self._make_room(N_IDS - 1)
+            self._read_names(batch)
         self.label_order.add(codes)
         return codes
 
-    def _make_room(self, largest_id: int) -> None:
+    def _read_names(self, batch: Batch) -> None:
+        """Find the names of the members in the batch that was learned last: those that are new occur in it."""
+        assert batch.names is not None
+        model = self.model
+        if model.names is None:
+            model.names = MemberNames()
+        model.names.read(self._learner.member_ids() if model.has_budget else None, batch.indices, batch.names)
+        if self._naming is None and model.target is None:  # VW text whose first rows have numbers only
+            self._naming = Naming()
+            self._reserve(N_IDS - 1)
+
+    def _reserve(self, largest_id: int) -> None:
         if largest_id > self._largest_id:
             reserve(self._learner, largest_id + 1)
             self._largest_id = largest_id
@@ -131,22 +266,22 @@ class Session:
 
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
+        model = self.model
         if self._learner.counters["n_samples"] == self._n_samples_before and self.label_order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
-        if self.model.classes is None:
+        if model.target is None:
             unknown = 0 if self._zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
-            self.model.settle(self._classes.classes(), base, swapped=not self._classes.in_order)
-            self.model.naming = self._naming
-        self.model.widen(self._largest_id)
-        self.model.warn_if_saturated(self._n_saturated_before)
-        self.model.warn_of_clashes(self._n_clashes_before)
+            settle(model, *self._target.settled(), base)
+            model.naming = self._naming
+        widen(model, self._largest_id)
+        warn_if_saturated(model, self._n_saturated_before)
+        warn_of_clashes(model, self._n_clashes_before)
 
     def state(self) -> dict[str, Any]:
         """Return what the session knows in addition to its model's state, as values for JSON."""
         return {
-            "classes": self._classes.state(),
-            "given": None if self._given is None else self._given.tolist(),
+            "target": self._target.state(),
             "is_first_pass": self._is_first_pass,
             "n_samples_before": self._n_samples_before,
             "largest_id": self._largest_id,
@@ -155,31 +290,112 @@ class Session:
             "n_clashes_before": self._n_clashes_before,
             "label_order": self.label_order.state(),
             "naming": None if self._naming is None else self._naming.to_dict(),
-            "row_counts": self.model.class_weights.state(),
         }
 
     @classmethod
     def resumed(cls, model: Model, state: dict[str, Any]) -> Self:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
-        given = None if state["given"] is None else labels_read(state["given"])
-        session = cls(model, given)
-        session._classes = StreamClasses.resumed(state["classes"])
+        session = cls(model)
+        session._target = StreamClasses.resumed(state["target"])
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
         session.label_order = LabelOrder.resumed(state["label_order"])
-        model.class_weights.restore(state["row_counts"])
         session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]
         return session
 
 
+def learner_for(
+    model: Model, n_classes: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
+) -> Learner:
+    """Return a model's learner; a new one, of any width, if nothing was learned yet."""
+    if model.learner is None:
+        kept = ids_to_keep(model, id_base, names, n_features)
+        words = [str(name) for name in model.words_to_keep or model.parameters.get("keep") or []]
+        if isinstance(names, Naming) and words:
+            model.set_names(dict(zip(names.ids_of(words).tolist(), words, strict=True)))
+        model.learner = new_learner(model, n_classes, kept)
+        model.n_classes, model.kept_ids = n_classes, kept
+    return model.learner
+
+
+def ids_to_keep(model: Model, id_base: int | None, names: ColumnNames, n_features: int | None) -> NDArray[np.int64]:
+    """Return the ids of the features that a model keeps in any case, ascending."""
+    if model.words_to_keep:
+        return ids_as_written(model.words_to_keep, names, id_base)
+    columns = model.parameters.get("keep") or []
+    if columns and id_base is None:
+        raise ValueError(
+            "keep lists columns, but whether ids count from 0 or 1 is not known before the data are read: "
+            "set zero_based= in open_stream."
+        )
+    return ids_of_columns(columns, id_base or 0, names, n_features)
+
+
+def settle(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
+    """Set what the first rows have shown; `swapped`: the provisional codes were in the opposite order."""
+    assert model.learner is not None
+    learner, gamma, looks = winner_of(model.learner)
+    if learner is not model.learner:
+        model.learner, model.chosen_gamma, model.looks = learner, gamma, looks
+    if swapped:
+        learner.swap_classes()  # type: ignore[attr-defined]  # only selectors of two classes have it
+        model.class_weights.swap_classes()
+    model.target, model.id_base = target, id_base
+    if model.words_to_keep:
+        model.parameters["keep"] = (model.kept_ids - id_base).tolist()
+        model.words_to_keep = []
+
+
+def widen(model: Model, largest_id: int) -> None:
+    """Set the number of a model's columns so that it includes an id."""
+    model.n_features = max(largest_id + 1 - model.id_base, 0)
+    if isinstance(model.feature_names, list) and len(model.feature_names) != model.n_features:
+        model.feature_names = None  # they no longer name all columns
+
+
+def learned_more(model: Model) -> None:
+    """Drop what was measured on a model before it learned these rows."""
+    if model.threshold != 0.0:
+        warn(
+            f"The threshold of {model.threshold:g} was chosen before the model learned these rows and is back at 0: "
+            "choose it again with set_threshold.",
+            UserWarning,
+        )
+    model.threshold, model.selection_frequency = 0.0, None
+    if model.before_adoption is not None:
+        (before, chosen), model.before_adoption = model.before_adoption, None
+        model.gamma_changed |= (chosen if before.get("gamma") == "auto" else before.get("gamma")) != model.gamma
+
+
+def warn_if_saturated(model: Model, before: int) -> None:
+    """Warn once that precisions have reached the limit of float32; `before` is the count before these rows."""
+    if before == 0 and model.counters["n_saturated"] > 0:
+        warn(
+            "The precision of every feature of a row has reached the limit of float32 and no longer grows there: "
+            "weights continue to learn, but more such rows can't change which features are selected.",
+            RuntimeWarning,
+        )
+
+
+def warn_of_clashes(model: Model, before: int) -> None:
+    """Warn that two names share an id, and so a weight; `before` is the count before this stream."""
+    n, one, other = model.name_clashes
+    if n > before:
+        warn(
+            f"The names {one!r} and {other!r} have the same hash and are one feature to the model; a name that "
+            f"clashes with a selected one occurred {counted(n, 'time')}.",
+            UserWarning,
+        )
+
+
 def _until_observed(
-    stretches: Iterator[tuple[int, int]], importances: NDArray[np.float64] | None, observer: Observer | None
+    stretches: Iterator[tuple[int, int]], importances: NDArray[np.float64] | None, observer: Observer
 ) -> Iterator[tuple[int, int]]:
     """Cut stretches of rows where a look is due, and let it be taken once the rows before it were learned."""
     for begin, end in stretches:
-        while observer is not None and begin < end:
+        while begin < end:
             due, cut = observer.n_rows_until_due(), end
             if importances is None:
                 cut = min(end, begin + due)
@@ -188,5 +404,3 @@ def _until_observed(
             yield begin, cut
             observer.note_if_due()
             begin = cut
-        if observer is None:
-            yield begin, end

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from thresher import _core
-from thresher.model.race import Race
+from thresher.model.race import Learner
 
 
 class NotEnoughMemoryError(ValueError):
     """There is not enough memory for such large ids."""
 
 
-def reserve(learner: _core.Selector | Race, n_ids: int) -> None:
+def reserve(learner: Learner, n_ids: int) -> None:
     """Allocate memory for ids below `n_ids`."""
     with room_for(n_ids):
         learner.reserve(n_ids)

@@ -26,7 +26,8 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, TypedDict, TypeVar, final
+from operator import methodcaller
+from typing import Any, TypeAlias, TypedDict, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +86,18 @@ class Race:
         The method's default for γ.
     n_vectors : int
         How many weights a feature has.
+    norm : str
+        How rows are scaled, in the core's terms.
     """
 
-    def __init__(self, new_learner: Callable[[float], _core.Selector], default: float, n_vectors: int) -> None:
+    def __init__(
+        self, new_learner: Callable[[float], _core.Selector], default: float, n_vectors: int, norm: str
+    ) -> None:
         self._new_learner = new_learner
         self._default = default
         self._n_vectors = n_vectors
+        self._norm = norm
+        self._checked: _core.CsrBatch | None = None  # the last batch that was
         self._learners = {gamma: new_learner(gamma) for gamma in grid(default)}
         self._n_ids = 0
         self._pages_at_start = next(iter(self._learners.values())).n_pages()  # of a sketch, all that it ever takes
@@ -115,21 +122,24 @@ class Race:
         """Learn rows with all learners that are left, and decide who is dropped where that is due."""
         if len(self._learners) == 1:
             return self.leader.learn(batch, classes, importances, order, begin, end, check, is_new)
+        if check and batch is not self._checked:  # once for all learners
+            fault = batch.check(self._norm)
+            if fault is not None:
+                return fault
+            self._checked = batch
         codes, weights, places = _counted(classes, importances, order, begin, end)
         n_done = 0
         while begin < end and len(self._learners) > 1:
             stop = self._next_stop()
             n_next = min(n_done + stop - self._n_rows, len(codes))
             cut = end if n_next == len(codes) else int(places[n_next - 1]) + 1
-            faults = self._each(_lesson(batch, classes, importances, order, begin, cut, check))
-            if faults[0] is not None:  # all have the same one, and the rows are not learned any further
-                return faults[0]
+            self._each(methodcaller("learn", batch, classes, importances, order, begin, cut, False))
             self._count(codes[n_done:n_next], weights[n_done:n_next])
             if self._n_rows == stop:
                 self._look()
             begin, n_done = cut, n_next
         if begin < end:
-            return self.leader.learn(batch, classes, importances, order, begin, end, check)
+            return self.leader.learn(batch, classes, importances, order, begin, end, check=False)
         return None
 
     def finish(self) -> tuple[float, _core.Selector]:
@@ -137,7 +147,7 @@ class Race:
         if self._pool is not None:
             self._pool.shutdown()  # after Ctrl-C, learners may still be busy with the last rows
         if len(self._learners) > 1:
-            self._keep(self._ranked()[:1], "end")
+            self._leave(self._ranked()[:1], "end")
         return next(iter(self._learners.items()))
 
     @property
@@ -238,9 +248,9 @@ class Race:
             mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
             weight = self._squared_weight / self._weight
             ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
-            self._keep(ranked, "behind")
-        if self._can_pass_limit() and _PAGE * sum(self._each(_n_pages)) > MEMORY_LIMIT:
-            self._keep(ranked[:1], "memory")
+            self._leave(ranked, "behind")
+        if self._can_pass_limit() and _PAGE * sum(self._each(methodcaller("n_pages"))) > MEMORY_LIMIT:
+            self._leave(ranked[:1], "memory")
 
     def _ranked(self) -> list[float]:
         """Return the γ of those left, the leader's first."""
@@ -257,7 +267,7 @@ class Race:
 
         return sorted(self._learners, key=place)
 
-    def _keep(self, stay: list[float], reason: str) -> None:
+    def _leave(self, stay: list[float], reason: str) -> None:
         """Note how the race stands, and drop all others."""
         counters = [learner.counters for learner in self._learners.values()]
         self.looks.append(
@@ -302,12 +312,20 @@ class Race:
         return [answers[k] for k in range(len(learners))]
 
 
-def _lesson(*arguments: Any) -> Callable[[_core.Selector], _core.Fault | None]:
-    return lambda learner: learner.learn(*arguments)
+Learner: TypeAlias = "_core.Selector | Race"
 
 
-def _n_pages(learner: _core.Selector) -> int:
-    return learner.n_pages()
+def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Look]]:
+    """Return the winner of a race, its γ, and how the race went; without a race, the learner itself."""
+    if not isinstance(learner, Race):
+        return learner, None, []
+    gamma, winner = learner.finish()
+    return winner, gamma, learner.looks
+
+
+def looks_of(learner: Learner | None) -> list[Look]:
+    """Return how the race went so far; there is nothing to say of a single learner."""
+    return learner.looks if isinstance(learner, Race) else []
 
 
 def _mistakes(counters: dict[str, Any]) -> float:
@@ -323,5 +341,5 @@ def _counted(
     if importances is None:
         return classes[rows], np.ones(end - begin), places
     weights = importances[rows]
-    kept = weights != 0
-    return classes[rows][kept], weights[kept], places[kept]
+    count = weights != 0
+    return classes[rows][count], weights[count], places[count]

@@ -13,10 +13,11 @@ from river import base
 
 from thresher import _core, methods
 from thresher.messages import shortened
-from thresher.model.memory import room_for_features
+from thresher.model.learning import learn_rows, learner_for, settle, warn_if_saturated
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
-from thresher.model.probabilities import sigmoid_pair, softmax
+from thresher.model.targets import Classes as Target
+from thresher.model.targets import places, probabilities
 from thresher.parameters import check, plain
 from thresher.river.classes import Classes, as_array
 from thresher.river.parameters import parameters_of
@@ -61,7 +62,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             given["keep"] = ids_of(kept).tolist()
         self._model = Model(self._method.name, **{"memory": "hash", **given})
         if self._classes.are_given:
-            self._model.classes = as_array(self._classes.labels)
+            self._model.target = Target(as_array(self._classes.labels))
         self._names = names_by_id(kept)
         self._known = set(kept)  # the same names
         self._most_names = 2 * given["n_features_to_select"] + 1_000 if self._method.has_budget else math.inf
@@ -144,7 +145,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         import pandas as pd
 
         labels = self._classes.labels
-        codes = self._model.codes_of(self._scores(X)) if len(labels) > 1 else np.zeros(len(X), np.intp)
+        codes = places(self._scores(X), 0.0) if len(labels) > 1 else np.zeros(len(X), np.intp)
         return pd.Series([labels[code] for code in codes.tolist()], index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -152,8 +153,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         import pandas as pd
 
         labels = self._classes.labels
-        log_odds = self._learner.counters["margin_scale"] * self._scores(X)
-        chances = sigmoid_pair(log_odds) if log_odds.ndim == 1 else softmax(log_odds)
+        chances = probabilities(self._learner.counters["margin_scale"] * self._scores(X))
         return pd.DataFrame(
             chances if len(labels) > 1 else np.ones((len(X), 1)),
             index=X.index,
@@ -182,7 +182,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     @property
     def intercept(self) -> Any:
-        """What is added to the margin; with more than two classes, a dict by label."""
+        """The number that is added to the margin; with more than two classes, a dict by label."""
         return self._by_label(self._learner.intercept.tolist())
 
     @property
@@ -206,7 +206,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def _learner(self) -> _core.Selector:
         """The learner. γ is always a number, so it is not a race."""
-        return cast("_core.Selector", self._model.learner_for(self._classes.n_classes, 0, None, None))
+        return cast("_core.Selector", learner_for(self._model, self._classes.n_classes, 0, None, None))
 
     def _by_label(self, numbers: list[float]) -> Any:
         return numbers[0] if len(numbers) == 1 else dict(zip(self._classes.labels, numbers, strict=True))
@@ -222,12 +222,11 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         else:
             return
         learner = self._learner
-        if self._model.classes is None and self._classes.are_known:
-            self._model.settle(as_array(self._classes.labels), 0, swapped=self._classes.swapped)
+        if self._model.target is None and self._classes.are_known:
+            settle(self._model, Target(as_array(self._classes.labels)), self._classes.swapped, id_base=0)
         if self._model.parameters["class_weight"] is not None:
             weights = self._model.class_weights.of_rows(codes, weights, self._classes.by_code())
-        with room_for_features():
-            learner.learn(batch, codes, weights, None, 0, len(codes), check=False)
+        learn_rows(learner, batch, codes, weights)
         new = [name for name in names if name not in self._known]
         for id_, name in zip(ids_of(new).tolist(), new, strict=True):
             if self._names.setdefault(id_, name) == name:  # of names with one hash, the first is the feature's
@@ -238,7 +237,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         self._rows_until_look -= len(codes)
         if self._rows_until_look <= 0:
             before, self._n_saturated = self._n_saturated, learner.counters["n_saturated"]
-            self._model.warn_if_saturated(before)
+            warn_if_saturated(self._model, before)
             self._rows_until_look = _ROWS_BETWEEN_LOOKS
 
     def _without_strangers(self, names: list[str]) -> list[str]:

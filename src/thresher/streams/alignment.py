@@ -45,7 +45,8 @@ def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: in
 
     A few rows may have none by chance: in rows like those of training that must be improbable.
     """
-    share = model.share_with_member
+    counters = model.counters
+    share = float(counters["n_with_member"] / max(1, counters["n_samples"]))
     if n_known >= _SMALL_PART * share * n_rows or (1.0 - share) ** n_rows > _CHANCE:
         return
     why = "check that columns, names and ids are those of the training data"
@@ -63,7 +64,7 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
     """Yield batches with ids in the model's base; named columns must be those of the model."""
     check_names(model, stream)
     _check_naming(model, stream)
-    shift = 0 if stream.id_base is None or model.classes is None else model.id_base - stream.id_base
+    shift = 0 if stream.id_base is None or model.target is None else model.id_base - stream.id_base
     n_rows, zero_seen, is_checked = 0, False, not _has_numbers_for_names(model, stream)
     for batch in stream.batches(start):
         if not is_checked and len(batch.indices):
@@ -71,7 +72,7 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             is_checked = True
         if batch.zero_seen and stream.id_base == 1:
             raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
-        if batch.zero_seen and stream.id_base is None and model.classes is not None and model.id_base == 1:
+        if batch.zero_seen and stream.id_base is None and model.target is not None and model.id_base == 1:
             raise DataError(
                 f"{batch.file}: id 0 occurs, but the model was trained on ids that count from 1. "
                 "If the ids of this file count from 0, set zero_based=True (--zero-based)."
@@ -90,7 +91,7 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
     """Warn if ids may count from 1 and the model counts them from 0."""
     # Few rows may lack id 0 by chance. But the model of a table often meets converted text, whose ids count from 1.
     enough = 1 if model.feature_names else 100
-    is_unsure = model.classes is not None and model.id_base == 0 and stream.id_base is None and model.naming is None
+    is_unsure = model.target is not None and model.id_base == 0 and stream.id_base is None and model.naming is None
     if is_unsure and not zero_seen and n_rows >= enough:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
@@ -101,7 +102,7 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
 
 def _has_numbers_for_names(model: Model, stream: Stream) -> bool:
     """Return whether the features of the data are numbers, and those that the model was trained on were names."""
-    return model.classes is not None and model.naming is not None and stream.naming is None
+    return model.target is not None and model.naming is not None and stream.naming is None
 
 
 def _refuse_plain_ids(model: Model, stream: Stream, batch: Batch) -> None:
@@ -122,7 +123,7 @@ def _origin(model: Model) -> str:
 
 def _check_naming(model: Model, stream: Stream) -> None:
     """Raise DataError if the model knows features by name and the stream by number, or the other way round."""
-    if model.classes is None:
+    if model.target is None:
         return
     if model.naming is None and stream.naming is not None:
         raise DataError(f"{stream.name}: features are known by name here, but the model was trained on numbered ones.")

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from thresher import _core, methods, parameters
 from thresher.csr import as_batch
-from thresher.model.labels import Labels, StreamClasses, UnknownLabelError, as_labels, distinct, encode
+from thresher.model.labels import Labels
+from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import Naming
+from thresher.model.targets import StreamClasses, UnknownLabelError, agreed, encode
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.matrix import Matrix, collect
@@ -69,25 +71,25 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     method = methods.find(model.method)
     solver: Solver = method.load_solver()
     given = model.parameters
-    codes, classes = encode(y, None)
-    keep = model.ids_to_keep(id_base, names, X.shape[1]) - id_base
-    if model.keeps_ids_as_written:  # some may be beyond the largest that occurs
+    codes, target = encode(y, None)
+    keep = ids_to_keep(model, id_base, names, X.shape[1]) - id_base
+    if model.words_to_keep:  # some may be beyond the largest that occurs
         X.resize(X.shape[0], max(X.shape[1], int(keep.max(initial=-1)) + 1))
     n_rows, n_columns = X.shape
     budget = parameters.budget(given, n_columns)
     parameters.check_keep({"keep": keep.tolist()}, budget)
-    n_outputs = 1 if len(classes) == 2 else len(classes)
+    n_outputs = target.n_vectors
     n_bytes = solver.BYTES_PER_VALUE * X.nnz + n_outputs * (64 * n_rows + 32 * min(X.nnz, n_columns))
     check_memory(method.estimator, n_bytes, f"the {X.nnz:,} values of X")
-    problem = problem_of(X, given["norm"], codes, len(classes), budget, keep)
+    problem = problem_of(X, given["norm"], codes, target.n_classes, budget, keep)
     found = with_kept(solver.solve(problem, given) if problem.budget > 0 else problem.nothing(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
     # Predictions and files go by what was learned.
     learned_with = {**given, "progress": False}
-    if model.keeps_ids_as_written:
+    if model.words_to_keep:
         learned_with["keep"] = keep.tolist()
-    trained = Model.of_selection(
-        method.name, learned_with, classes, n_columns, found.columns, found.weights, found.intercept,
+    trained = Model.of_weights(
+        method.name, learned_with, target.labels, n_columns, found.columns, found.weights, found.intercept,
         id_base=id_base, counters={"n_samples": n_rows, "n_with_member": n_with_member},
     )  # fmt: skip
     if isinstance(names, Naming):
@@ -107,7 +109,7 @@ def _read(
             f"{stream.name} can be read only once, but {methods.find(model.method).estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
-    known = None if classes is None else distinct("classes", as_labels(classes))
+    known = None if classes is None else agreed(None, classes)
     reading, history = Reading(), History(n_passes=1)
     batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
     if known is not None or not multiclass:

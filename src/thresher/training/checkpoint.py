@@ -124,8 +124,8 @@ def _started_from(model: Model) -> dict[str, Any]:
     if isinstance(given.get("class_weight"), dict):
         given["class_weight"] = sorted([str(label), float(weight)] for label, weight in given["class_weight"].items())
     if "keep" in given:
-        given["keep"] = model.in_progress()["keep_as_written"] or given["keep"]
-    before = 0 if model.classes is None else model.counters["n_samples"]
+        given["keep"] = model.words_to_keep or given["keep"]
+    before = 0 if model.target is None else model.counters["n_samples"]
     return {"method": model.method, **given, "rows_learned_before": before}
 
 

@@ -352,7 +352,7 @@ class _Passes:
         self.saver.note(grouping=saved.about["grouping"])
         run = reading.runs[0]
         with saved.used():
-            run.model.resume(saved.state, saved.known)
+            run.model.restore(saved.state)
             position = reading.resume(saved.about["reading"])
             if position is not None and not saved.about["finished"]:
                 run.stream.batches(position)  # which checks it

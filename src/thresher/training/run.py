@@ -15,10 +15,10 @@ from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
-from thresher.model.labels import UnknownLabelError
 from thresher.model.learning import Session
 from thresher.model.memory import NotEnoughMemoryError
 from thresher.model.model import Model
+from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.alignment import batches_for, batches_to_predict, check_names
@@ -53,8 +53,8 @@ class Run:
         self.callback = callback
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.recorder = Recorder(model, started)
-        self.is_continued = model.classes is not None
-        self._start = model.backup()
+        self.is_continued = model.target is not None
+        self._start = model.state()
         self._next_note = _FIRST_NOTE
         self._next_look = 1
         self._seems_grouped = False
@@ -96,7 +96,7 @@ class Run:
 
     def revert(self) -> None:
         """Undo the run: the model becomes as it was before."""
-        self.model.revert(self._start)
+        self.model.restore(self._start)
 
     def n_right(self, batch: Batch) -> int:
         """Count the rows of a batch that the model predicts right."""
@@ -197,7 +197,7 @@ class SharedReading:
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
-        if error is not None and (error is not KeyboardInterrupt or self.runs[0].model.classes is None):
+        if error is not None and (error is not KeyboardInterrupt or self.runs[0].model.target is None):
             self.revert()
 
     def begin_pass(self, classes: ArrayLike | None) -> None:

@@ -1,4 +1,4 @@
-"""The selection of a batch method, which predicts as a learner does."""
+"""The weights of a batch method, which predict as a learner does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from thresher import _core
 
 
-class Selection:
-    """The selection of a batch method: ids, best first, with weights and intercept; the core predicts with it."""
+class FixedWeights:
+    """The selected ids of a batch method, best first, with weights and intercept; the core predicts with them."""
 
     def __init__(
         self,
@@ -28,4 +28,4 @@ class Selection:
         self.counters = {name: counters[name] for name in ("n_samples", "n_with_member")}
 
     def __reduce__(self) -> Any:
-        return Selection, self._made_of
+        return FixedWeights, self._made_of

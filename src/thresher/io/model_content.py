@@ -1,0 +1,259 @@
+"""A model's state as tensors and metadata, as model files and checkpoints hold it.
+
+What is read is checked: sizes, ranges and order of everything that the model is built from, since a file can be
+manipulated.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import methods
+from thresher.io.container import Tensors, all_finite, demand, is_ascending
+from thresher.io.rules import LOOKS, RACE, anything, count, each, flag, gamma, number, optional, sequence, text, whole
+from thresher.model.fixed_weights import FixedWeights
+from thresher.model.names import Naming
+from thresher.model.state import State
+from thresher.model.targets import Classes
+
+
+class Content(TypedDict):
+    """A model as a file has it."""
+
+    tensors: Tensors
+    metadata: dict[str, Any]  # values for JSON
+
+
+_ONLINE: dict[str, Any] = {"ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32}
+_BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
+
+# What each part of the metadata may be, and what is wrong with it otherwise.
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "n_classes": (lambda n: count(n) and n >= 2, "n_classes is out of range"),
+    "n_features": (optional(whole), "n_features is out of range"),
+    "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base is neither 0 nor 1"),
+    "feature_names": (optional(each(text)), "feature names are not text"),
+    "name_clashes": (sequence(whole, text, text), "its name clashes are not a count and two names"),
+    "compact": (flag, "compact is neither true nor false"),
+    "grouped_by_label": (flag, "grouped_by_label is neither true nor false"),
+    "threshold": (number, "its threshold is not a finite number"),
+    "selection_frequency": (
+        optional(each(sequence(whole, lambda share: number(share) and 0 <= share <= 1))), "frequencies are not shares"
+    ),
+    "row_counts": (
+        lambda counts: each(number, 2)(counts) and min(counts) >= 0 and each(count)(counts[2:]),
+        "row_counts are out of range",
+    ),
+    "gamma_changed": (flag, "gamma_changed is neither true nor false"),
+    "kept_ids": (each(whole), "an id to keep is out of range"),
+    "words_to_keep": (each(text), "what is to be kept is not text"),
+    "chosen_gamma": (optional(gamma), "chosen_gamma must be a number above 0"),
+    "looks": (LOOKS, "what it says of the race is not possible"),
+    "race": (RACE, "what it says of the race is not possible"),
+    "learners": (each(anything), "it must list its learners"),
+}  # fmt: skip
+
+
+def content_of(state: State) -> Content:
+    """Return what a file says of a model with this state."""
+    target, names, frequencies = state["target"], state["names"], state["selection_frequency"]
+    metadata: dict[str, Any] = {
+        name: state[name]
+        for name in (
+            "method", "n_classes", "n_features", "id_base", "compact", "grouped_by_label", "threshold", "row_counts",
+            "gamma_changed", "words_to_keep", "chosen_gamma", "looks",
+        )
+    }  # fmt: skip
+    metadata |= {
+        "parameters": portable(state["parameters"]),
+        "classes": None if target is None else target.to_json(),
+        "feature_names": state["feature_names"],
+        "naming": None if state["naming"] is None else state["naming"].to_dict(),
+        "name_clashes": [0, "", ""] if names is None else list(names[1]),
+        "selection_frequency": None if frequencies is None else list(frequencies.items()),
+        "kept_ids": state["kept_ids"].tolist(),
+    }
+    tensors: Tensors = {"names": np.zeros(0, np.uint8) if names is None else _as_text(sorted(names[0].items()))}
+    fixed, learned = state["weights"], cast("Any", state["learned"])
+    if fixed is not None:
+        ids, weights = fixed.members()
+        weights = weights.reshape(len(ids), len(fixed.intercept))
+        tensors |= {"ids": ids, "weights": weights, "intercept": fixed.intercept}
+        metadata["feature_names"] = _names_of(state, ids)
+        return Content(tensors=tensors, metadata={**metadata, "race": None, "learners": [{"counters": fixed.counters}]})
+    if learned is None:
+        raise ValueError("the model is not trained yet: call fit or partial_fit first.")
+    race, learners = learned.get("race"), learned.get("learners", [learned])
+    for k, learner in enumerate(learners):
+        cells = learner["cells"].reshape(len(learner["ids"]), len(learner["intercept"]))
+        tensors |= {_tensor(name, k, race): learner[name] for name in _ONLINE} | {_tensor("cells", k, race): cells}
+    if state["compact"]:
+        metadata["feature_names"] = _names_of(state, learned["ids"])
+    about = [{"counters": learner["counters"], "learner": learner["learner"]} for learner in learners]
+    return Content(tensors=tensors, metadata={**metadata, "race": race, "learners": about})
+
+
+def _names_of(state: State, ids: NDArray[np.int64]) -> list[str] | None:
+    """Return the names of the columns with these ids, if columns have names."""
+    names: Any = state["feature_names"]
+    return None if names is None else [names[column] for column in (ids - state["id_base"]).tolist()]
+
+
+def _tensor(name: str, k: int, race: Any) -> str:
+    """Return what a tensor of a model is called, or of the k-th learner of a race."""
+    return name if race is None else f"{k}/{name}"
+
+
+def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
+    """Return the state that `content_of` was given; ValueError if it is none. `kind` is that of the file."""
+
+    def insist(holds: bool, message: str) -> None:
+        demand(holds, message, kind)
+
+    given = metadata["parameters"]
+    insist(isinstance(metadata["method"], str) and isinstance(given, dict), "it has no method")
+    method = methods.find(metadata["method"])
+    for name, (rule, message) in _RULES.items():
+        insist(rule(metadata[name]), message)
+    try:
+        target = None if metadata["classes"] is None else Classes.from_json(metadata["classes"])
+    except ValueError as error:
+        raise ValueError(f"the {kind} is not valid: {error}.") from None
+    n_classes = metadata["n_classes"]
+    insist(target is None or target.n_classes == n_classes, "it has another number of classes")
+    insist(len(metadata["row_counts"]) <= 2 + n_classes, "row_counts are out of range")
+    tensors, names = dict(tensors), None
+    if (written := tensors.pop("names")).size:
+        pairs = _pairs(written)
+        insist(pairs is not None, "its names are not pairs of id and name")
+        names = (pairs, tuple(metadata["name_clashes"]))
+    race = metadata["race"]
+    found = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
+    insist(race is not None or len(found) == 1, "it has several learners without a race")
+    insist(race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(found), "its race has other learners")
+    for learner in found:
+        ids = np.sort(learner["ids"]) if method.is_batch else learner["ids"]
+        insist(ids.ndim == 1 and is_ascending(ids), "ids are not in ascending order")
+        insist(len(ids) == 0 or ids[0] >= 0, "an id is out of range")
+    try:
+        parameters = method.complete(usable(given))
+        naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
+        fixed, learned = None, None
+        if method.is_batch:
+            (one,) = found
+            norm, flat = parameters["norm"] or "none", np.ascontiguousarray(one["weights"].reshape(-1))
+            fixed = FixedWeights(norm, one["ids"], flat, one["intercept"], one["counters"])
+        else:
+            learned = found[0] if race is None else {"race": race, "learners": found}
+    except ValueError as error:
+        raise ValueError(f"the {kind} is not valid: {error}") from None
+    feature_names = metadata["feature_names"]
+    if feature_names is not None and metadata["compact"]:
+        columns = (found[0]["ids"] - metadata["id_base"]).tolist()
+        insist(len(feature_names) == len(columns), "it must have one name per feature")
+        feature_names = dict(zip(columns, feature_names, strict=True))
+    fits = not isinstance(feature_names, list) or len(feature_names) == metadata["n_features"]
+    insist(fits, "it must have one name per feature")
+    frequencies = metadata["selection_frequency"]
+    state = {name: metadata[name] for name in State.__annotations__ if name in metadata}
+    return cast(
+        "State",
+        {
+            **state,
+            "parameters": parameters,
+            "target": target,
+            "feature_names": feature_names,
+            "naming": naming,
+            "names": names,
+            "threshold": float(metadata["threshold"]),
+            "selection_frequency": None if frequencies is None else {k: float(share) for k, share in frequencies},
+            "before_adoption": None,
+            "kept_ids": np.array(metadata["kept_ids"], np.int64),
+            "learned": learned,
+            "weights": fixed,
+        },
+    )
+
+
+_Insist = Callable[[bool, str], None]
+
+
+def _batch(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
+    """Return the weights of a batch method."""
+    _check_types(tensors, _BATCH, insist)
+    n_vectors = 1 if metadata["n_classes"] == 2 else metadata["n_classes"]
+    insist(tensors["weights"].shape == (len(tensors["ids"]), n_vectors), "ids and weights differ in length")
+    insist(tensors["intercept"].shape == (n_vectors,), "it must have one intercept per class")
+    insist(len(metadata["learners"]) == 1, "its weights must be one set")
+    counters = metadata["learners"][0]["counters"]
+    _check_numbers(counters, insist)
+    return [{**tensors, "counters": counters}]
+
+
+def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
+    """Return the states of the learner, or of those of a race."""
+    found, race = [], metadata["race"]
+    for k, about in enumerate(metadata["learners"]):
+        own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}
+        _check_types(own | (tensors if race is None else {}), _ONLINE, insist)
+        insist(own["cells"].ndim == 2 and len(own["cells"]) == len(own["ids"]), "ids and state differ in length")
+        insist(own["intercept"].ndim == own["table"].ndim == 1, "its intercept and table must have one dimension")
+        _check_numbers({**about["counters"], **about["learner"]}, insist)
+        found.append({**own, "cells": own["cells"].reshape(-1), **{name: about[name] for name in about}})
+    insist(not tensors and len(found) > 0, "its tensors are not those of its learners")
+    return found
+
+
+def _check_types(tensors: Tensors, expected: dict[str, Any], insist: _Insist) -> None:
+    found = {name: tensor.dtype for name, tensor in tensors.items()}
+    insist(found == expected, f"its tensors are {', '.join(found)}, not {', '.join(expected)}")
+    for name, tensor in tensors.items():
+        insist(tensor.dtype != np.float32 or all_finite(tensor), f"{name} has a value that is not finite")
+
+
+def _check_numbers(numbers: dict[str, Any], insist: _Insist) -> None:
+    for name, value in numbers.items():
+        valid = type(value) in (int, float) and value >= 0 and math.isfinite(value)
+        insist(valid, f"{name} is out of range")
+
+
+def _as_text(pairs: list[tuple[int, str]]) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(pairs, ensure_ascii=False).encode(), np.uint8)
+
+
+def _pairs(written: NDArray[np.uint8]) -> dict[int, str] | None:
+    """Return the names by id; None if that is not what was written."""
+    try:
+        pairs = json.loads(written.tobytes())
+    except (ValueError, RecursionError):
+        return None
+    return dict(pairs) if each(sequence(whole, text))(pairs) else None
+
+
+def portable(given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as values for JSON: a dict of class weights becomes a list of pairs."""
+    out = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    if isinstance(out.get("random_state"), np.random.RandomState):
+        out["random_state"] = None
+    for name, value in out.items():
+        if not isinstance(value, str | int | float | dict | list | None):
+            raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator instead.")
+    weights = out.get("class_weight")
+    if isinstance(weights, dict):
+        out["class_weight"] = [
+            [label.item() if isinstance(label, np.generic) else label, float(weight)]
+            for label, weight in weights.items()
+        ]
+    return out
+
+
+def usable(given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters that `portable` made so."""
+    weights = given.get("class_weight")
+    return {**given, "class_weight": dict(map(tuple, weights))} if isinstance(weights, list) else given

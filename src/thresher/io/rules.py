@@ -1,0 +1,93 @@
+"""Rules for the values in the metadata of our files: a right digest does not make them valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+Rule = Callable[[Any], bool]
+
+
+def whole(value: Any) -> bool:
+    """Return whether it is a whole number that 63 bits hold."""
+    return type(value) is int and 0 <= value < 2**63
+
+
+def count(value: Any) -> bool:
+    """Return whether it is a number of rows, or of other things."""
+    return whole(value) and value < 2**53
+
+
+def number(value: Any) -> bool:
+    """Return whether it is a finite number."""
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**64)
+
+
+def positive(value: Any) -> bool:
+    """Return whether it is a number that is not negative."""
+    return number(value) and value >= 0
+
+
+def flag(value: Any) -> bool:
+    """Return whether it is true or false."""
+    return type(value) is bool
+
+
+def text(value: Any) -> bool:
+    """Return whether it is text."""
+    return isinstance(value, str)
+
+
+def anything(_value: Any) -> bool:
+    """Allow anything."""
+    return True
+
+
+def optional(rule: Rule) -> Rule:
+    """Allow null too."""
+    return lambda value: value is None or rule(value)
+
+
+def each(rule: Rule, least: int = 0) -> Rule:
+    """Allow a list of at least so many values that are all allowed."""
+    return lambda value: isinstance(value, list) and len(value) >= least and all(map(rule, value))
+
+
+def sequence(*rules: Rule) -> Rule:
+    """Allow a list with a value for each of these rules."""
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) == len(rules)
+        and all(rule(v) for rule, v in zip(rules, value, strict=True))
+    )
+
+
+def record(**rules: Rule) -> Rule:
+    """Allow a dict with exactly these names."""
+    return lambda value: (
+        isinstance(value, dict) and value.keys() == rules.keys() and all(rule(value[k]) for k, rule in rules.items())
+    )
+
+
+def labels(value: Any) -> bool:
+    """Return whether it is a list of numbers, or one of words; there is no order between the two."""
+    return each(text)(value) or each(lambda label: flag(label) or number(label))(value)
+
+
+def gamma(value: Any) -> bool:
+    """Return whether it can be a γ."""
+    return type(value) in (int, float) and 0 < value < 1e300
+
+
+LOOKS = each(
+    record(
+        rows=count, gamma=each(gamma), mistakes=each(number), loss=each(number), dropped=each(gamma), reason=text
+    )
+)  # fmt: skip
+RACE = optional(
+    record(
+        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=positive,
+        squared_weight=positive, looks=LOOKS,
+    )
+)  # fmt: skip

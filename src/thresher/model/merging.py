@@ -1,0 +1,64 @@
+"""Models that learned side by side from the same start: what has changed in each, and one model of all of them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+from thresher.model.class_weights import ClassWeights
+from thresher.model.model import Model
+
+
+def core_class(model: Model) -> Any:
+    """Return the class of a model's learner in the core, which can add changes."""
+    return type(_learner(model))
+
+
+def changes_since(model: Model, start: Model) -> _core.Changes:
+    """Return what a model has learned since it was a copy of `start`; it can learn no more afterwards."""
+    return _learner(model).changes_since(_learner(start))
+
+
+def merge_preview(
+    model: Model, changes: _core.Changes, size: float, ids: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
+    """Return ids and weights of the members, and the intercept, as `merge` would make them.
+
+    Without a budget, every feature is a member; then they are those of `ids`.
+    """
+    return _learner(model).preview(changes, size, ids)
+
+
+def merge(model: Model, changes: _core.Changes, size: float, counted: ClassWeights) -> None:
+    """Move a model by what its copies have changed: by `size` times their mean move."""
+    _learner(model).merge(changes, size)
+    model.class_weights = model.class_weights + counted
+
+
+def merge_names(model: Model, names: dict[int, str], clashes: tuple[int, str, str]) -> None:
+    """Set the names of a model's members from those that its copies know."""
+    if model.naming is None:
+        return
+    known = {**(model.names_by_id or {}), **names}
+    if model.has_budget:
+        known = {id_: known[id_] for id_ in _learner(model).member_ids().tolist() if id_ in known}
+    before = model.name_clashes
+    model.set_names(known, (before[0] + clashes[0], *(before if before[0] else clashes)[1:]))
+
+
+def count_from(model: Model, id_base: int, kept_as_written: bool) -> None:
+    """Set whether ids count from 0 or 1, once all copies have seen their rows; features to keep may be such ids."""
+    shift, model.id_base = id_base - model.id_base, id_base
+    if model.n_features is not None:
+        model.n_features = max(model.n_features - shift, 0)
+    if kept_as_written:
+        model.parameters["keep"] = [column - shift for column in model.parameters["keep"]]
+
+
+def _learner(model: Model) -> _core.Selector:
+    """Return the learner; shards have no race for γ."""
+    assert model.learner is not None
+    return cast("_core.Selector", model.learner)

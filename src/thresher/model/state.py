@@ -1,0 +1,76 @@
+"""All that a model knows, by name: one state for pickle, model files, checkpoints and shards, and to undo learning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _core
+from thresher.model.class_weights import ClassWeights
+from thresher.model.fixed_weights import FixedWeights
+from thresher.model.learners import new_learner
+from thresher.model.names import MemberNames, Naming
+from thresher.model.race import Look, RaceState
+from thresher.model.targets import Classes
+
+if TYPE_CHECKING:
+    from thresher.model.model import Model
+
+
+class State(TypedDict):
+    """A model at one moment; it stays as it is while the model goes on. The names are those of the model."""
+
+    method: str
+    parameters: dict[str, Any]
+    target: Classes | None
+    n_classes: int
+    n_features: int | None
+    id_base: int
+    feature_names: list[str] | dict[int, str] | None
+    naming: Naming | None
+    names: tuple[dict[int, str], tuple[int, str, str]] | None  # by id, and their clashes
+    compact: bool
+    grouped_by_label: bool
+    threshold: float
+    selection_frequency: dict[int, float] | None
+    row_counts: list[float]  # of the class weights
+    gamma_changed: bool
+    before_adoption: tuple[dict[str, Any], float | None] | None
+    kept_ids: NDArray[np.int64]
+    words_to_keep: list[str]
+    chosen_gamma: float | None
+    looks: list[Look]
+    learned: _core.State | RaceState | None  # what the core's learner has learned, or those of a race
+    weights: FixedWeights | None
+
+
+_APART = ("method", "names", "row_counts", "learned")  # which the model has in another form
+
+
+def state_of(model: Model) -> State:
+    """Return the state of a model."""
+    with model.lock:
+        state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _APART}
+        state["learned"] = None if model.learner is None else model.learner.state()
+        state["names"] = None if model.names is None else (model.names.by_id, model.names.clashes)
+        state["row_counts"] = model.class_weights.state()
+    return cast("State", {**state, "method": model.method, "parameters": dict(model.parameters)})
+
+
+def restore(model: Model, state: State) -> None:
+    """Let a model of the same method know what a state says, and nothing else."""
+    with model.lock:
+        for name, value in state.items():
+            if name not in _APART:
+                setattr(model, name, value)
+        model.parameters = dict(state["parameters"])
+        model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
+        model.class_weights.restore(state["row_counts"])
+        model.names = None if state["names"] is None else MemberNames(*state["names"])
+        model.learner = None
+        if state["learned"] is not None:
+            learner = new_learner(model, model.n_classes, model.kept_ids, model.n_features)
+            learner.restore(**state["learned"])
+            model.learner = learner

@@ -1,0 +1,310 @@
+"""The targets of models: what a label may be, how it is coded, what a prediction and a mistake are.
+
+There is one kind of target so far, `Classes`, two or many; nothing outside of this file needs to know how many. While a
+first stream is learned they are provisional: `StreamClasses`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.messages import some
+from thresher.model.class_weights import ClassWeights, row_weights
+from thresher.model.labels import (
+    Codes,
+    Labels,
+    as_labels,
+    as_words,
+    distinct,
+    equal,
+    labels_read,
+    refuse_missing,
+    shown,
+)
+
+Floats = NDArray[np.float64]
+
+_MANY = 20  # classes that nobody has announced
+HARDLY_CLASSES = (
+    "Labels must be classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
+    "Python). If they are classes, use --multiclass (multiclass=True)."
+)
+_ENOUGH = 10  # rows with a label of their own each, for these to be ids
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Classes that are all known. A label's code is its place among them.
+
+    Attributes
+    ----------
+    labels : array
+        At least two different ones, in ascending order.
+    """
+
+    labels: Labels
+
+    @property
+    def n_classes(self) -> int:
+        """How many there are."""
+        return len(self.labels)
+
+    @property
+    def n_vectors(self) -> int:
+        """How many weights a feature has: one for two classes, else one per class."""
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+    def row_weights(
+        self, class_weight: Any, codes: Codes, sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        """Return the weight of each row of a matrix: its own times its class's; None if all are 1."""
+        return row_weights(class_weight, codes, self.labels, sample_weight)
+
+    def predicted(self, margins: Floats, threshold: float) -> Labels:
+        """Return the predicted labels: of the second of two classes if the margin is above the threshold."""
+        return np.asarray(self.labels[places(margins, threshold)])
+
+    def probabilities(self, log_odds: Floats) -> Floats:
+        """Return the probability of each class."""
+        return probabilities(log_odds)
+
+    def n_right(self, predicted: Labels, actual: Labels) -> int:
+        """Count the predictions that are right; where labels on one side are text, the others are compared as text."""
+        if (predicted.dtype.kind == "U") != (actual.dtype.kind == "U"):
+            predicted, actual = as_words(predicted), as_words(actual)
+        return int(np.count_nonzero(equal(predicted, actual)))
+
+    def check_can_have_threshold(self) -> None:
+        """Raise ValueError unless there are two classes."""
+        if self.n_vectors > 1:
+            raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
+
+    def to_json(self) -> list[Any]:
+        """Return the labels as values for JSON."""
+        labels: list[Any] = self.labels.tolist()
+        return labels
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Return what `to_json` was called on; raise ValueError if that was nothing of the kind."""
+        if (
+            not isinstance(value, list)
+            or len(value) < 2
+            or not all(isinstance(label, str | int | float) for label in value)
+            or len({isinstance(label, str) for label in value}) > 1
+            or not all(one < other for one, other in itertools.pairwise(value))
+        ):
+            raise ValueError("it must have at least two classes, in ascending order")
+        return cls(labels_read(value))
+
+
+def agreed(known: Classes | None, given: ArrayLike | None) -> Classes:
+    """Return the classes of a model, or those given for one that has none yet."""
+    if given is None:
+        if known is None:
+            raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
+        return known
+    labels = distinct("classes", as_labels(given))
+    if known is None:
+        if len(labels) < 2:
+            raise ValueError(f"classes must have at least two entries. Got {given!r} instead.")
+        return Classes(labels)
+    if labels.tolist() != known.labels.tolist():
+        raise ValueError(
+            f"classes={labels.tolist()} differ from the classes that the model was trained on, {known.labels.tolist()}."
+        )
+    return known
+
+
+def found_in(labels: Labels, *, many: bool) -> Classes:
+    """Return the classes that all different labels of the data are; more than two are an error unless `many`."""
+    if len(labels) < 2:
+        one = f"all rows have the label {shown(labels[0])}: two classes are needed." if len(labels) else ""
+        raise ValueError(one or "there are no rows.")
+    if len(labels) > 2 and not many:
+        these = some([shown(label) for label in labels.tolist()])
+        if are_hardly_classes(labels, len(labels)):
+            raise ValueError(f"there are {len(labels):,} labels ({these}). {HARDLY_CLASSES}")
+        raise ValueError(
+            f"there are more than two classes ({these}): name them with classes= (--classes a,b,c), or use "
+            "multiclass=True (--multiclass)."
+        )
+    return Classes(labels)
+
+
+def encode(y: ArrayLike, classes: Classes | None) -> tuple[Codes, Classes]:
+    """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
+    labels = as_labels(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
+    refuse_missing(labels)
+    known = distinct("y", labels) if classes is None else classes.labels
+    if len(known) == 0:
+        raise ValueError("y is empty: there is nothing to learn from.")
+    if len(known) == 1:
+        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of another class.")
+    codes, strange = _places(labels, known)
+    if np.any(strange):
+        row = int(np.flatnonzero(strange)[0])
+        raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={known.tolist()}.")
+    return codes, Classes(known)
+
+
+def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
+    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
+        labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
+    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
+    if labels.dtype.kind != known.dtype.kind:  # Python compares whole numbers with float64 exactly
+        place_of = {label: place for place, label in enumerate(known.tolist())}
+        found, at = np.unique(labels, return_inverse=True)
+        codes = np.array([place_of.get(label, -1) for label in found.tolist()], np.int32)[at]
+        return np.maximum(codes, 0), codes < 0
+    codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
+    return codes, known[codes] != labels
+
+
+class UnknownLabelError(ValueError):
+    """A label that is not one of the classes; `row` is its row in the batch."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class StreamClasses:
+    """The classes of a stream: those given, or the two that occur.
+
+    The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
+    positive number, else 0. `settled` says at the end whether that is the order of the sorted labels.
+    """
+
+    def __init__(self, given: Classes | None = None) -> None:
+        self._known: list[Any] = [] if given is None else given.labels.tolist()
+        self._seen_as = list(self._known)
+        self._given = given is not None
+        self._first_code = 0
+
+    def encode(self, labels: Labels) -> Codes:
+        """Return the codes of the labels of a batch; a label outside the classes, or a third one, raises an error."""
+        labels = self._comparable(labels)
+        codes = np.full(len(labels), -1, dtype=np.int32)
+        for place, label in enumerate(self._seen_as):
+            codes[equal(labels, label)] = self._code(place)
+        while (strange := np.flatnonzero(codes < 0)).size:
+            label = labels[strange[0]].item()
+            if self._given or len(self._known) == 2:
+                self._refuse(int(strange[0]), labels)
+            if not self._known:
+                self._first_code = int(not isinstance(label, str) and label > 0)
+            self._known.append(label)
+            self._seen_as.append(label)
+            codes[equal(labels, label)] = self._code(len(self._known) - 1)
+        return codes
+
+    def weights(
+        self, counts: ClassWeights, codes: Codes, own: NDArray[np.float64] | None, *, are_new: bool
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of rows, their own times those of their classes, and count new rows; None if all are 1."""
+        return counts.of_rows(codes, own, self._by_code(), are_new=are_new)
+
+    def _by_code(self) -> list[Any]:
+        """Return the labels in the order of their codes, as far as they are known; None for a class not seen yet."""
+        labels = [None] * max(2, len(self._known))
+        for place, label in enumerate(self._known):
+            labels[self._code(place)] = label
+        return labels
+
+    def state(self) -> dict[str, Any]:
+        """Return what was seen so far, as values for JSON."""
+        return {
+            "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code
+        }  # fmt: skip
+
+    @classmethod
+    def resumed(cls, state: dict[str, Any]) -> Self:
+        """Return an object with the state that `state` returned."""
+        classes = cls()
+        classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
+        classes._given, classes._first_code = state["given"], state["first_code"]
+        return classes
+
+    def settled(self) -> tuple[Classes, bool]:
+        """Return the classes, and whether the codes were in the opposite order; fewer than two are an error."""
+        if len(self._known) == 0:
+            raise ValueError("there are no rows to learn from.")
+        if len(self._known) == 1:
+            raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
+        known = labels_read(self._known)
+        labels = known.tolist()
+        return Classes(np.sort(known)), self._code(labels.index(min(labels))) != 0
+
+    def _code(self, place: int) -> int:
+        return place if self._given else self._first_code ^ place
+
+    def _comparable(self, labels: Labels) -> Labels:
+        """Convert labels and classes to one type: if some are text, numbers become text as a file would write them.
+
+        Classes given by the user keep their type; only the copy that labels are compared with is converted.
+        """
+        words = labels.dtype.kind == "U"
+        if words and self._seen_as and not isinstance(self._seen_as[0], str):
+            self._seen_as = [shown(label) for label in self._seen_as]
+            if not self._given:
+                self._known = list(self._seen_as)
+        if not words and self._seen_as and isinstance(self._seen_as[0], str):
+            return as_words(labels)
+        return labels
+
+    def _refuse(self, row: int, labels: Labels) -> None:
+        label = shown(labels[row].item())
+        known = [shown(known) for known in self._known]
+        if self._given:
+            raise UnknownLabelError(
+                row,
+                f"the label {label} is not among the classes {', '.join(known)}: remove such rows, or train a "
+                "model that has this class.",
+            )
+        third = f"the label {label} is a third class, after {' and '.join(known)}"
+        n_different = len(np.unique(labels))
+        if are_hardly_classes(labels, n_different):
+            these = f"these {len(labels):,} rows have {n_different:,} different labels"
+            raise UnknownLabelError(row, f"{third}, and {these}. {HARDLY_CLASSES}")
+        raise UnknownLabelError(
+            row,
+            f"{third}: list all classes (--classes {','.join([*known, label])},…; classes= in Python), or let them be "
+            "found in an extra pass (--multiclass; multiclass=True).",
+        )
+
+
+def are_hardly_classes(labels: Labels, n_different: int) -> bool:
+    """Return whether labels look like numbers to predict, or like ids."""
+    is_fraction = labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
+    return is_fraction or n_different > _MANY or n_different == len(labels) >= _ENOUGH
+
+
+def places(margins: Floats, threshold: float) -> NDArray[np.intp]:
+    """Return the codes of the predicted labels."""
+    return (margins > threshold).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+
+
+def probabilities(log_odds: Floats) -> Floats:
+    """Return the probability of each class: σ(−m) and σ(m), or with more than two the softmax of each row.
+
+    The first of the largest log odds is also the first of the largest results.
+    """
+    if log_odds.ndim == 1:
+        log_odds = np.column_stack([np.zeros_like(log_odds), log_odds])
+    chances = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    # Log odds that differ by less than a rounding error have equal results; then the right one gets the last bit.
+    best = log_odds.argmax(axis=1)
+    (tied,) = np.nonzero(chances.argmax(axis=1) != best)
+    chances[tied, best[tied]] = np.nextafter(chances[tied, best[tied]], 1.0)
+    return np.asarray(chances)
