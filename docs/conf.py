@@ -27,9 +27,6 @@ MENU = {
     "Coming from": ["from_scikit_learn", "from_vowpal_wabbit", "from_liblinear", "from_river", "from_libsol"],
     "How to": [
         "Text and other names <names>",
-        "click_logs",
-        "kmers",
-        "parquet_duckdb",
         "dense_tables",
         "imbalanced",
         "classes",
