@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+Tick: TypeAlias = tuple[float, str]
 Format: TypeAlias = Literal["count", "number", "share"]
 Style: TypeAlias = Literal["main", "second", "muted"]
 
@@ -37,6 +38,12 @@ class Line:
     has_dots: bool = False
     is_dashed: bool = False
     has_line: bool = True
+
+    def band(self) -> tuple[list[float], list[float]]:
+        """Return the lower and the upper end of the band; without an error, the line itself."""
+        error = self.error or [0.0] * len(self.y)
+        low, high = ([y + sign * e for y, e in zip(self.y, error, strict=True)] for sign in (-1, 1))
+        return low, high
 
 
 @dataclass(frozen=True)
@@ -73,18 +80,23 @@ class Chart:
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return where the axes begin and end."""
         x = [value for line in self.lines for value in line.x]
-        y = [value for line in self.lines for value in _with_error(line)]
+        y = [value for line in self.lines for value in line.band()[1]]
         across = self.x_limits or (min(x), max(x))
         if across[0] == across[1]:
             across = (across[0] * 0.9, across[1] * 1.1) if across[0] > 0 else (0.0, 1.0)
         up = self.y_limits or (0.0, max(y) * 1.05 or 1.0)
         return across, up
 
+    def ticks(self, most_across: int, most_up: int) -> tuple[list[Tick], list[Tick]]:
+        """Return where the ticks of both axes are, about so many, and what stands there."""
+        (left, right), (low, high) = self.limits()
+        across = log_ticks(left, right, most_across) if self.is_log else ticks(left, right, most_across)
+        return _labelled(across, self.x_format, self.is_log), _labelled(ticks(low, high, most_up), self.y_format)
 
-def _with_error(line: Line) -> list[float]:
-    if line.error is None:
-        return list(line.y)
-    return [y + sign * e for y, e in zip(line.y, line.error, strict=True) for sign in (-1, 1)]
+
+def _labelled(places: list[float], format: Format, is_log: bool = False) -> list[Tick]:
+    step = places[1] - places[0] if len(places) > 1 and not is_log else None
+    return [(place, written(place, format, step)) for place in places]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.charts.chart import Chart, Line, log_ticks, ticks, written
+from thresher.charts.chart import Chart, Line
 from thresher.charts.html import visible
 
 _COLOURS = {"main": "#2f6fde", "second": "#d9730d", "muted": "#98a1ad"}
@@ -23,13 +23,10 @@ def draw(chart: Chart, ax: Any = None) -> Any:
     (left, right), (low, high) = chart.limits()
     if chart.is_log:
         ax.set_xscale("log")
-    across = log_ticks(left, right) if chart.is_log else ticks(left, right)
-    up = ticks(low, high)
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
-    step_x, step_y = None if chart.is_log else _step(across), _step(up)
-    _set_ticks(ax.xaxis, across, [written(tick, chart.x_format, step_x) for tick in across])
-    _set_ticks(ax.yaxis, up, [written(tick, chart.y_format, step_y) for tick in up])
+    for axis, found in zip((ax.xaxis, ax.yaxis), chart.ticks(6, 6), strict=True):
+        _set_ticks(axis, [place for place, _ in found], [words for _, words in found])
     if chart.mark is not None:
         ax.axvline(chart.mark[0], color=_COLOURS["second"], linestyle=":", label=visible(chart.mark[1]))
     ax.set_title(visible(chart.title), parse_math=False)
@@ -102,9 +99,7 @@ def _draw(line: Line, ax: Any) -> None:
         linewidth=1.2 if line.style == "muted" else 2.0,
     )  # fmt: skip
     if line.error is not None:
-        low = [y - e for y, e in zip(line.y, line.error, strict=True)]
-        high = [y + e for y, e in zip(line.y, line.error, strict=True)]
-        ax.fill_between(line.x, low, high, color=colour, alpha=0.16, linewidth=0)
+        ax.fill_between(line.x, *line.band(), color=colour, alpha=0.16, linewidth=0)
 
 
 def _set_ticks(axis: Any, places: Sequence[float], words: Sequence[str]) -> None:
@@ -113,10 +108,6 @@ def _set_ticks(axis: Any, places: Sequence[float], words: Sequence[str]) -> None
     axis.set_ticks([], minor=True)
     for label in axis.get_ticklabels():
         label.set_parse_math(False)
-
-
-def _step(marks: Sequence[float]) -> float | None:
-    return marks[1] - marks[0] if len(marks) > 1 else None
 
 
 def _tidy(ax: Any, grid: str = "y") -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from html import escape
 
-from thresher.charts.chart import Chart, Line, log_ticks, ticks, written
+from thresher.charts.chart import Chart, Line, written
 from thresher.charts.html import visible
 
 _WIDTH, _HEIGHT = 440, 280
@@ -24,12 +24,9 @@ Place = Callable[[float], float]
 def as_svg(chart: Chart) -> str:
     """Return a chart as an SVG element that takes the width it is given."""
     (left, right), (low, high) = chart.limits()
-    across = log_ticks(left, right, 5) if chart.is_log else ticks(left, right, 6)
-    up = ticks(low, high, 5)
-    step = up[1] - up[0] if len(up) > 1 else None
-    marks_up = [(tick, written(tick, chart.y_format, step)) for tick in up]
+    across, up = chart.ticks(5 if chart.is_log else 6, 5)
     named = [line for line in chart.lines if line.name]
-    begin, end = 14 + _CHARACTER * max((len(text) for _, text in marks_up), default=0), _WIDTH - 22
+    begin, end = 14 + _CHARACTER * max((len(text) for _, text in up), default=0), _WIDTH - 22
     top, bottom = 50 if len(named) > 1 else 30, _HEIGHT - 46
     x, y = _scale(left, right, begin, end, chart.is_log), _scale(low, high, bottom, top, False)
     parts = [
@@ -40,15 +37,13 @@ def as_svg(chart: Chart) -> str:
         f'<text x="{(begin + end) / 2:.1f}" y="{_HEIGHT - 6}" text-anchor="middle" {_QUIET}>'
         f"{_text(chart.x_label)}</text>",
     ]
-    for tick, text in marks_up:
+    for tick, text in up:
         parts.append(
             f'<path d="M{begin:.1f} {y(tick):.1f}H{end}" stroke="currentColor" '
             f'stroke-opacity="{0.35 if tick == low else 0.13}"/>'
             f'<text x="{begin - 7:.1f}" y="{y(tick) + 4.5:.1f}" text-anchor="end" {_QUIET}>{text}</text>'
         )
-    step_x = across[1] - across[0] if len(across) > 1 and not chart.is_log else None
-    for tick in across:
-        text = written(tick, chart.x_format, step_x)
+    for tick, text in across:
         # What would stick out at the right is moved to the left.
         at = min(x(tick), _WIDTH - len(text) * _CHARACTER / 2)
         parts.append(f'<text x="{at:.1f}" y="{bottom + 19}" text-anchor="middle" {_QUIET}>{text}</text>')
@@ -71,8 +66,7 @@ def _drawn(line: Line, chart: Chart, x: Place, y: Place) -> str:
     colour, places = _COLOURS[line.style], [(x(a), y(b)) for a, b in zip(line.x, line.y, strict=True)]
     parts = []
     if line.error is not None:
-        above = [f"{x(a):.1f} {y(b + e):.1f}" for a, b, e in zip(line.x, line.y, line.error, strict=True)]
-        below = [f"{x(a):.1f} {y(b - e):.1f}" for a, b, e in zip(line.x, line.y, line.error, strict=True)]
+        below, above = ([f"{x(a):.1f} {y(b):.1f}" for a, b in zip(line.x, end, strict=True)] for end in line.band())
         parts.append(f'<path d="M{"L".join(above + below[::-1])}Z" fill="{colour}" fill-opacity=".16"/>')
     if line.has_line and len(places) > 1:
         dashes = ' stroke-dasharray="5 4"' if line.is_dashed else ""
