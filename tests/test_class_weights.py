@@ -198,4 +198,4 @@ class TestTables:
         (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
         done = thresher("train", tmp_path / "a.svm", "--weight", "w")
         assert done.returncode == 2
-        assert "weight='w' (--weight) has no meaning for svmlight data" in done.stderr
+        assert "--weight w has no meaning for svmlight data" in done.stderr

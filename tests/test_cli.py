@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import THRESHER, Done, in_a_process, thresher
+from typer.main import get_command
 
 from thresher import SOFS, evaluate, load, open_stream, save
 from thresher.cli import convert, demo, predict, show, synth, train, transform
@@ -26,6 +27,7 @@ from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
 from thresher.cli.app import app
 from thresher.cli.rules import RULES
+from thresher.cli.words import in_words
 from thresher.methods import METHODS, ONLINE
 from thresher.progress import speed
 
@@ -313,7 +315,7 @@ class TestGroupedRows:
     def test_in_their_order_if_asked(self, by_label):
         model = by_label / "m.thresher"
         done = thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "-o", model)
-        assert re.search(r"grouped by label .*poor results on such rows: use shuffle=True \(--shuffle\)", done.stderr)
+        assert re.search(r"grouped by label .*poor results on such rows: use --shuffle", done.stderr)
         assert "300 rows, 20,000 columns" in done.stdout
         assert "error while learning: not shown, since the rows are grouped by label" in done.stdout
         report = json.loads(thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "--json").stdout)
@@ -484,7 +486,7 @@ class TestPredictions:
         model, out = tmp_path / "m.thresher", tmp_path / "out.csv"
         run("train", x1 / "test.svm", "-k", 5, "--method", "mrmr", "-o", model)
         done = run("predict", model, x1 / "test.svm", "--probabilities", "-o", out, status=2)
-        assert done.stderr == "thresher: --probabilities: mrmr has no probabilities; use --margins instead.\n"
+        assert done.stderr == "thresher: mrmr has no probabilities; use --margins instead.\n"
         assert not out.exists()
 
     @pytest.mark.parametrize("options", [[], ["--no-labels"]])
@@ -804,7 +806,7 @@ class TestMistakes:
             (["train", "{train}", "--test", "nowhere.svm"], "nowhere.svm: no such file"),
             (["train", "{train}", "--on-bad-line", "maybe"], "--on-bad-line must be one of error, skip"),
             (["train", "{train}", "--format", "xml"], "--format must be one of auto"),
-            (["train", "-", "--passes", "2"], "standard input can be read only once, but passes=2"),
+            (["train", "-", "--passes", "2"], "standard input can be read only once, but --passes 2"),
             (["train", "-", "--shuffle"], "standard input can't be shuffled"),
             (["train", "{train}", "-o", "-"], "-o -: a model can't be written to standard output; name a file"),
             (["train", "{train}", "--method", "mrmr", "--seed", "5000000000"], "--seed of --method mrmr must be"),
@@ -888,6 +890,46 @@ class TestMistakes:
         assert "d.svm, line 2: 'y' is not id:value" in done.stderr
 
 
+def all_options() -> set[str]:
+    commands = get_command(app).commands.values()
+    return {name for each in commands for one in each.params for name in (*one.opts, *one.secondary_opts)}
+
+
+def test_only_the_command_line_names_its_options():
+    """A message of the library names parameters; thresher.cli.words makes options of them."""
+    root = Path(__file__).parents[1]
+    files = [path for path in (root / "src/thresher").rglob("*.py") if "cli" not in path.parts]
+    for path in [*files, *(root / "cpp/include").rglob("*.hpp"), *(root / "cpp/bindings").rglob("*.cpp")]:
+        assert not set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text())) & all_options(), path
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("use shuffle=True, or name test data (validate=).", "use --shuffle, or name test data (--test)."),
+        ("with classes=['a', 'b', 'c'], or multiclass=True.", "with --classes a,b,c, or --multiclass."),
+        ("all classes, classes=[1, 2, 3, …], or", "all classes, --classes 1,2,3,…, or"),
+        ("use memory='hash' or memory='sketch'.", "use --memory hash or --memory sketch."),
+        ("a.svm: label='y' has no meaning", "a.svm: --label y has no meaning"),
+        ("eta=10 and lam=0.1 instead.", "--eta 10 and --lam 0.1 instead."),
+        ("too large with norm=None: scale", "too large with --norm none: scale"),
+        ("zero_based=False says that ids", "--one-based says that ids"),
+        ("on_bad_line must be one of error, skip.", "--on-bad-line must be one of error, skip."),
+        ("workers must be a whole number of at least 1 or None. Got 0", "--workers must be a whole number of at least "
+         "1. Got 0"),
+        ("engine='ray' needs Ray: or use engine='local'.", "--ray needs Ray: or use --local."),
+        # What is the user's own stays.
+        ("data/label=1/a.csv: there are no rows", "data/label=1/a.csv: there are no rows"),
+        ("label=12/a.csv: there are no rows", "label=12/a.csv: there are no rows"),
+        ("label=spam/a.csv: there are no rows", "label=spam/a.csv: there are no rows"),
+        ("keep names 'text=5', which is", "keep names 'text=5', which is"),
+        ("column 'x' holds numbers", "column 'x' holds numbers"),
+    ],
+)  # fmt: skip
+def test_messages_of_the_library_in_words_of_the_command_line(theirs, ours):
+    assert in_words(theirs) == ours
+
+
 ONE_MORE_PARAMETER = """
 import sys
 from dataclasses import replace
@@ -926,11 +968,7 @@ class TestTables:
         assert "--how-fast X pet: how fast weights decay. [default: 0.5]" in text
 
     def test_rules_name_options_that_exist(self):
-        from typer.main import get_command
-
-        commands = get_command(app).commands.values()
-        options = {name for each in commands for one in each.params for name in (*one.opts, *one.secondary_opts)}
-        methods = {f"--method {method.cli}" for method in METHODS.values()}
+        options, methods = all_options(), {f"--method {method.cli}" for method in METHODS.values()}
         for rule in RULES:
             assert {*rule.options, *(each.split()[0] for each in rule.needs)} <= options
             assert {*rule.excludes} <= options | methods
@@ -1016,7 +1054,7 @@ class TestMethods:
         [
             (["--method", "ogd", "-k", "5"], "-k can't be used with --method ogd: it keeps all features"),
             (["--method", "pet", "--gamma", "1"], "--gamma can't be used with --method pet: it has --eta, --loss"),
-            (["--method", "fofs", "--eta", "10", "--lam", "0.1"], "eta=10 and lam=0.1"),
+            (["--method", "fofs", "--eta", "10", "--lam", "0.1"], "--eta 10 and --lam 0.1"),
             (["--method", "fofs", "--loss", "squared"], "--loss of --method fofs must be one of 'perceptron', 'hinge'"),
             (["--classes", "a"], "--classes must name two classes or more"),
             (["--classes", "a,b,a"], "--classes must name two classes or more"),

@@ -438,7 +438,7 @@ class TestCommandLine:
             (["--shards", 4, "--local", "--checkpoint", "a.ckpt"], "--checkpoint can't be used with --shards"),
             (["--shards", 4, "--local", "--shuffle"], "--shuffle can't be used with --shards"),
             (["--shards", 4, "--local", "--method", "mrmr"], "sees all rows at once"),
-            (["--shards", 4, "--local", "--gamma", "auto"], "gamma='auto' can't be used with shards"),
+            (["--shards", 4, "--local", "--gamma", "auto"], "--gamma auto can't be used with shards"),
         ],
     )
     def test_options_that_do_not_fit(self, files, options, what):

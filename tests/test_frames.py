@@ -95,7 +95,7 @@ def test_where_ids_count_from(zero_based, columns):
     table = pa.table({"label": [1, 0, 1], "ids": [[1], [2], [3]], "values": [[1.0], [1.0], [1.0]]})
     X, _, _ = open_stream(table, zero_based=zero_based).to_csr()
     assert X.indices.tolist() == columns
-    with pytest.raises(ValueError, match=r"the DataFrame: zero_based can't be False \(--one-based\) where"):
+    with pytest.raises(ValueError, match=r"the DataFrame: zero_based can't be False where"):
         open_stream(NUMBERS, zero_based=False)
 
 
@@ -126,7 +126,7 @@ def test_a_query_that_fails_in_the_middle():
 
 
 def test_options_that_mean_nothing_for_a_table():
-    with pytest.raises(ValueError, match=r"the DataFrame: delimiter=';' .* has no meaning"):
+    with pytest.raises(ValueError, match=r"the DataFrame: delimiter=';' has no meaning"):
         open_stream(WORDS, text="text", delimiter=";")
 
 

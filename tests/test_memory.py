@@ -295,7 +295,7 @@ class TestBadInput:
             ),
             (
                 SOFS(memory_bytes=1 << 20),
-                r"memory_bytes=1048576 is the size of a sketch: use memory='sketch' \(--memory sketch\)",
+                r"memory_bytes=1048576 is the size of a sketch: use memory='sketch'",
             ),
             (PET(memory="sketch"), "memory='sketch' can't be used with PET: it stores its selected features only"),
             (AROW(memory="sketch"), "memory='sketch' can't be used with AROW: it keeps every feature exactly"),

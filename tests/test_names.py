@@ -339,7 +339,7 @@ class TestVw:
 
     def test_numbers_in_a_second_namespace_that_come_late(self, tmp_path):
         lines = "".join(f"1 |f {k}:1\n" for k in range(1, 20_000)) + "1 |g 7\n"
-        with pytest.raises(DataError, match=r"line 20000: numbers in a second namespace, 'g' after 'f', .*--hash all"):
+        with pytest.raises(DataError, match=r"line 20000: numbers in a second namespace, 'g' after 'f', .*hash='all'"):
             self.read(tmp_path, lines)
         assert self.read(tmp_path, lines, hash="all")[1][-1] == {"g^7": 1}
 

@@ -195,10 +195,10 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["-o", "small.csv", "--keep-ids"], "small.csv: a table's columns have names, so keep_ids (--keep-ids)"),
-            (["-o", "small.svm", "--map", "small.txt"], "small.txt: column_map (--map) must be another file"),
-            (["-o", "small.csv", "--map", "small.csv"], "small.csv: column_map (--map) must be another file"),
-            (["-o", "small.csv", "--map", "rows.svm"], "rows.svm: column_map (--map) must be another file"),
+            (["-o", "small.csv", "--keep-ids"], "small.csv: a table's columns have names, so --keep-ids"),
+            (["-o", "small.svm", "--map", "small.txt"], "small.txt: --map must be another file"),
+            (["-o", "small.csv", "--map", "small.csv"], "small.csv: --map must be another file"),
+            (["-o", "small.csv", "--map", "rows.svm"], "rows.svm: --map must be another file"),
             (["-o", "small.xlsx"], "small.xlsx: the name must end in"),
         ],
     )

@@ -29,8 +29,8 @@ from thresher.streams.tables import Columns, Roles
 from thresher.training import train
 
 MUST_BE_NUMBERS = (
-    "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or leave it "
-    "out with ignore= (--ignore {})"
+    "features must be numbers, unless text=, categorical= and numeric= say what columns are; or leave it out with "
+    "ignore='{}'"
 )
 READ = "import sys; from thresher import open_stream; print(sum(X.nnz for X, _ in open_stream(sys.argv[1])))"
 

@@ -126,7 +126,7 @@ def test_learning_more_sets_it_back(rare):
 
 @pytest.mark.parametrize("target", ["f2", "precision", "precision=", "precision=0", "precision=1.5", "recall=0.5", 0.5])
 def test_unknown_targets(target, rare):
-    with pytest.raises(ValueError, match=r'target \(--threshold\) must be "f1" or "precision=P" with P above 0'):
+    with pytest.raises(ValueError, match=r'target must be "f1" or "precision=P" with P above 0'):
         set_threshold(SOFS(5).fit(*rare), rare, target)
 
 
@@ -179,7 +179,7 @@ class TestCommandLine:
         ("options", "message"),
         [
             (["--threshold", "f1"], "--threshold needs --test FILE"),
-            (["--threshold", "f3", "--test", "TEST"], "target (--threshold) must be"),
+            (["--threshold", "f3", "--test", "TEST"], "--threshold must be"),
         ],
     )
     def test_bad_input(self, files, options, message):

@@ -88,7 +88,7 @@ class TestClasses:
         path = write(tmp_path / "c.svm", ["a", "b", "a", "c"], [[(0, 1.0)]] * 4)
         with pytest.raises(
             DataError,
-            match=r"c.svm, line 4: the label c is a third class, after a and b: list all classes \(--classes a,b,c,…;",
+            match=r"c.svm, line 4: the label c is a third class, after a and b: list all classes, classes=\[a, b, c, …",
         ):
             trained(path)
         with pytest.raises(DataError, match="line 2: the label b is not among the classes a, c"):
@@ -112,8 +112,8 @@ class TestClasses:
         with pytest.raises(DataError, match=r"t.csv, row 3: the label \S+ is a third class, after \S+ and ") as error:
             train(model, open_stream(tmp_path / "t.csv", label="y"))
         hint = f"these {len(labels)} rows have {n_different} different labels. Labels must be classes"
-        assert (hint in str(error.value)) == ("name their column with --label" in str(error.value)) == is_hint
-        assert "--multiclass" in str(error.value)
+        assert (hint in str(error.value)) == ("name their column with label=" in str(error.value)) == is_hint
+        assert "multiclass=True" in str(error.value)
 
     def test_one_class_or_none(self, tmp_path):
         path = write(tmp_path / "c.svm", ["1", "1"], [[(0, 1.0)]] * 2)
@@ -435,7 +435,7 @@ class TestGoingOn:
         on_the_matrix = float(np.mean(model.predict(X) == y))
         assert accuracy(model, open_stream(path, zero_based=False)) == on_the_matrix
         with pytest.warns(
-            UserWarning, match=r"a.svm: the model counts ids from 0, but id 0 does not occur.*--one-based"
+            UserWarning, match=r"a.svm: the model counts ids from 0, but id 0 does not occur.*zero_based=False"
         ):
             accuracy(model, open_stream(path))
 

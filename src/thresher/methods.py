@@ -129,7 +129,7 @@ def _loss(default: str) -> dict[str, Parameter]:
 
 
 _NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
-_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash' (--memory hash)"
+_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash'"
 
 
 def _check_decay(values: Mapping[str, Any]) -> None:
@@ -146,7 +146,7 @@ class Method:
 
     name: str  # in model files and for `Model`
     estimator: str  # the public class
-    cli: str  # after --method
+    cli: str  # on the command line
     help: str  # what it keeps, in a few words
     own: Mapping[str, Parameter]  # parameters that are not in all methods
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of shared parameters, what is not as usual
@@ -196,10 +196,7 @@ class Method:
         if memory == "sketch" and self.sketch_kernels is None:
             raise ValueError(f"memory='sketch' can't be used with {self.estimator}: {self.why_no_sketch}.")
         if n_bytes is not None and memory != "sketch":
-            raise ValueError(
-                f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch' (--memory sketch), or leave it "
-                "out."
-            )
+            raise ValueError(f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch', or leave it out.")
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""

@@ -1,6 +1,6 @@
 """Parameters: the default, the allowed values, and what is said about them.
 
-`thresher.methods` lists the parameters of each method. Neither module needs numpy, so that `thresher --help` is fast.
+`thresher.methods` lists the parameters of each method. Neither module needs numpy, so the command line's help is fast.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ class TestBadInput:
         done = in_a_process("train", rows / "rows.svm", "--shards", 2, "--ray", address)
         assert time.monotonic() - start < 2 * 15
         assert done.returncode == 2
-        assert f"thresher: address='{address}' (--ray): no answer from there" in done.stderr
+        assert f"thresher: --ray {address}: no answer from there" in done.stderr
         assert done.stderr.count("\n") == 1
         assert not hasattr(model, "classes_")
 
@@ -256,7 +256,7 @@ class TestBadInput:
             done = in_a_process("train", rows / "rows.svm", "--shards", 2, "--ray", address)
             assert time.monotonic() - start < 15
         assert done.returncode == 2
-        assert done.stderr.startswith(f"thresher: address='{address}' (--ray): the server there is not Ray")
+        assert done.stderr.startswith(f"thresher: --ray {address}: the server there is not Ray")
         assert done.stderr.count("\n") == 1
 
     def test_a_malformed_row(self, rows, two_nodes, tmp_path):

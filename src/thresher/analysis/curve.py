@@ -179,10 +179,10 @@ def path(
         shares = [history.validation[-1] or 0.0 for history in histories]
         return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, models, histories)
     if histories[0].grouped_by_label:
-        shuffle_them = "use shuffle=True (--shuffle), or " if stream.can_be_read_again else ""
+        shuffle_them = "use shuffle=True, or " if stream.can_be_read_again else ""
         raise DataError(
             f"{stream.name}: the rows are grouped by label, so the accuracy on rows before they were learned says "
-            f"nothing about new rows: {shuffle_them}name test data (validate=, --test)."
+            f"nothing about new rows: {shuffle_them}name test data (validate=)."
         )
     shares = [1.0 - history.error[-1] for history in histories]
     return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", models, histories)
@@ -194,12 +194,10 @@ def _check_validation(model: Model, passes: int | None, held_out: Stream | None)
         return
     if model.is_batch:
         name = methods.find(model.method).estimator
-        raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data (--test).")
+        raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
     n_passes = model.parameters["n_passes"] if passes is None else passes
     if n_passes != 1:
-        raise ValueError(
-            f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data (--test)."
-        )
+        raise ValueError(f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data.")
 
 
 def _curve(

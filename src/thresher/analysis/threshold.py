@@ -86,9 +86,7 @@ def _precision(target: str) -> float | None:
     except ValueError:
         share = float("nan")
     if not (Between(0.0, 1.0).admits(share) or OneOf((1.0,)).admits(share)):
-        raise ValueError(
-            f'target (--threshold) must be "f1" or "precision=P" with P above 0 and up to 1. Got {target!r} instead.'
-        )
+        raise ValueError(f'target must be "f1" or "precision=P" with P above 0 and up to 1. Got {target!r} instead.')
     return share
 
 

@@ -56,7 +56,7 @@ def _run() -> Any:
 
     # click's, which typer may carry inside
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
-    warnings.showwarning = lambda message, *_, **__: print(f"thresher: warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: _warn(message)
     warnings.simplefilter("always", UserWarning)
     warnings.simplefilter("always", RuntimeWarning)
     try:
@@ -77,6 +77,10 @@ def _is_for_lack_of_memory(error: BaseException | None) -> bool:
         return False
     signs = ("can't start new thread", "failed to map segment", "annot allocate memory")
     return any(sign in str(error) for sign in signs) or _is_for_lack_of_memory(error.__cause__ or error.__context__)
+
+
+def _warn(message: Warning | str) -> None:
+    print(f"thresher: warning: {in_words(str(message))}", file=sys.stderr)
 
 
 def _report(message: str) -> None:

@@ -52,8 +52,6 @@ def predict(
 
     refuse_inputs(output, [model])
     trained = load_model(model)
-    if probabilities and not trained.has_probabilities:
-        raise ValueError(f"--probabilities: {trained.method} has no probabilities; use --margins instead.")
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
     report_skipped(done.skipped, done.n_skipped)

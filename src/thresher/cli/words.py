@@ -1,30 +1,77 @@
-"""The library's messages in the words of the command line."""
+"""Messages of the library in the words of the command line.
+
+The library speaks of parameters: `use shuffle=True`. Here that becomes `use --shuffle`.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from thresher.cli.names import flag
+from thresher.cli.names import PARAMETERS, flag
 
-# Parameters that messages begin with, as in "syncs must be", and their options.
-_PARAMETERS = {
-    **{name: flag(name) for name in (
-        "format", "on_bad_line", "delimiter", "ngrams", "analyzer", "hash", "threads", "every", "syncs", "workers",
-    )},
-    "n_shards": "--shards",
-}  # fmt: skip
+# Parameters that are not called as their option is, and those that are an option only with one value.
+_OPTIONS = {"n_shards": "--shards", "validate": "--test", "target": "--threshold", "address": "--ray"}
+_VALUES = {
+    "engine='ray'": "--ray",
+    "engine='local'": "--local",
+    "zero_based=True": "--zero-based",
+    "zero_based=False": "--one-based",
+}
+# What is said otherwise, once parameters are replaced.
 _PHRASES = {
+    "save it in full, with save": "train it with --full",
+    "use margins instead": "use --margins instead",
+    "so keep_ids can't": "so --keep-ids can't",
+    "column_map must be": "--map must be",
+    "zero_based can't be False": "--one-based can't be used",
+    "use fewer shards (n_shards)": "use fewer shards (--shards)",
+    "validate is needed": "--test is needed",
+}
+_OF_OPTIONS = {  # what a message that begins with an option says of the values that are allowed
     " or None. Got": ". Got",  # an option that is not given is None
     ", such as ',' or '\\t'. Got": ", or tab. Got",
     "a range of lengths from 1 to 1,000, such as 2, (1, 3) or '1-3'. Got": "a range from 1 to 1,000, as 2 or 1-3. Got",
 }
-_FIRST = re.compile(rf"^({'|'.join(_PARAMETERS)})(?= must be )")
+_VALUE = r"""(?:True|False|None|'[^']*'|"[^"]*"|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|)(?![\w/])"""
 
 
 def in_words(message: str) -> str:
-    """Return a message with options for the parameters that it names."""
-    changed = _FIRST.sub(lambda found: _PARAMETERS[found[1]], message)
-    if changed != message:
-        for phrase, ours in _PHRASES.items():
-            changed = changed.replace(phrase, ours)
-    return changed
+    """Return a message with options in place of parameters."""
+    options = _options()
+    names = "|".join(options)
+    first = re.match(rf"({names}) must be ", message)
+    if first:
+        message = options[first[1]] + message[len(first[1]) :]
+        for theirs, ours in _OF_OPTIONS.items():
+            message = message.replace(theirs, ours)
+    # Names in quotes, and folders such as label=1/, are the user's own.
+    message = re.sub(rf"(?<![\w'\"/=])({names}|engine)=({_VALUE})", _option, message)
+    for theirs, ours in _PHRASES.items():
+        message = message.replace(theirs, ours)
+    return message
+
+
+def _option(found: re.Match[str]) -> str:
+    """Return --name value for name=value."""
+    if found[0] in _VALUES:
+        return _VALUES[found[0]]
+    name, value = found.groups()
+    option = _options().get(name, name)
+    if value in ("True", "False"):
+        return option if value == "True" else f"--no-{option[2:]}"
+    if value == "None":
+        value = "none"
+    words = [word.strip(" '\"") for word in value.strip("[]").split(",")]
+    return f"{option} {','.join(words)}".rstrip()
+
+
+@cache
+def _options() -> dict[str, str]:
+    """Return the options of parameters."""
+    from thresher.cli.method_options import LEARNING
+    from thresher.cli.reading import NAMING, NO_LABELS, READING
+
+    groups = (READING, NAMING, NO_LABELS, LEARNING)
+    names = (*PARAMETERS, *(name for group in groups for name in group.options))
+    return {name: flag(name) for name in (*names, "passes", "checkpoint", "every", "syncs", "workers")} | _OPTIONS

@@ -253,7 +253,7 @@ class _Run:
         for k, (labels, _, is_all) in seen.by_shard.items():
             if n_rows[k] == 0 and any(n_rows.values()):
                 raise DataError(
-                    f"{name}: shard {k + 1} of {n} has no rows: use fewer shards (n_shards, --shards). A compressed "
+                    f"{name}: shard {k + 1} of {n} has no rows: use fewer shards (n_shards). A compressed "
                     "file is not cut."
                 )
             if not is_all or len(labels) != 1:

@@ -70,7 +70,7 @@ def on_ray(address: str | None) -> Iterator[OnRay]:
     try:
         ray.init(address="local" if address is None else address, **options)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise ConnectionError(f"address={address!r} (--ray): {_first_line(error)}") from None
+        raise ConnectionError(f"address={address!r}: {_first_line(error)}") from None
     try:
         yield OnRay(ray)
     finally:
@@ -82,8 +82,7 @@ def _ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise ValueError(
-            "engine='ray' (--ray) needs Ray: install it with pip install 'thresher[ray]', or use engine='local' "
-            "(--local)."
+            "engine='ray' needs Ray: install it with pip install 'thresher[ray]', or use engine='local'."
         ) from None
 
 
@@ -93,17 +92,17 @@ def _check_address(address: str) -> None:
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"address={address!r} (--ray): give a host and a port, as 10.0.0.1:6379, or 'auto'.")
+        raise ValueError(f"address={address!r}: give a host and a port, as 10.0.0.1:6379, or 'auto'.")
     try:
         with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
             is_ray = _is_grpc(connection)
     except OSError as error:
         raise ConnectionError(
-            f"address={address!r} (--ray): no answer from there ({error.strerror or error}): start the cluster with "
+            f"address={address!r}: no answer from there ({error.strerror or error}): start the cluster with "
             "ray start --head, or leave the address out to start Ray on this machine."
         ) from None
     if not is_ray:
-        raise ConnectionError(f"address={address!r} (--ray): the server there is not Ray.")
+        raise ConnectionError(f"address={address!r}: the server there is not Ray.")
 
 
 def _is_grpc(connection: socket.socket) -> bool:

@@ -103,7 +103,7 @@ def write_predictions(
     path = os.fspath(path)
     trained = as_model(model)
     if probabilities and not trained.has_probabilities:
-        raise ValueError(f"{trained.method} has no probabilities; use margins (--margins) instead.")
+        raise ValueError(f"{trained.method} has no probabilities; use margins instead.")
     stream = as_stream(data, labelled=False, naming=trained.naming)
     refuse_inputs(path, stream.files)
     reading = Reading()

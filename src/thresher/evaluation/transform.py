@@ -84,9 +84,9 @@ def write_selected(
     trained = as_model(model)
     is_table = table_format(path) is not None
     if is_table and keep_ids:
-        raise ValueError(f"{path}: a table's columns have names, so keep_ids (--keep-ids) can't be used with it.")
+        raise ValueError(f"{path}: a table's columns have names, so keep_ids can't be used with it.")
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
-        raise ValueError(f"{column_map}: column_map (--map) must be another file, with a name that ends in .csv.")
+        raise ValueError(f"{column_map}: column_map must be another file, with a name that ends in .csv.")
     stream = as_stream(data, labelled=False, naming=trained.naming)
     for output in [path] if column_map is None else [path, column_map]:
         refuse_inputs(output, stream.files)

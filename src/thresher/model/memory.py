@@ -24,9 +24,7 @@ def room_for_features() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise NotEnoughMemoryError(
-            "not enough memory for all features of these rows: use memory='sketch' (--memory sketch)."
-        ) from None
+        raise NotEnoughMemoryError("not enough memory for all features of these rows: use memory='sketch'.") from None
 
 
 @contextmanager
@@ -37,5 +35,5 @@ def room_for(n_ids: int) -> Iterator[None]:
     except MemoryError:
         raise NotEnoughMemoryError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): use memory='hash' or memory='sketch' (--memory)."
+            "two): use memory='hash' or memory='sketch'."
         ) from None

@@ -364,7 +364,7 @@ class Model:
         if self.compact:
             raise ValueError(
                 "the model was saved compact, with its selected features only, and can't continue learning: "
-                "save it in full (save, or train --full)."
+                "save it in full, with save."
             )
         if source == "partial_fit" and self.parameters.get("gamma") == "auto":
             chosen = "" if self.gamma is None else f", or continue with gamma={self.gamma:g}, which was chosen"

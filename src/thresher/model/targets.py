@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 
 _MANY = 20  # classes that nobody has announced
 HARDLY_CLASSES = (
-    "Labels must be classes, not numbers to predict or ids: in a table, name their column with --label (label= in "
-    "Python). If they are classes, use --multiclass (multiclass=True)."
+    "Labels must be classes, not numbers to predict or ids: in a table, name their column with label=. If they "
+    "are classes, use multiclass=True."
 )
 _ENOUGH = 10  # rows with a label of their own each, for these to be ids
 
@@ -131,8 +131,8 @@ def found_in(labels: Labels, *, many: bool) -> Classes:
         if are_hardly_classes(labels, len(labels)):
             raise ValueError(f"there are {len(labels):,} labels ({these}). {HARDLY_CLASSES}")
         raise ValueError(
-            f"there are more than two classes ({these}): name them with classes= (--classes a,b,c), or use "
-            "multiclass=True (--multiclass)."
+            f"there are more than two classes ({these}): name them with classes=['a', 'b', 'c'], or use "
+            "multiclass=True."
         )
     return Classes(labels)
 
@@ -278,8 +278,8 @@ class StreamClasses:
             raise UnknownLabelError(row, f"{third}, and {these}. {HARDLY_CLASSES}")
         raise UnknownLabelError(
             row,
-            f"{third}: list all classes (--classes {','.join([*known, label])},…; classes= in Python), or let them be "
-            "found in an extra pass (--multiclass; multiclass=True).",
+            f"{third}: list all classes, classes=[{', '.join([*known, label])}, …], or let them be found in an extra "
+            "pass, multiclass=True.",
         )
 
 

@@ -68,8 +68,8 @@ def write_report(
     title : str, optional
         The page's heading; by default the name of the estimator.
     command : str, optional
-        The command that repeats the run; `thresher … --report` gives its own. Without it, the page shows how the
-        estimator is made in Python.
+        The command that repeats the run; `thresher train` and `thresher path` give theirs. Without it, the page shows
+        how the estimator is made in Python.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
         if batch.zero_seen and stream.id_base is None and model.target is not None and model.id_base == 1:
             raise DataError(
                 f"{batch.file}: id 0 occurs, but the model was trained on ids that count from 1. "
-                "If the ids of this file count from 0, set zero_based=True (--zero-based)."
+                "If the ids of this file count from 0, set zero_based=True."
             )
         if shift:
             batch.indices = batch.indices.astype(np.int64) + shift
@@ -95,7 +95,7 @@ def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -
     if is_unsure and not zero_seen and n_rows >= enough:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
-            "If the ids of these rows count from 1, set zero_based=False (--one-based).",
+            "If the ids of these rows count from 1, set zero_based=False.",
             UserWarning,
         )
 

@@ -46,12 +46,12 @@ def check_kinds(file: str, schema: Any, naming: Naming) -> None:
         if kind == "text" and not is_text(plain):
             raise DataError(
                 f"{file}: column {name!r} has type {type_}; a text column must hold strings. Numbers are numeric= or "
-                "categorical= (--numeric, --categorical)."
+                "categorical=."
             )
         if kind == "number" and (plain != type_ or not (is_numeric(plain) or arrow().types.is_decimal(plain))):
             raise DataError(
                 f"{file}: column {name!r} has type {type_}; a numeric column must hold numbers. Strings, dates and "
-                "times are categorical= (--categorical), or text= (--text)."
+                "times are categorical=, or text=."
             )
         if kind == "category" and not _can_be_category(plain):
             raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a category.")

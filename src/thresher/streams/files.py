@@ -124,7 +124,7 @@ class FileRows:
                 if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                     raise DataError(
                         f"{batch.place_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} after "
-                        f"{namespace!r}, would be the same features: use hash='all' (--hash all)."
+                        f"{namespace!r}, would be the same features: use hash='all'."
                     )
                 namespace = batch.namespace if namespace is None else namespace
                 batch.settle_bad(self._skip_bad)

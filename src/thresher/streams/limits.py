@@ -13,7 +13,4 @@ ALLOWED = Whole(LEAST_LONGEST_LINE, MOST_LONGEST_LINE)
 
 def too_long(what: str, longest: int, hint: str = "") -> str:
     """Return what is wrong with a line or row that is longer than allowed, and what to do."""
-    return (
-        f"the {what} is longer than {shown_size(longest)}: {hint}if it is a row, raise the limit with longest_line= "
-        "(--longest-line)"
-    )
+    return f"the {what} is longer than {shown_size(longest)}: {hint}if it is a row, raise the limit with longest_line="

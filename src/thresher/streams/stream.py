@@ -93,7 +93,7 @@ class Stream:
     ) -> None:
         has_names = bool(feature_names) or naming is not None
         if has_names and id_base == 1:
-            raise ValueError(f"{name}: zero_based can't be False (--one-based) where features have names.")
+            raise ValueError(f"{name}: zero_based can't be False where features have names.")
         self.name = name
         self.feature_names = feature_names
         self.naming = naming

@@ -53,7 +53,7 @@ def _label(file: str, names: list[str], roles: Roles) -> str | None:
     if wanted in names:
         return wanted
     if roles.labelled or roles.label:
-        hint = "" if roles.label else " Name the label's column with label= (--label)."
+        hint = "" if roles.label else " Name the label's column with label=."
         raise DataError(f"{file}: there is no column {wanted!r}; there are {some_and_nearest(names, wanted)}{hint}")
     return None
 
@@ -145,8 +145,8 @@ class Columns:
             if not is_numeric(schema.field(name).type):
                 raise DataError(
                     f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers, unless "
-                    "text=, categorical= and numeric= (--text, --categorical, --numeric) say what columns are. Leave "
-                    f"it out with ignore= (--ignore {name})."
+                    "text=, categorical= and numeric= say what columns are. Leave "
+                    f"it out with ignore={name!r}."
                 )
         for name in () if self.features else PAIR:
             kind, is_right = schema.field(name).type, is_whole if name == "ids" else is_numeric

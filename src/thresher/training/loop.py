@@ -179,7 +179,7 @@ def run(
     if model.classes is None:
         stream.check_base()
     if resume and checkpoint is None:
-        raise ValueError("resume needs checkpoint=, the file to resume from (--resume needs --checkpoint FILE).")
+        raise ValueError("resume needs checkpoint=, the file to resume from.")
     of_each = [None] * len(models) if samples is None else samples
 
     def runs_on(stream: Stream, n_bytes: int = 0) -> list[Run]:
@@ -271,8 +271,7 @@ def _learn_online(
         warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {_remedy(is_new, stream)}.", UserWarning)
         return reading
     warn(
-        f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
-        "shuffle=True (--shuffle) does so at once.",
+        f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; shuffle=True does so at once.",
         UserWarning,
     )
     before = reading.runs[0].history
@@ -371,8 +370,8 @@ def _remedy(is_new: bool, stream: Stream) -> str:
     if not stream.can_be_read_again:
         return "write them to a file, and train on that"
     if not is_new:
-        return "start from the earlier model again, with shuffle=True (--shuffle)"
-    return "use shuffle=True (--shuffle)"
+        return "start from the earlier model again, with shuffle=True"
+    return "use shuffle=True"
 
 
 def _find_classes(stream: Stream, progress: bool) -> Labels | None:
@@ -383,7 +382,7 @@ def _find_classes(stream: Stream, progress: bool) -> Labels | None:
     if not stream.can_be_read_again:
         raise DataError(
             f"{stream.name} can be read only once, so its classes can't be looked for first: "
-            "name them with classes= (--classes a,b,c)."
+            "name them with classes=['a', 'b', 'c']."
         )
     found: list[Labels] = []
     with progress_bar("looking for classes", stream, 1, progress) as bar:

@@ -302,11 +302,11 @@ class JsonLines {
         if (role == kWeight) return "a number";
         switch (naming_.columns()[static_cast<std::size_t>(role)].kind) {
             case ColumnKind::text:
-                return "a string; numbers are numeric= or categorical= (--numeric, --categorical)";
+                return "a string; numbers are numeric= or categorical=";
             case ColumnKind::category:
                 return "a string, a number, true or false";
             case ColumnKind::number:
-                return "a number; strings are text= or categorical= (--text, --categorical)";
+                return "a number; strings are text= or categorical=";
         }
         return {};
     }

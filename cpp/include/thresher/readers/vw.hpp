@@ -115,7 +115,7 @@ struct VwNamespace {
         }
         if (name == rows.name_space) return true;
         why = "numbers in a second namespace, " + quoted(name.data(), name.data() + name.size()) + " after '" +
-              rows.name_space + "', would be the same features: use hash='all' (--hash all)";
+              rows.name_space + "', would be the same features: use hash='all'";
         return false;
     }
 };

@@ -248,11 +248,11 @@ class DelimitedReader:
             number = number_in(text)
         except ValueError:
             must = (
-                "features must be numbers, unless text=, categorical= and numeric= (--text …) say what columns are; or "
-                f"leave it out with ignore= (--ignore {name})"
+                "features must be numbers, unless text=, categorical= and numeric= say what columns are; or "
+                f"leave it out with ignore={name!r}"
             )
             if self._columns.naming is not None:
-                must = "numeric columns must hold numbers; use categorical= or text= (--categorical, --text)"
+                must = "numeric columns must hold numbers; use categorical= or text="
             if name == self._columns.label:
                 must = "in the first rows it is a number"
             elif name == self._columns.weight:

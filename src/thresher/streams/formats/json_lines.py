@@ -56,10 +56,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
     known = frozenset(keys)
     if naming is None or not naming.columns:
         found = f"; the first rows have {some(keys)}" if keys else ""
-        raise DataError(
-            f"{source.name}: say which keys are features, with text=, categorical= or numeric= (--text, --categorical, "
-            f"--numeric){found}."
-        )
+        raise DataError(f"{source.name}: say which keys are features, with text=, categorical= or numeric={found}.")
     label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
     features = [name for name, _ in naming.columns]
     for role, name in (("label", label), ("weight", roles.weight)):
@@ -71,7 +68,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
     wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
     for role, name in wanted:
         if keys and name not in known:
-            hint = " Name the label with label= (--label)." if role == "the label" and not roles.label else ""
+            hint = " Name the label with label=." if role == "the label" and not roles.label else ""
             there = some_and_nearest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
     return JsonReader(source, options, naming, label, roles.weight or "")
