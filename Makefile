@@ -35,7 +35,7 @@ endef
 WITH_PYTHON = -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 
 .PHONY: demo test test-system sanitize sanitize-module arm arm-run fuzz fuzz-run fuzz-programs faults lint format docs \
-    bench bench-members paper clean help
+    bench paper clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -114,10 +114,7 @@ bench: $(VENV)/.installed $(VENV)/.test $(VENV)/.bench  ## speed beside peers, t
 	$(BIN)/python benchmarks/run.py $(SIZE:%=--%)
 	$(if $(SIZE),,$(BIN)/python -m pytest -m timed)
 
-bench-members: $(VENV)/.installed build/bench/member_sets  ## ways to keep ShadowSOFS's members; rewrites benchmarks/MEMBERS.md
-	$(BIN)/python benchmarks/members.py build/bench/member_sets $(SIZE:%=--%)
-
-build/bench/member_sets build/bench/instructions: $(CORE) $(VENV)/.test
+build/bench/instructions: $(CORE) $(VENV)/.test
 	@mkdir -p build
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DTHRESHER_PYTHON=OFF -DTHRESHER_BENCH=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja > build/bench.log || (cat build/bench.log; exit 1)
@@ -151,7 +148,7 @@ $(VENV)/.made:
 # object would be compiled again. For the same reason its folder is not that of `pip install .`.
 $(VENV)/.installed: $(VENV)/.made $(CORE)
 	$(PIP) install -q --group build
-	@echo 'compiling the core: two minutes on two cores, less after a change'
+	@echo 'compiling the core: a minute on two cores, less after a change'
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PIP) install -q --no-build-isolation -C build-dir='build/editable/{wheel_tag}' -e .
 	@touch $@
 

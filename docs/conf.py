@@ -48,7 +48,6 @@ MENU = {
         "Memory, measured <../experiments/MEMORY>",
         "Names, measured <../experiments/NAMES>",
         "Stability, measured <../experiments/STABILITY>",
-        "Member sets, measured <../benchmarks/MEMBERS>",
     ],
     "Reference": [
         "api",
