@@ -155,20 +155,6 @@ def test_what_room_for_noise_costs():
     assert ratio_of_sofs < 0.1 < ratio
 
 
-def test_the_set_looks_at_few_members():
-    """Work for a change of membership, not for every member that a row touches."""
-    X, y = datasets.make_x1(20_000)
-    model = ShadowSOFS(200).fit(X, y)
-    touched_members = model.n_updates_ * 200
-    assert model._model.learner.n_looks < touched_members / 10
-
-
-def test_the_intercept_is_no_member_to_look_at():
-    X, y = datasets.make_x1(20_000)
-    with_one, without = (ShadowSOFS(200, shuffle=False, fit_intercept=fits).fit(X, y) for fits in (True, False))
-    assert with_one._model.learner.n_looks < without._model.learner.n_looks
-
-
 def test_shadows_do_not_predict():
     X, y = datasets.make_x1(3_000)
     model = ShadowSOFS(50, norm=None, fit_intercept=False).fit(X, y)

@@ -121,6 +121,7 @@ inline Norm norm_by_name(const std::string& name) {
 }
 
 // Each is defined in a file of its own.
+void bind_selectors(nb::module_& m);  // before the learners' own
 void bind_sofs(nb::module_& m);
 void bind_shadow_sofs(nb::module_& m);
 void bind_arow(nb::module_& m);

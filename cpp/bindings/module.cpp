@@ -70,6 +70,7 @@ NB_MODULE(_core, m) {
             "norm"_a)
         .def("trust", &BatchArrays::trust);
     bind_simd(m);
+    bind_selectors(m);
     bind_sofs(m);
     bind_shadow_sofs(m);
     bind_arow(m);

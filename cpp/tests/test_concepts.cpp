@@ -45,6 +45,7 @@ struct PlainHooks {
     using Cell = std::array<float, 1>;
     using Change = std::array<float, 1>;
     using Sum = std::array<double, 1>;
+    static constexpr bool kForAllSets = false;
     static constexpr std::size_t kWidth = 1;
     static constexpr Hooks kHooks{};
     static constexpr bool kRanksFall = true;

@@ -1,4 +1,4 @@
-// Member sets against a scan of all members at each offer.
+// Member sets against a scan of all members at each offer, and how seldom they look at a member.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,14 @@
 #include <vector>
 
 #include "check.hpp"
+#include "thresher/learners/shadow_sofs.hpp"
+#include "thresher/learners/sofs.hpp"
 #include "thresher/members/admission.hpp"
 #include "thresher/members/lazy_heap.hpp"
 #include "thresher/members/watched_pool.hpp"
+#include "thresher/memory/dense.hpp"
+#include "thresher/selector/two.hpp"
+#include "thresher/synth.hpp"
 
 using namespace thresher;
 
@@ -136,6 +141,64 @@ TEST(watched_pool_finds_members_in_steps_at_once) {
         CHECK(set.offer(id, rank_of(id), rank_of).leaver == k * kStep);
     }
     CHECK(set.longest_search() < 150);
+}
+
+// Counts the ranks of members that a set asks for, and the moves that it hears of.
+std::uint64_t n_looks = 0;
+
+template <class RankOf>
+struct CountedRanks {
+    RankOf rank_of;
+    float operator()(std::int64_t id) const {
+        ++n_looks;
+        return rank_of(id);
+    }
+    void expect(std::int64_t id) const { rank_of.expect(id); }
+};
+
+template <class Set>
+struct Counted : Set {
+    using Set::Set;
+    template <class RankOf>
+    Admission offer(std::int64_t id, float rank, RankOf rank_of) {
+        return Set::offer(id, rank, CountedRanks<RankOf>{rank_of});
+    }
+    void moved(std::int64_t id, float rank)
+        requires(Set::kReports == RankReports::low)
+    {
+        ++n_looks;
+        Set::moved(id, rank);
+    }
+};
+
+// Looks for each member that a row with a loss could have touched, on the paper's X1.
+template <class L>
+double looks_per_member(bool fit_intercept) {
+    constexpr std::size_t kRows = 3000, kBudget = 200;
+    const Synth synth({20'000, 200, 400, 0, false, 0});
+    const std::size_t n = synth.row_size();
+    std::vector<std::int32_t> ids(kRows * n), starts, classes;
+    std::vector<float> values(kRows * n);
+    std::vector<std::int64_t> labels(kRows);
+    synth.rows(0, kRows, ids.data(), values.data(), labels.data());
+    for (std::size_t r = 0; r <= kRows; ++r) starts.push_back(static_cast<std::int32_t>(r * n));
+    for (const std::int64_t label : labels) classes.push_back(label > 0 ? 1 : 0);
+    TwoClassSelector<L, DenseMemory<2>> selector(2, {kBudget, {Norm::l2, fit_intercept}, {1.0}});
+    Lesson lesson{classes.data()};
+    lesson.end = kRows;
+    n_looks = 0;
+    selector.learn(CsrBatch<std::int32_t>{starts.data(), ids.data(), {values.data(), nullptr}, kRows}, 20'000, lesson);
+    return static_cast<double>(n_looks) / static_cast<double>(selector.counters().n_updates * kBudget);
+}
+
+// A sift for each change near the boundary, not one for each member touched.
+TEST(lazy_heap_leaves_members_alone) { CHECK(looks_per_member<Sofs<Counted<LazyHeap>>>(false) < 1.0 / 100); }
+
+// Work for a change of membership; and the intercept is no member to look at.
+TEST(watched_pool_looks_at_few_members) {
+    const double without = looks_per_member<ShadowSofs<Counted<WatchedPool>>>(false);
+    CHECK(without < 1.0 / 10);
+    CHECK(looks_per_member<ShadowSofs<Counted<WatchedPool>>>(true) < 1.1 * without);
 }
 
 }  // namespace

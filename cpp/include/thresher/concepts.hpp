@@ -82,7 +82,6 @@ concept MemberSet =
     requires(const S fixed) {
         { S::kBounded } -> std::same_as<const bool&>;
         { S::kReports } -> std::same_as<const RankReports&>;
-        { fixed.n_looks() } -> std::same_as<std::uint64_t>;  // the work done: ranks or places looked at
     } && (S::kBounded ? OffersPlaces<S> : !OffersSomePlaces<S>) &&
     (S::kReports == RankReports::low ? Watches<S> : !WatchesSome<S>) &&
     (TakesReports<S> == (S::kReports != RankReports::none)) && (ForgetsRanks<S> == (S::kReports != RankReports::none));
@@ -193,6 +192,9 @@ concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, t
                            const typename L::Members members) {
                       { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
                       { L::kHooks } -> std::same_as<const Hooks&>;
+                      {
+                          L::kForAllSets
+                      } -> std::same_as<const bool&>;  // whether its loops are compiled for all instruction sets
                       { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
                       { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
                       {

@@ -1,6 +1,7 @@
 // Rows in CSR, as they come from the user or a reader, and the check that they can be learned.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,29 @@ namespace thresher {
 struct Values {
     const float* narrow = nullptr;
     const double* wide = nullptr;
+};
+
+// The ids of a row's features, in the type that the batch has them in.
+struct Ids {
+    const std::int32_t* narrow = nullptr;
+    const std::int64_t* wide = nullptr;
+
+    explicit Ids(const std::int32_t* ids) : narrow(ids) {}
+    explicit Ids(const std::int64_t* ids) : wide(ids) {}
+
+    std::int64_t operator[](std::size_t i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
+
+    // Calls visit(ids) with the ids in their own type.
+    template <class Visit>
+    auto visit(Visit visit) const {
+        return narrow != nullptr ? visit(narrow) : visit(wide);
+    }
+
+    // How many of n ids, in ascending order, are below a limit.
+    std::size_t count_below(std::int64_t limit, std::size_t n) const {
+        return visit(
+            [&](const auto* ids) { return static_cast<std::size_t>(std::lower_bound(ids, ids + n, limit) - ids); });
+    }
 };
 
 // Row r has the ids and values at positions starts[r] … starts[r + 1] - 1. Ids are strictly ascending within a row.
@@ -79,23 +103,38 @@ template <class Id>
     return fault;
 }
 
+// Whether n ids are not strictly ascending.
+template <class Id>
+THRESHER_KERNEL bool not_ascending(const Id* ids, std::size_t n) {
+    return run([=]() __attribute__((always_inline)) {
+        int bad = 0;
+        for (std::size_t i = 1; i < n; ++i) bad |= ids[i] <= ids[i - 1];
+        return bad != 0;
+    });
+}
+
+// Whether some of n values, as float32, are not finite or above the limit.
+template <class Value>
+THRESHER_KERNEL bool not_within(float limit, const Value* values, std::size_t n) {
+    return run([=]() __attribute__((always_inline)) {
+        int bad = 0;
+        for (std::size_t i = 0; i < n; ++i) bad |= !(std::fabs(static_cast<float>(values[i])) <= limit);
+        return bad != 0;
+    });
+}
+
 // Checks that ids are strictly ascending in [0, n_features) and values finite, without a branch per nonzero.
 template <class Id>
-THRESHER_INLINE Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::int64_t n_features, Norm norm) {
-    const auto begin = static_cast<std::size_t>(batch.starts[r]), end = static_cast<std::size_t>(batch.starts[r + 1]);
-    if (begin == end) return {};
-    const Id* __restrict ids = batch.ids;
-    int bad = (ids[begin] < 0) | (static_cast<std::int64_t>(ids[end - 1]) >= n_features);
-    for (std::size_t i = begin + 1; i < end; ++i) bad |= ids[i] <= ids[i - 1];
+Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::int64_t n_features, Norm norm) {
+    const auto begin = static_cast<std::size_t>(batch.starts[r]);
+    const std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
+    if (n == 0) return {};
+    const Id* ids = batch.ids + begin;
     const float limit = norm == Norm::none ? kLargestRawValue : 3.4028234663852886e38f;
-    if (batch.values.narrow != nullptr) {
-        const float* __restrict x = batch.values.narrow;
-        for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(x[i]) <= limit);
-    } else {
-        const double* __restrict x = batch.values.wide;
-        for (std::size_t i = begin; i < end; ++i) bad |= !(std::fabs(static_cast<float>(x[i])) <= limit);
-    }
-    if (bad == 0) return {};
+    const bool bad = ids[0] < 0 || static_cast<std::int64_t>(ids[n - 1]) >= n_features || not_ascending(ids, n) ||
+                     (batch.values.narrow != nullptr ? not_within(limit, batch.values.narrow + begin, n)
+                                                     : not_within(limit, batch.values.wide + begin, n));
+    if (!bad) return {};
     return name_fault(batch, r, n_features, norm);
 }
 
@@ -103,10 +142,8 @@ THRESHER_INLINE Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::i
 template <class Id>
 Fault batch_fault(const CsrBatch<Id>& batch, std::int64_t n_features, Norm norm) {
     Fault fault;
-    run(simd_in_use(), [&]() __attribute__((always_inline)) {
-        for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
-            fault = row_fault(batch, r, n_features, norm);
-    });
+    for (std::size_t r = 0; r < batch.n_rows && fault.kind == Fault::Kind::none; ++r)
+        fault = row_fault(batch, r, n_features, norm);
     return fault;
 }
 

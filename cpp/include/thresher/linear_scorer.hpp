@@ -47,20 +47,15 @@ class LinearScorer {
     void score(const CsrBatch<Id>& batch, const RowRange& rows, double* scores) const {
         RowBuffer buffer;
         std::vector<std::int32_t> places;
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, rows, {norm_, false}, buffer,
-                         [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
-                             places.resize(n);
-                             for (std::size_t i = 0; i < n; ++i)
-                                 places[i] = index_.find(static_cast<std::int64_t>(ids[i]));
-                             for (std::size_t c = 0; c < n_vectors_; ++c)
-                                 scores[at * n_vectors_ + c] = score_of(c, places, buffer);
-                         });
+        for_each_row(batch, rows, {norm_, false}, buffer, [&](const Ids& ids, std::size_t n, std::size_t at) {
+            places.resize(n);
+            for (std::size_t i = 0; i < n; ++i) places[i] = index_.find(ids[i]);
+            for (std::size_t c = 0; c < n_vectors_; ++c) scores[at * n_vectors_ + c] = score_of(c, places, buffer);
         });
     }
 
   private:
-    THRESHER_INLINE double score_of(std::size_t c, const std::vector<std::int32_t>& places, RowBuffer& buffer) const {
+    double score_of(std::size_t c, const std::vector<std::int32_t>& places, RowBuffer& buffer) const {
         const std::size_t n = places.size();
         float* weight = buffer.row().plane(1);
         for (std::size_t i = 0; i < n; ++i)
@@ -68,7 +63,9 @@ class LinearScorer {
                             ? 0.0f
                             : ranking_.weights[static_cast<std::size_t>(places[i]) * n_vectors_ + c];
         for (std::size_t i = n; i < buffer.blocks(); ++i) weight[i] = 0.0f;
-        LaneSum sum = lane_products(weight, buffer.x(), buffer.blocks());
+        const float* x = buffer.x();
+        const std::size_t blocks = buffer.blocks();
+        LaneSum sum = run([=]() __attribute__((always_inline)) { return lane_products(weight, x, blocks); });
         sum.lane[n % kLanes] += intercept_[c];
         return sum.total();
     }

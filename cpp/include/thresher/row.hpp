@@ -86,61 +86,66 @@ template <class Id>
 }
 
 // The features of a row that was loaded.
-template <class Id>
 struct LoadedRow {
-    const Id* ids;
+    Ids ids;
     std::size_t n;
 };
 
-// Writes row r's values to plane x, scaled to unit length if the norm is l2, followed by the intercept's value if there
-// is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
-// the places of the others decide how sums are rounded. The ids that are left are then in `others`.
-template <class Id>
-THRESHER_INLINE LoadedRow<Id> load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& options,
-                                       RowBuffer& buffer, std::vector<Id>& others) {
-    const auto begin = static_cast<std::size_t>(batch.starts[r]);
-    const Id* ids = batch.ids + begin;
-    std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
-    const bool intercept = options.fit_intercept;
-    buffer.resize(n + (intercept ? 1 : 0));
-    float* __restrict x = buffer.x();
-    std::int32_t has_zero = 0;
-    if (batch.values.narrow != nullptr) {
-        const float* __restrict from = batch.values.narrow + begin;
-#pragma omp simd reduction(| : has_zero)
-        for (std::size_t i = 0; i < n; ++i) {
-            x[i] = from[i];
-            has_zero |= from[i] == 0.0f;
-        }
-    } else {
-        const double* __restrict from = batch.values.wide + begin;
+// Copies n values to x, as float32; returns whether there is a zero among them.
+template <class Value>
+THRESHER_KERNEL bool copy_values(const Value* values, std::size_t n, float* to) {
+    return run([=]() __attribute__((always_inline)) {
+        const Value* __restrict from = values;
+        float* __restrict x = to;
+        std::int32_t has_zero = 0;
 #pragma omp simd reduction(| : has_zero)
         for (std::size_t i = 0; i < n; ++i) {
             x[i] = static_cast<float>(from[i]);
             has_zero |= x[i] == 0.0f;
         }
-    }
-    if (has_zero != 0) [[unlikely]] {
+        return has_zero != 0;
+    });
+}
+
+// Scales x to unit length; n is a multiple of 16.
+THRESHER_KERNEL inline void scale_to_unit_length(float* x, std::size_t n) {
+    run([=]() __attribute__((always_inline)) {
+        LaneSum squares;
+        for (std::size_t i = 0; i < n; i += kLanes)
+#pragma omp simd
+            for (std::size_t k = 0; k < kLanes; ++k)
+                squares.lane[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
+        const double length = std::sqrt(squares.total());
+        if (!(length > 0.0)) return;
+        const double scale = 1.0 / length;
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(static_cast<double>(x[i]) * scale);
+    });
+}
+
+// Writes row r's values to plane x, scaled to unit length if the norm is l2, followed by the intercept's value if there
+// is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
+// the places of the others decide how sums are rounded. The ids that are left are then in `others`.
+template <class Id>
+LoadedRow load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& options, RowBuffer& buffer,
+                   std::vector<Id>& others) {
+    const auto begin = static_cast<std::size_t>(batch.starts[r]);
+    const Id* ids = batch.ids + begin;
+    std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
+    const bool intercept = options.fit_intercept;
+    buffer.resize(n + (intercept ? 1 : 0));
+    float* x = buffer.x();
+    const bool has_zero = batch.values.narrow != nullptr ? copy_values(batch.values.narrow + begin, n, x)
+                                                         : copy_values(batch.values.wide + begin, n, x);
+    if (has_zero) [[unlikely]] {
         n = without_zeros(ids, n, x, others);
         ids = others.data();
         buffer.resize(n + (intercept ? 1 : 0));
     }
     const std::size_t blocks = buffer.blocks();
     for (std::size_t i = n; i < blocks; ++i) x[i] = 0.0f;
-    if (options.norm == Norm::l2) {
-        LaneSum squares;
-        for (std::size_t i = 0; i < blocks; i += kLanes)
-#pragma omp simd
-            for (std::size_t k = 0; k < kLanes; ++k)
-                squares.lane[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
-        const double length = std::sqrt(squares.total());
-        if (length > 0.0) {
-            const double scale = 1.0 / length;
-            for (std::size_t i = 0; i < blocks; ++i) x[i] = static_cast<float>(static_cast<double>(x[i]) * scale);
-        }
-    }
+    if (options.norm == Norm::l2) scale_to_unit_length(x, blocks);
     if (intercept) x[n] = kInterceptValue;
-    return {ids, n};
+    return {Ids(ids), n};
 }
 
 // Which rows of a batch to score: rows begin … end - 1 or, where there is an `order`, order[begin] … order[end - 1].
@@ -151,12 +156,12 @@ struct RowRange {
 
 // Loads rows and calls score(ids, n, k) for the k-th of them.
 template <class Id, class Score>
-THRESHER_INLINE void for_each_row(const CsrBatch<Id>& batch, const RowRange& rows, const RowOptions& options,
-                                  RowBuffer& buffer, Score score) {
+void for_each_row(const CsrBatch<Id>& batch, const RowRange& rows, const RowOptions& options, RowBuffer& buffer,
+                  Score score) {
     std::vector<Id> others;
     for (std::size_t k = rows.begin; k < rows.end; ++k) {
         const std::size_t r = rows.order != nullptr ? static_cast<std::size_t>(rows.order[k]) : k;
-        const LoadedRow<Id> row = load_row(batch, r, options, buffer, others);
+        const LoadedRow row = load_row(batch, r, options, buffer, others);
         score(row.ids, row.n, k - rows.begin);
     }
 }

@@ -1,7 +1,8 @@
 // One source, three instruction sets.
 //
-// The kernels are plain loops, written once. `run` compiles the work it is given three times, for the baseline
-// instruction set, for AVX2 and for AVX-512, and picks one at run time. All three give the same bits because nothing in
+// The kernels are plain loops over one row, written once. `run` compiles the work it is given three times, for the
+// baseline instruction set, for AVX2 and for AVX-512, and picks one at run time. Only the loops are compiled so often,
+// each in a function of its own; what calls them is compiled once. All three give the same bits because nothing in
 // a loop may be reordered: every float operation is per element, and sums over a row run in 16 separate lanes
 // (`LaneSum`) that are added in one fixed order. The build forbids fused multiply-add (-ffp-contract=off) for the same
 // reason.
@@ -15,6 +16,8 @@
 
 // A loop gets into the AVX-512 copy of its caller by inlining only, so that can't be left to the compiler.
 #define THRESHER_INLINE [[gnu::always_inline]] inline
+// The function in which a loop is run, compiled once and not for each of its callers.
+#define THRESHER_KERNEL [[gnu::noinline]]
 
 #if defined(__x86_64__) && !defined(THRESHER_ONE_COPY)
 #define THRESHER_HAS_COPIES 1
@@ -37,11 +40,10 @@ struct LaneSum {
     double lane[kLanes] = {};
 
     THRESHER_INLINE double total() const {
-        double sum[kLanes];
-        for (std::size_t k = 0; k < kLanes; ++k) sum[k] = lane[k];
-        for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-            for (std::size_t k = 0; k < half; ++k) sum[k] += sum[k + half];
-        return sum[0];
+        double of_8[8], of_4[4];
+        for (std::size_t k = 0; k < 8; ++k) of_8[k] = lane[k] + lane[k + 8];
+        for (std::size_t k = 0; k < 4; ++k) of_4[k] = of_8[k] + of_8[k + 4];
+        return (of_4[0] + of_4[2]) + (of_4[1] + of_4[3]);
     }
 };
 
@@ -52,6 +54,19 @@ THRESHER_INLINE LaneSum lane_products(const float* __restrict a, const float* __
 #pragma omp simd
         for (std::size_t k = 0; k < kLanes; ++k) sum.lane[k] += static_cast<double>(a[i + k] * b[i + k]);
     return sum;
+}
+
+// Calls each(i) for i from 0 to n - 1, four at a time, which takes a third fewer instructions where each does little.
+template <class Each>
+THRESHER_INLINE void by_fours(std::size_t n, Each each) {
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        each(i);
+        each(i + 1);
+        each(i + 2);
+        each(i + 3);
+    }
+    for (; i < n; ++i) each(i);
 }
 
 enum class Simd { scalar, avx2, avx512 };
@@ -75,23 +90,29 @@ inline Simd simd_in_use() { return simd_choice().load(std::memory_order_relaxed)
 
 #if defined(THRESHER_HAS_COPIES)
 template <class Work>
-[[THRESHER_TARGET_AVX2]] void run_avx2(Work& work) {
-    work();
+[[THRESHER_TARGET_AVX2]] auto run_avx2(const Work& work) {
+    const Work own = work;
+    return own();
 }
 template <class Work>
-[[THRESHER_TARGET_AVX512]] void run_avx512(Work& work) {
-    work();
+[[THRESHER_TARGET_AVX512]] auto run_avx512(const Work& work) {
+    const Work own = work;
+    return own();
 }
 #endif
 
-// Calls `work`, whose call operator must be always_inline, compiled for the given instruction set.
-template <class Work>
-void run([[maybe_unused]] Simd simd, Work work) {
+// Returns work(), compiled for the instruction set in use, or, if not for all, for the baseline only; its call operator
+// must be always_inline. What it captures by value the compiler knows to be nobody else's.
+template <bool for_all = true, class Work>
+THRESHER_INLINE auto run(Work work) {
 #if defined(THRESHER_HAS_COPIES)
-    if (simd == Simd::avx512) return run_avx512(work);
-    if (simd == Simd::avx2) return run_avx2(work);
+    if constexpr (for_all) {
+        const Simd simd = simd_in_use();
+        if (simd == Simd::avx512) return run_avx512(work);
+        if (simd == Simd::avx2) return run_avx2(work);
+    }
 #endif
-    work();
+    return work();
 }
 
 }  // namespace thresher

@@ -71,7 +71,7 @@ class Synth {
 
     // Writes rows first … first + n - 1, row_size() entries each, and their labels ±1.
     void rows(std::uint64_t first, std::size_t n, std::int32_t* ids, float* values, std::int64_t* labels) const {
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
+        run([&]() __attribute__((always_inline)) {
             const std::size_t n_fixed = fixed_.size(), n_drawn = row_size() - n_fixed;
             Sampler sampler(static_cast<std::uint64_t>(shape_.n_features) - n_fixed);
             std::vector<double> drawn(row_size());

@@ -44,7 +44,6 @@ def _checked(model: Model, columns: ArrayLike) -> NDArray[np.int64]:
         raise ValueError(f"there is no column {wrong[0]}: the model has {model.n_features}.")
     if model.compact and not np.isin(given, model.members()[0]).all():
         raise ValueError(
-            "the model was saved compact, with its selected features only: for others, save it in full, "
-            "with save."
+            "the model was saved compact, with its selected features only: for others, save it in full, with save."
         )
     return given.astype(np.int64)

@@ -27,6 +27,8 @@ enum class Loss { perceptron, hinge };
 
 class FirstOrder {
   public:
+    static constexpr bool kForAllSets = false;  // there to compare with; most of their time goes into memory
+
     THRESHER_INLINE static double margin(const Row& row, std::size_t n) { return products(row, n) + intercept(row, n); }
 
     // Merging (selector/changes.hpp). All shards that changed a weight count alike: together they move it by `size`

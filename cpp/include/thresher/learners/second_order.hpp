@@ -26,6 +26,7 @@ namespace thresher {
 
 class SecondOrder {
   public:
+    static constexpr bool kForAllSets = true;
     static constexpr std::size_t kWidth = 2;
     using Cell = std::array<float, kWidth>;
     using Planes = std::array<float*, kWidth>;

@@ -40,7 +40,6 @@ class LazyHeap {
     std::size_t size() const { return low_.size() + high_.size(); }
     std::size_t n_open() const { return static_cast<std::size_t>(budget_) - size(); }
     bool full() const { return size() >= budget_; }
-    std::uint64_t n_looks() const { return n_looks_; }  // sifts, and members looked at in rebuilding
 
     // Calls visit(id) for each member, in any order.
     template <class Visit>
@@ -112,7 +111,6 @@ class LazyHeap {
     // Brings every member up to date and makes a heap of the lowest. It was empty, so all are in high_.
     template <class RankOf>
     [[gnu::noinline]] void rebuild(RankOf rank_of) {
-        n_looks_ += high_.size();
         low_.reserve(high_.size());
         for (std::size_t i = 0; i < high_.size(); ++i) {
             if (constexpr std::size_t kAhead = 32; i + kAhead < high_.size()) rank_of.expect(high_[i + kAhead]);
@@ -140,7 +138,6 @@ class LazyHeap {
 
     // Puts a member in the place of the root, or takes it out of the heap if it is not among the lowest.
     void replace_root(std::int64_t id, float rank) {
-        ++n_looks_;
         Node moved(rank, id);
         if (!(rank < bound_)) {
             high_.push_back(id);
@@ -167,7 +164,6 @@ class LazyHeap {
     bool wide_ = false;               // some id has more than 32 bits
     float bound_ = 0.0f;              // every member that is not in the heap is at or above it
     float threshold_;                 // no member is below it
-    std::uint64_t n_looks_ = 0;
 };
 
 static_assert(MemberSet<LazyHeap>);

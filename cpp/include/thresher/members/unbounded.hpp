@@ -15,7 +15,6 @@ class Unbounded {
     static constexpr RankReports kReports = RankReports::none;
 
     explicit Unbounded(std::uint64_t) {}
-    std::uint64_t n_looks() const { return 0; }
 };
 
 static_assert(MemberSet<Unbounded>);

@@ -9,7 +9,7 @@
 //
 // A row whose members fall below the threshold lowers it: O(1). A member that a row leaves below `watched` gets a new
 // entry; its old one is void, which shows when it comes to the top. When the pool is empty, all members are read, and
-// the lowest of them are the new pool. benchmarks/MEMBERS.md compares this with other ways.
+// the lowest of them are the new pool. docs/performance.md compares this with other ways.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,6 @@ class WatchedPool {
     std::size_t size() const { return members_.size(); }
     std::size_t n_open() const { return static_cast<std::size_t>(budget_) - members_.size(); }
     bool full() const { return members_.size() >= budget_; }
-    std::uint64_t n_looks() const { return n_looks_; }  // ranks of members that were read, entries that were made
     std::size_t pool_size() const { return pool_.size(); }
     std::size_t longest_search() const { return index_.longest_search(id_of()); }  // words, to find a member
 
@@ -127,7 +126,6 @@ class WatchedPool {
     }
 
     void push(Entry entry) {
-        ++n_looks_;
         ++n_pushes_;
         pool_.push_back(entry);
         std::push_heap(pool_.begin(), pool_.end(), above);
@@ -143,7 +141,6 @@ class WatchedPool {
         for (;;) {
             if (pool_.empty()) read_all(rank_of);
             const Entry top = pool_.front();
-            ++n_looks_;
             if (rank_of(top.id) == top.rank) return top;
             pop();  // it has moved, or left
         }
@@ -151,7 +148,6 @@ class WatchedPool {
 
     template <class RankOf>
     void read_all(RankOf rank_of) {
-        n_looks_ += members_.size();
         pool_.clear();
         for (std::size_t k = 0; k < members_.size(); ++k) {
             // Members lie anywhere in memory: with many of them, most of the time would go into waiting for one after
@@ -202,7 +198,6 @@ class WatchedPool {
     float threshold_, watched_;
     std::size_t wanted_ = 32;     // how long the pool is to be when all members are read
     std::uint64_t n_pushes_ = 0;  // since then
-    std::uint64_t n_looks_ = 0;
 };
 
 static_assert(MemberSet<WatchedPool>);

@@ -20,7 +20,6 @@
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/memory/options.hpp"
-#include "thresher/simd.hpp"
 
 namespace thresher {
 
@@ -44,7 +43,7 @@ class AdaptiveMemory {
     }
 
     // The only moment at which features may move.
-    THRESHER_INLINE void admit(std::int64_t n) {
+    void admit(std::int64_t n) {
         if (can_move_) {
             width_ = std::max(width_, n);
             move_if_needed();
@@ -67,16 +66,16 @@ class AdaptiveMemory {
     void prefetch(std::int64_t id) const { is_hash_ ? hash_.prefetch(id) : dense_.prefetch(id); }
 
     template <class Id>
-    THRESHER_INLINE void locate(const Id* ids, std::size_t n) {
+    void locate(const Id* ids, std::size_t n) {
         if (is_hash_) hash_.locate(ids, n);
     }
 
     template <class Id>
-    THRESHER_INLINE void gather(const Id* ids, std::size_t n, std::size_t c, std::array<float*, Width> planes) const {
+    void gather(const Id* ids, std::size_t n, std::size_t c, std::array<float*, Width> planes) const {
         is_hash_ ? hash_.gather(ids, n, c, planes) : dense_.gather(ids, n, c, planes);
     }
     template <class Id>
-    THRESHER_INLINE void scatter(const Id* ids, std::size_t n, std::size_t c, std::array<float*, Width> planes) {
+    void scatter(const Id* ids, std::size_t n, std::size_t c, std::array<float*, Width> planes) {
         n_scattered_ += n;
         is_hash_ ? hash_.scatter(ids, n, c, planes) : dense_.scatter(ids, n, c, planes);
     }
@@ -129,7 +128,7 @@ class AdaptiveMemory {
         return in_dense <= (in_dense <= kModest ? 3 : 1) * hash_.bytes_for(hash_.n_touched());
     }
 
-    THRESHER_INLINE void move_if_needed() {
+    void move_if_needed() {
         if (is_hash_) {
             if (has_space_for(width_) && is_full()) move_to_dense();
         } else if (!has_space_for(width_)) {

@@ -26,6 +26,7 @@ template <std::size_t Width, std::size_t kVectors = 1>
 class DenseMemory {
   public:
     using Cell = std::array<float, Width>;
+    using Planes = std::array<float*, Width>;
 
     // Cells that a page of 4 KiB has.
     static constexpr std::int64_t kGroup = 4096 / sizeof(Cell);
@@ -69,17 +70,17 @@ class DenseMemory {
     template <class Id>
     void locate(const Id*, std::size_t) {}
 
+    // Loads and stores go one by one in every instruction set, so one copy is enough.
     template <class Id>
-    THRESHER_INLINE void gather(const Id* __restrict ids, std::size_t n, std::size_t c,
-                                std::array<float*, Width> planes) const {
+    THRESHER_KERNEL void gather(const Id* __restrict ids, std::size_t n, std::size_t c, Planes planes) const {
         const float* __restrict from = cells();
-        for (std::size_t i = 0; i < n; ++i)
+        by_fours(n, [=, this](std::size_t i) __attribute__((always_inline)) {
             for (std::size_t k = 0; k < Width; ++k) planes[k][i] = from[place(ids[i], c) + k];
+        });
     }
 
     template <class Id>
-    THRESHER_INLINE void scatter(const Id* __restrict ids, std::size_t n, std::size_t c,
-                                 std::array<float*, Width> planes) {
+    THRESHER_KERNEL void scatter(const Id* __restrict ids, std::size_t n, std::size_t c, Planes planes) {
         float* __restrict to = cells();
         for (std::size_t i = 0; i < n; i += kLanes) {
             // The planes are interleaved first, a vector operation, so that each cell then takes a single store.

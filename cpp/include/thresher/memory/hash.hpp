@@ -33,6 +33,7 @@ template <std::size_t Width, std::size_t kVectors = 1>
 class HashMemory {
   public:
     using Cell = std::array<float, Width>;
+    using Planes = std::array<float*, Width>;
 
     explicit HashMemory(std::size_t n_vectors = 1, const MemoryOptions& = {}) {
         entries_.n = n_vectors;
@@ -89,33 +90,13 @@ class HashMemory {
     }
 
     template <class Id>
-    THRESHER_INLINE void gather(const Id*, std::size_t n, std::size_t c, std::array<float*, Width> planes) const {
-        const Entries entries = entries_;
-        const std::size_t* __restrict found = found_.data();
-        for (std::size_t i = 0; i < n; ++i) {
-            const Cell cell = entries.read_at(found[i], c);
-            for (std::size_t k = 0; k < Width; ++k) planes[k][i] = cell[k];
-        }
+    void gather(const Id*, std::size_t n, std::size_t c, Planes planes) const {
+        read_cells(n, c, planes);
     }
 
     template <class Id>
-    THRESHER_INLINE void scatter(const Id* __restrict ids, std::size_t n, std::size_t c,
-                                 std::array<float*, Width> planes) {
-        const Entries entries = entries_;
-        const std::size_t* __restrict found = found_.data();
-        Bits of_nobody = 0;  // that newcomers wrote to an entry that is not theirs
-        for (std::size_t i = 0; i < n; i += kLanes) {
-            // Interleaved first, as in dense memory.
-            Cell block[kLanes];
-            for (std::size_t j = 0; j < kLanes; ++j)
-                for (std::size_t k = 0; k < Width; ++k) block[j][k] = planes[k][i + j];
-            const std::size_t count = std::min(kLanes, n - i);
-            for (std::size_t j = 0; j < count; ++j) {
-                entries.write_at(found[i + j], c, block[j]);
-                of_nobody |= found[i + j] == kNobody ? std::bit_cast<Bits>(block[j]) : 0;
-            }
-        }
-        if (of_nobody != 0) add_newcomers(ids, n, c, planes);
+    void scatter(const Id* ids, std::size_t n, std::size_t c, Planes planes) {
+        if (write_cells(n, c, planes)) add_newcomers(ids, n, c, planes);
     }
 
     // Whether the i-th feature that was located has an entry; its cell.
@@ -230,9 +211,36 @@ class HashMemory {
     // The entry of a feature, or kNobody.
     std::size_t find(std::int64_t id) const { return index_.find(id, id_of()); }
 
+    THRESHER_KERNEL void read_cells(std::size_t n, std::size_t c, Planes planes) const {
+        const Entries entries = entries_;
+        const std::size_t* __restrict found = found_.data();
+        by_fours(n, [=](std::size_t i) __attribute__((always_inline)) {
+            const Cell cell = entries.read_at(found[i], c);
+            for (std::size_t k = 0; k < Width; ++k) planes[k][i] = cell[k];
+        });
+    }
+
+    // Returns whether newcomers wrote something to the entry that is nobody's.
+    THRESHER_KERNEL bool write_cells(std::size_t n, std::size_t c, Planes planes) {
+        const Entries entries = entries_;
+        const std::size_t* __restrict found = found_.data();
+        Bits of_nobody = 0;
+        for (std::size_t i = 0; i < n; i += kLanes) {
+            // Interleaved first, as in dense memory.
+            Cell block[kLanes];
+            for (std::size_t j = 0; j < kLanes; ++j)
+                for (std::size_t k = 0; k < Width; ++k) block[j][k] = planes[k][i + j];
+            const std::size_t count = std::min(kLanes, n - i);
+            for (std::size_t j = 0; j < count; ++j) {
+                entries.write_at(found[i + j], c, block[j]);
+                of_nobody |= found[i + j] == kNobody ? std::bit_cast<Bits>(block[j]) : 0;
+            }
+        }
+        return of_nobody != 0;
+    }
+
     template <class Id>
-    [[gnu::noinline]] void add_newcomers(const Id* ids, std::size_t n, std::size_t c,
-                                         std::array<float*, Width> planes) {
+    [[gnu::noinline]] void add_newcomers(const Id* ids, std::size_t n, std::size_t c, Planes planes) {
         entries_.write(kNobody, c, Cell{});
         for (std::size_t i = 0; i < n; ++i) {
             if (found_[i] != kNobody) continue;

@@ -233,6 +233,7 @@ template <class Table, std::size_t kVectors = 1>
 class SketchMemory {
   public:
     using Cell = SecondOrder::Cell;
+    using Planes = SecondOrder::Planes;
 
     explicit SketchMemory(std::size_t n_vectors, const MemoryOptions& options)
         : members_(n_vectors), table_(options.bytes, n_vectors), n_vectors_(n_vectors) {}
@@ -261,38 +262,22 @@ class SketchMemory {
     void prefetch(std::int64_t id) const { members_.prefetch(id); }
 
     template <class Id>
-    THRESHER_INLINE void locate(const Id* __restrict ids, std::size_t n) {
+    THRESHER_KERNEL void locate(const Id* ids, std::size_t n) {
         members_.locate(ids, n);
         if (slots_.size() < n) slots_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            slots_[i] = table_.slot_of(static_cast<std::int64_t>(ids[i]));
-            table_.prefetch(slots_[i]);
-        }
         if (Table::kKeepsBefore && before_.size() < n * n_vectors_) before_.resize(n * n_vectors_);
-    }
-
-    // Members and outsiders are mixed at random, so both cells are read and no branch decides.
-    template <class Id>
-    THRESHER_INLINE void gather(const Id*, std::size_t n, std::size_t c, std::array<float*, 2> planes) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const Cell member = members_.get(i, c), outsider = table_.read(slots_[i], c);
-            if constexpr (Table::kKeepsBefore) before_[c * n + i] = outsider;
-            for (std::size_t k = 0; k < 2; ++k) planes[k][i] = is_member(member) ? member[k] : outsider[k];
-        }
+        run([=, this]() __attribute__((always_inline)) { find_slots(ids, n); });
     }
 
     template <class Id>
-    THRESHER_INLINE void scatter(const Id* __restrict ids, std::size_t n, std::size_t c, std::array<float*, 2> planes) {
+    void gather(const Id*, std::size_t n, std::size_t c, Planes planes) {
+        read_cells(n, c, planes);
+    }
+
+    template <class Id>
+    void scatter(const Id* ids, std::size_t n, std::size_t c, Planes planes) {
         newcomers_.clear();
-        for (std::size_t i = 0; i < n; ++i) {
-            const Cell cell{planes[0][i], planes[1][i]};
-            const bool enters = is_member(cell), has_entry = members_.has(i);
-            // Features that take open places with this row: their cells are in the start state.
-            if (enters & !has_entry) [[unlikely]]
-                newcomers_.push_back(i);
-            members_.put(i, c, has_entry ? cell : Cell{});
-            table_.step(enters ? table_.in_vain() : slots_[i], c, before(i, c, n), cell);
-        }
+        write_cells(n, c, planes);
         for (const std::size_t i : newcomers_)
             members_.store(static_cast<std::int64_t>(ids[i]), c, {planes[0][i], planes[1][i]});
         if (!newcomers_.empty()) members_.locate(ids, n);
@@ -397,6 +382,39 @@ class SketchMemory {
         typename Merging::Sum sum;
         for (std::size_t k = 0; k < kSlotSum; ++k) sum[k] = static_cast<double>(changes.slot_sums[i * kSlotSum + k]);
         return sum;
+    }
+
+    template <class Id>
+    THRESHER_INLINE void find_slots(const Id* __restrict ids, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            slots_[i] = table_.slot_of(static_cast<std::int64_t>(ids[i]));
+            table_.prefetch(slots_[i]);
+        }
+    }
+
+    // Members and outsiders are mixed at random, so both cells are read and no branch decides.
+    THRESHER_KERNEL void read_cells(std::size_t n, std::size_t c, Planes planes) {
+        run([=, this]() __attribute__((always_inline)) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const Cell member = members_.get(i, c), outsider = table_.read(slots_[i], c);
+                if constexpr (Table::kKeepsBefore) before_[c * n + i] = outsider;
+                for (std::size_t k = 0; k < 2; ++k) planes[k][i] = is_member(member) ? member[k] : outsider[k];
+            }
+        });
+    }
+
+    THRESHER_KERNEL void write_cells(std::size_t n, std::size_t c, Planes planes) {
+        run([=, this]() __attribute__((always_inline)) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const Cell cell{planes[0][i], planes[1][i]};
+                const bool enters = is_member(cell), has_entry = members_.has(i);
+                // Features that take open places with this row: their cells are in the start state.
+                if (enters & !has_entry) [[unlikely]]
+                    newcomers_.push_back(i);
+                members_.put(i, c, has_entry ? cell : Cell{});
+                table_.step(enters ? table_.in_vain() : slots_[i], c, before(i, c, n), cell);
+            }
+        });
     }
 
     static bool is_member(const Cell& cell) { return SecondOrder::is_member(cell); }

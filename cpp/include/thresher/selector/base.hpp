@@ -23,19 +23,20 @@
 #include <vector>
 
 #include "thresher/concepts.hpp"
-#include "thresher/fork_safe_mutex.hpp"
+#include "thresher/learners/kernels.hpp"
 #include "thresher/memory/options.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
 #include "thresher/selector/merging.hpp"
 #include "thresher/selector/ranking.hpp"
+#include "thresher/selector/selector.hpp"
 #include "thresher/selector/state.hpp"
 
 namespace thresher {
 
 // kVectors is 1, or std::dynamic_extent where only the data tell how many classes there are.
 template <Learner L, MemoryFor<L> M, std::size_t kVectors>
-class SelectorBase {
+class SelectorBase : public Selector {
   public:
     using LearnerType = L;
     using MemoryType = M;
@@ -50,36 +51,28 @@ class SelectorBase {
         MemoryOptions memory = {};
     };
 
-    // How many weights a feature has.
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
 
-    // Makes room for ids below n. Takes address space, not memory.
-    void reserve(std::int64_t n) {
+    void reserve(std::int64_t n) final {
         std::lock_guard lock(mutex_);
         memory_.reserve(n);
     }
 
-    Ranking members() const {
+    Ranking members() const final {
         std::lock_guard lock(mutex_);
-        struct Member {
-            float rank;
-            std::int64_t id;
-        };
-        std::vector<Member> ranked;
+        std::vector<Ranked> ranked;
         if constexpr (Members::kBounded) {
-            for_each_member([&](std::int64_t id) { ranked.push_back({rank_of(id), id}); });
+            for_each_member([&](std::int64_t id) { ranked.push_back({id, rank_of(id)}); });
         } else {
             memory_.for_each_touched([&](std::int64_t id) {
                 bool is_member = false;
                 for (std::size_t c = 0; c < n_vectors(); ++c) is_member |= L::is_member(memory_.load(id, c));
-                if (is_member) ranked.push_back({rank_of(id), id});
+                if (is_member) ranked.push_back({id, rank_of(id)});
             });
         }
-        std::sort(ranked.begin(), ranked.end(), [](const Member& a, const Member& b) {
-            return a.rank > b.rank || (a.rank == b.rank && a.id < b.id);
-        });
+        sort_best_first(ranked);
         Ranking out;
-        for (const Member& member : ranked) {
+        for (const Ranked& member : ranked) {
             out.ids.push_back(member.id);
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 out.weights.push_back(learner_.weight(memory_.load(member.id, c)));
@@ -87,17 +80,14 @@ class SelectorBase {
         return out;
     }
 
-    // The ids of the members, in any order; empty without a budget, where every feature is one.
-    std::vector<std::int64_t> member_ids() const {
+    std::vector<std::int64_t> member_ids() const final {
         std::lock_guard lock(mutex_);
         std::vector<std::int64_t> ids;
         if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { ids.push_back(id); });
         return ids;
     }
 
-    // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
-    // learned, the start state.
-    std::vector<float> cells(std::span<const std::int64_t> ids) const {
+    std::vector<float> cells(std::span<const std::int64_t> ids) const final {
         std::lock_guard lock(mutex_);
         std::vector<float> out;
         out.reserve(ids.size() * n_vectors() * L::kWidth);
@@ -109,30 +99,24 @@ class SelectorBase {
         return out;
     }
 
-    std::vector<float> intercept() const {
+    std::vector<float> intercept() const final {
         std::lock_guard lock(mutex_);
         std::vector<float> out;
         for (const Cell& cell : intercept_) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
         return out;
     }
 
-    Counters counters() const {
+    Counters counters() const final {
         std::lock_guard lock(mutex_);
         return counters_;
     }
 
-    std::uint64_t n_looks() const {
-        std::lock_guard lock(mutex_);
-        return members_.n_looks();
-    }
-
-    // Pages of 4 KiB that the state takes; depends on the rows alone.
-    std::size_t n_pages() const {
+    std::size_t n_pages() const final {
         std::lock_guard lock(mutex_);
         return memory_.n_pages();
     }
 
-    State state() const {
+    State state() const final {
         std::lock_guard lock(mutex_);
         State out;
         // Counted first: arrays that grow would need twice the room.
@@ -153,8 +137,13 @@ class SelectorBase {
         return out;
     }
 
-    // Only for a selector that has learned nothing yet.
-    void restore(const StateView& state) {
+    std::vector<const char*> number_names() const final {
+        std::vector<const char*> names;
+        for (const KeptNumber<L>& number : L::kept()) names.push_back(number.name);
+        return names;
+    }
+
+    void restore(const StateView& state) final {
         std::lock_guard lock(mutex_);
         if (state.cells.size() != state.ids.size() * n_vectors() * L::kWidth)
             throw std::invalid_argument("cells has the wrong size: " + std::to_string(n_vectors() * L::kWidth) +
@@ -179,9 +168,10 @@ class SelectorBase {
         counters_ = state.counters;
     }
 
-    // Merging. What was learned since `start`, which this selector was restored from. It can learn no more then: the
-    // members of a sketch have brought their shares back.
-    Changes changes_since(const SelectorBase& start) {
+    Changes changes_since(const Selector& other) final {
+        const auto* of_this_kind = dynamic_cast<const SelectorBase*>(&other);
+        if (of_this_kind == nullptr) throw std::invalid_argument("the start is of another kind");
+        const SelectorBase& start = *of_this_kind;
         if (this == &start) throw std::invalid_argument("a selector can't be its own start");
         std::scoped_lock lock(mutex_, start.mutex_);  // waits for neither while it holds the other
         if (n_vectors() != start.n_vectors() || budget_ != start.budget_ || keep_ != start.keep_)
@@ -216,24 +206,23 @@ class SelectorBase {
         return out;
     }
 
-    // Moves this selector, the start, by what shards have changed: by `size` times their mean move.
-    void merge(const Changes& changes, double size) {
+    void merge(const Changes& changes, double size) final {
         std::lock_guard lock(mutex_);
         check(changes);
-        const std::vector<Chosen> chosen = members_after(changes, size);
+        const Chosen chosen = members_after(changes, size);
         std::vector<std::int64_t> before;  // members that are not in the changes may leave all the same
         if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { before.push_back(id); });
         std::sort(before.begin(), before.end());
         memory_.make_room(changes.ids);
         if constexpr (HasTable<M>) memory_.merge_slots(changes, size);
-        auto next = chosen.begin();
+        std::size_t next = 0;
         for (const std::int64_t id : united(united(changes.ids, before), ids_of(chosen))) {
-            while (next != chosen.end() && next->id < id) ++next;
-            const bool is_chosen = next != chosen.end() && next->id == id;
+            while (next < chosen.members.size() && chosen.members[next].id < id) ++next;
+            const bool is_chosen = next < chosen.members.size() && chosen.members[next].id == id;
             for (std::size_t c = 0; c < n_vectors(); ++c) {
                 if constexpr (Members::kBounded) {
                     if (is_chosen) {
-                        memory_.store(id, c, stored(L::as_member(next->cells[c])));
+                        memory_.store(id, c, stored(L::as_member(chosen.cells[next * n_vectors() + c])));
                         continue;
                     }
                     // Outsiders of a sketch are in its table.
@@ -246,7 +235,7 @@ class SelectorBase {
         }
         if constexpr (Members::kBounded) {
             members_ = Members(budget_ - keep_.size());
-            for (const Chosen& member : chosen)
+            for (const Ranked& member : chosen.members)
                 if (!is_kept(member.id)) members_.add(member.id);
         }
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = merged_intercept(c, changes, size);
@@ -255,16 +244,14 @@ class SelectorBase {
         if constexpr (L::kHooks.folds) fold();
     }
 
-    // What merge() would lead to. Without a budget the weights of the given features, else of the members.
-    Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const {
+    Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const final {
         std::lock_guard lock(mutex_);
         check(changes);
         Preview out;
         if constexpr (Members::kBounded) {
-            for (const Chosen& member : members_after(changes, size)) {
-                out.members.ids.push_back(member.id);
-                for (const Cell& cell : member.cells) out.members.weights.push_back(learner_.weight(stored(cell)));
-            }
+            const Chosen chosen = members_after(changes, size);
+            out.members.ids = ids_of(chosen);
+            for (const Cell& cell : chosen.cells) out.members.weights.push_back(learner_.weight(stored(cell)));
         } else {
             for (const std::int64_t id : ids) {
                 out.members.ids.push_back(id);
@@ -281,15 +268,13 @@ class SelectorBase {
 
   protected:
     SelectorBase(std::size_t n_vectors, const Options& options)
-        : options_(options.rows),
+        : Selector(n_vectors, options.rows),
           learner_(options.parameters),
           memory_(n_vectors, options.memory),
           members_(options.budget - options.keep.size()),
           budget_(options.budget),
           keep_(options.keep),
-          intercept_(n_vectors, L::as_member(Cell{})),
-          buffer_(n_vectors),
-          n_vectors_(n_vectors) {
+          intercept_(n_vectors, L::as_member(Cell{})) {
         memory_.make_room(keep_);
         for (const std::int64_t id : keep_)
             for (std::size_t c = 0; c < n_vectors; ++c) memory_.store(id, c, L::as_member(Cell{}));
@@ -312,9 +297,12 @@ class SelectorBase {
         return std::min(sum, std::numeric_limits<float>::max());
     }
 
+    // The row's margins, one per vector of weights.
+    void margins(std::size_t n, double* out) { Kernels<L>::margins(learner_, buffer_, n, n_vectors(), out); }
+
     // The planes of class c around what the memory gathered for the first `known` of n features: the rest, and the
     // padding, read as untouched.
-    THRESHER_INLINE void complete_planes(std::size_t c, std::size_t n, std::size_t known) {
+    void complete_planes(std::size_t c, std::size_t n, std::size_t known) {
         const auto planes = L::planes(buffer_.row(c));
         for (std::size_t k = 0; k < planes.size(); ++k) {
             for (std::size_t i = known; i < buffer_.blocks(); ++i) planes[k][i] = 0.0f;
@@ -340,14 +328,14 @@ class SelectorBase {
         return n_members > entered_.size();
     }
 
-    THRESHER_INLINE void fold_if_needed() {
+    void fold_if_needed() {
         if constexpr (L::kHooks.folds)
             if (learner_.must_fold()) fold();
     }
 
     // While places are open, the row's first outsiders take them; their positions are noted. The planes alone change:
     // if the row has no loss, they are forgotten with it.
-    THRESHER_INLINE void enter_first(std::size_t n) {
+    void enter_first(std::size_t n) {
         entered_.clear();
         if (const std::size_t n_open = members_.n_open(); n_open > 0) fill_places(n, n_open);
     }
@@ -382,7 +370,6 @@ class SelectorBase {
         }
     }
 
-    const RowOptions options_;
     L learner_;
     M memory_;
     Members members_;
@@ -390,25 +377,21 @@ class SelectorBase {
     const std::vector<std::int64_t> keep_;
     std::vector<Cell> intercept_;
     Counters counters_;
-    RowBuffer buffer_;
     std::vector<std::size_t> entered_;  // positions in the row at work
-    // Python's lock is released while rows are learned, so two threads may call the same selector.
-    mutable ForkSafeMutex mutex_;
 
   private:
     static constexpr std::size_t kChange = std::tuple_size_v<typename L::Change>;
     static constexpr std::size_t kSum = std::tuple_size_v<typename L::Sum>;
 
-    // A member after a merge.
+    // The members after a merge, in ascending order of id, and their cells.
     struct Chosen {
-        std::int64_t id;
+        std::vector<Ranked> members;
         std::vector<Cell> cells;
-        float rank;
     };
 
-    static std::vector<std::int64_t> ids_of(const std::vector<Chosen>& chosen) {
+    static std::vector<std::int64_t> ids_of(const Chosen& chosen) {
         std::vector<std::int64_t> ids;
-        for (const Chosen& member : chosen) ids.push_back(member.id);
+        for (const Ranked& member : chosen.members) ids.push_back(member.id);
         return ids;
     }
 
@@ -484,30 +467,22 @@ class SelectorBase {
         return L::moved(intercept_[c], sum, size);
     }
 
-    // The best of all shards' members, in ascending order of id. Empty without a budget.
-    std::vector<Chosen> members_after(const Changes& changes, double size) const {
-        std::vector<Chosen> all;
+    // The best of all shards' members. Empty without a budget.
+    Chosen members_after(const Changes& changes, double size) const {
+        Chosen chosen;
         if constexpr (Members::kBounded) {
             for (const std::int64_t id : united(changes.members, keep_)) {
-                Chosen member{id, {}, 0.0f};
-                for (std::size_t c = 0; c < n_vectors(); ++c) {
-                    member.cells.push_back(merged_cell(id, c, changes, size));
-                    member.rank += L::rank(member.cells.back());
-                }
-                member.rank = is_kept(id) ? std::numeric_limits<float>::infinity()
-                                          : std::min(member.rank, std::numeric_limits<float>::max());
-                all.push_back(std::move(member));
+                float rank = 0.0f;
+                for (std::size_t c = 0; c < n_vectors(); ++c) rank += L::rank(merged_cell(id, c, changes, size));
+                chosen.members.push_back({id, is_kept(id) ? std::numeric_limits<float>::infinity()
+                                                          : std::min(rank, std::numeric_limits<float>::max())});
             }
-            const auto is_better = [](const Chosen& a, const Chosen& b) {
-                return a.rank > b.rank || (a.rank == b.rank && a.id < b.id);
-            };
-            if (all.size() > budget_) {
-                std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(budget_), all.end(), is_better);
-                all.resize(budget_);
-                std::sort(all.begin(), all.end(), [](const Chosen& a, const Chosen& b) { return a.id < b.id; });
-            }
+            keep_best(chosen.members, budget_);
+            for (const Ranked& member : chosen.members)
+                for (std::size_t c = 0; c < n_vectors(); ++c)
+                    chosen.cells.push_back(merged_cell(member.id, c, changes, size));
         }
-        return all;
+        return chosen;
     }
 
     static Cell cell_of(std::span<const float> cells, std::size_t i) {
@@ -577,8 +552,6 @@ class SelectorBase {
         });
         members_.forget_ranks();
     }
-
-    const std::size_t n_vectors_;
 };
 
 }  // namespace thresher

@@ -7,7 +7,6 @@
 
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
-#include "thresher/simd.hpp"
 
 namespace thresher {
 
@@ -23,8 +22,8 @@ struct Lesson {
 
 // Fetches a row that will be loaded soon. Rows in their own order are fetched by the processor, which sees the pattern.
 template <class Id>
-THRESHER_INLINE void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
-    auto prefetch = [&](const auto* array) __attribute__((always_inline)) {
+void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
+    auto prefetch = [&](const auto* array) {
         constexpr std::size_t kCacheLine = 64;
         const auto* from = reinterpret_cast<const char*>(array + batch.starts[r]);
         const auto* to = reinterpret_cast<const char*>(array + batch.starts[r + 1]);
@@ -36,8 +35,8 @@ THRESHER_INLINE void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
 
 // Loads the lesson's rows in their order and calls learn(ids, n, class, importance) for each, up to the first fault.
 template <class Id, class Learn>
-THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson,
-                                   const RowOptions& options, RowBuffer& buffer, Learn learn) {
+Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson, const RowOptions& options,
+                   RowBuffer& buffer, Learn learn) {
     std::vector<Id> others;
     for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
         const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
@@ -49,7 +48,7 @@ THRESHER_INLINE Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_fea
         }
         const double importance = lesson.importances != nullptr ? lesson.importances[r] : 1.0;
         if (importance == 0.0) continue;
-        const LoadedRow<Id> row = load_row(batch, r, options, buffer, others);
+        const LoadedRow row = load_row(batch, r, options, buffer, others);
         learn(row.ids, row.n, lesson.classes[r], importance);
     }
     return {};

@@ -15,8 +15,6 @@
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/base.hpp"
-#include "thresher/selector/lesson.hpp"
-#include "thresher/simd.hpp"
 
 namespace thresher {
 
@@ -24,7 +22,7 @@ template <Learner L, MemoryFor<L> M>
 class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     using Base = SelectorBase<L, M, std::dynamic_extent>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
-    using Base::mutex_, Base::options_;
+    using Base::is_new_, Base::options_;
 
   public:
     using typename Base::Cell, typename Base::Members, typename Base::Options;
@@ -32,40 +30,12 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
 
     ManyClassSelector(std::size_t n_classes, const Options& options) : Base(n_classes, options), scores_(n_classes) {}
 
-    template <class Id>
-    Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
-        std::lock_guard lock(mutex_);
-        is_new_ = lesson.is_new;
-        Fault fault;
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            fault = for_each_row(batch, n_features, lesson, options_, buffer_,
-                                 [&](const Id* ids, std::size_t n, std::int32_t code, double importance)
-                                     __attribute__((always_inline)) {
-                                         if (n > 0) memory_.admit(static_cast<std::int64_t>(ids[n - 1]) + 1);
-                                         ids_.assign(ids, ids + n);
-                                         learn_row(n, static_cast<std::size_t>(code), importance);
-                                     });
-        });
-        return fault;
-    }
-
-    // Scores of the rows, C per row.
-    template <class Id>
-    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* scores) {
-        std::lock_guard lock(mutex_);
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, rows, options_, buffer_,
-                         [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
-                             ids_.assign(ids, std::lower_bound(ids, ids + n, memory_.n_features()));
-                             gather(n);
-                             for (std::size_t c = 0; c < n_classes(); ++c)
-                                 scores[at * n_classes() + c] = learner_.margin(buffer_.row(c), n);
-                         });
-        });
-    }
-
   private:
     std::size_t n_classes() const { return Base::n_vectors(); }
+
+    void note(const Ids& ids, std::size_t n) {
+        ids.visit([&](const auto* each) { ids_.assign(each, each + n); });
+    }
 
     // The rank of the feature at position i, as the planes have it.
     float rank_at(std::size_t i) {
@@ -75,7 +45,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     }
 
     // Of the row's n features, those in ids_ are known to the memory.
-    THRESHER_INLINE void gather(std::size_t n) {
+    void gather(std::size_t n) {
         memory_.locate(ids_.data(), ids_.size());
         for (std::size_t c = 0; c < n_classes(); ++c) {
             memory_.gather(ids_.data(), ids_.size(), c, L::planes(buffer_.row(c)));
@@ -83,10 +53,19 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         }
     }
 
-    THRESHER_INLINE void learn_row(std::size_t n, std::size_t truth, double importance) {
+    void score_row(const Ids& ids, std::size_t n, double* scores) final {
+        note(ids, ids.count_below(memory_.n_features(), n));
+        gather(n);
+        this->margins(n, scores);
+    }
+
+    void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
+        const auto truth = static_cast<std::size_t>(code);
+        if (n > 0) memory_.admit(ids[n - 1] + 1);
+        note(ids, n);
         this->fold_if_needed();
         gather(n);
-        for (std::size_t c = 0; c < n_classes(); ++c) scores_[c] = learner_.margin(buffer_.row(c), n);
+        this->margins(n, scores_.data());
         std::size_t rival = truth == 0 ? 1 : 0;
         for (std::size_t c = rival + 1; c < n_classes(); ++c)
             if (c != truth && scores_[c] > scores_[rival]) rival = c;
@@ -97,8 +76,8 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
         counters_.n_with_member += scores_[truth] != this->intercept_margin(truth) || this->has_member(n);
-        const auto step =
-            learner_.pull_apart(buffer_.row(truth), buffer_.row(rival), n, scores_[truth] - scores_[rival], importance);
+        const auto step = Kernels<L>::pull_apart(learner_, buffer_.row(truth), buffer_.row(rival), n,
+                                                 scores_[truth] - scores_[rival], importance);
         counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
@@ -124,7 +103,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);
     }
 
-    THRESHER_INLINE void put_back(std::size_t n, std::size_t c) {
+    void put_back(std::size_t n, std::size_t c) {
         memory_.scatter(ids_.data(), n, c, L::planes(buffer_.row(c)));
         if (options_.fit_intercept) intercept_[c] = Base::cell_at(buffer_.row(c), n);
     }
@@ -175,7 +154,6 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     std::vector<double> scores_;
     std::vector<std::int64_t> ids_;  // of the row at work
     std::vector<Cell> entrant_;
-    bool is_new_ = true;  // the lesson's
 };
 
 }  // namespace thresher

@@ -11,7 +11,6 @@
 
 #include "thresher/concepts.hpp"
 #include "thresher/selector/changes.hpp"
-#include "thresher/selector/ranking.hpp"
 
 namespace thresher {
 
@@ -62,11 +61,5 @@ Changes added(const Changes& a, const Changes& b) {
     }
     return out;
 }
-
-// What the members and their weights would be after a merge, and the intercept.
-struct Preview {
-    Ranking members;
-    std::vector<float> intercept;
-};
 
 }  // namespace thresher

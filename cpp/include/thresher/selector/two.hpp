@@ -18,8 +18,6 @@
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/base.hpp"
-#include "thresher/selector/lesson.hpp"
-#include "thresher/simd.hpp"
 
 namespace thresher {
 
@@ -28,43 +26,13 @@ template <Learner L, MemoryFor<L> M>
 class TwoClassSelector : public SelectorBase<L, M, 1> {
     using Base = SelectorBase<L, M, 1>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
-    using Base::mutex_, Base::options_;
+    using Base::is_new_, Base::mutex_, Base::options_;
 
   public:
     using typename Base::Cell, typename Base::Members, typename Base::Options;
     static constexpr std::size_t kLeastClasses = 2;
 
     TwoClassSelector(std::size_t, const Options& options) : Base(1, options) {}
-
-    // Learns the lesson's rows in their order, up to the first fault.
-    template <class Id>
-    Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
-        std::lock_guard lock(mutex_);
-        is_new_ = lesson.is_new;
-        Fault fault;
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            fault = for_each_row(
-                batch, n_features, lesson, options_, buffer_,
-                [&](const Id* ids, std::size_t n, std::int32_t code, double importance)
-                    __attribute__((always_inline)) { learn_row(ids, n, code != 0 ? 1.0 : -1.0, importance); });
-        });
-        return fault;
-    }
-
-    // Margins of the rows. Ids never seen are ignored.
-    template <class Id>
-    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* margins) {
-        std::lock_guard lock(mutex_);
-        run(simd_in_use(), [&]() __attribute__((always_inline)) {
-            for_each_row(batch, rows, options_, buffer_,
-                         [&](const Id* ids, std::size_t n, std::size_t at) __attribute__((always_inline)) {
-                             gather(
-                                 ids, n,
-                                 static_cast<std::size_t>(std::lower_bound(ids, ids + n, memory_.n_features()) - ids));
-                             margins[at] = learner_.margin(buffer_.row(), n);
-                         });
-        });
-    }
 
     // Swaps the two classes. The step is odd in y, so the result is what learning with the other sign would have given.
     void swap_classes() {
@@ -78,14 +46,19 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
     }
 
   private:
-    template <class Id>
-    THRESHER_INLINE void learn_row(const Id* ids, std::size_t n, double y, double importance) {
-        if (n > 0) memory_.admit(static_cast<std::int64_t>(ids[n - 1]) + 1);
+    void score_row(const Ids& ids, std::size_t n, double* margin) final {
+        gather(ids, n, ids.count_below(memory_.n_features(), n));
+        this->margins(n, margin);
+    }
+
+    void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
+        const double y = code != 0 ? 1.0 : -1.0;
+        if (n > 0) memory_.admit(ids[n - 1] + 1);
         this->fold_if_needed();
         gather(ids, n, n);
         const Row row = buffer_.row();
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
-        const auto step = learner_.step(row, n, y, importance, members_);
+        const auto step = Kernels<L>::step(learner_, row, n, y, importance, members_);
         counters_.n_samples += 1;
         counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
@@ -96,10 +69,10 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if (!step.updated) return;
         counters_.n_updates += 1;
         counters_.n_saturated += step.saturated;
-        memory_.scatter(ids, n, 0, L::planes(row));
+        ids.visit([&](const auto* each) { memory_.scatter(each, n, 0, L::planes(row)); });
         if (options_.fit_intercept) intercept_[0] = Base::cell_at(row, n);
         if constexpr (L::kHooks.enters_first)
-            for (const std::size_t i : this->entered_) members_.add(static_cast<std::int64_t>(ids[i]));
+            for (const std::size_t i : this->entered_) members_.add(ids[i]);
         if constexpr (Members::kReports == RankReports::low) {
             if (step.lowest_member < members_.threshold())
                 members_.lower(this->keep_.empty() ? step.lowest_member : lowest_that_can_leave(ids, n));
@@ -110,17 +83,18 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
             if (step.candidates) offer_outsiders(ids, n);
     }
 
-    template <class Id>
-    THRESHER_INLINE void gather(const Id* ids, std::size_t n, std::size_t known) {
-        memory_.locate(ids, known);
-        memory_.gather(ids, known, 0, L::planes(buffer_.row()));
+    // Of the row's n features, the first ones are known to the memory.
+    void gather(const Ids& ids, std::size_t n, std::size_t known) {
+        ids.visit([&](const auto* each) {
+            memory_.locate(each, known);
+            memory_.gather(each, known, 0, L::planes(buffer_.row()));
+        });
         this->complete_planes(0, n, known);
     }
 
     // Tells the member set of the row's members below a rank. Members and outsiders are mixed at random, so they are
     // first picked out, without a branch for each.
-    template <class Id>
-    [[gnu::noinline]] void report_moves(const Id* ids, std::size_t n, float below) {
+    [[gnu::noinline]] void report_moves(const Ids& ids, std::size_t n, float below) {
         const Row row = buffer_.row();
         picked_.resize(n);
         std::size_t n_picked = 0;
@@ -130,25 +104,22 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
             n_picked += static_cast<std::size_t>(is_member & is_below & (row.x()[i] != 0.0f));
         }
         for (std::size_t k = 0; k < n_picked; ++k)
-            if (const auto id = static_cast<std::int64_t>(ids[picked_[k]]); !this->is_kept(id))
+            if (const std::int64_t id = ids[picked_[k]]; !this->is_kept(id))
                 members_.moved(id, L::rank(row, picked_[k]));
     }
 
     // The lowest rank of the row's members, without those that are kept whatever their rank is.
-    template <class Id>
-    [[gnu::noinline]] float lowest_that_can_leave(const Id* ids, std::size_t n) {
+    [[gnu::noinline]] float lowest_that_can_leave(const Ids& ids, std::size_t n) {
         const Row row = buffer_.row();
         float lowest = std::numeric_limits<float>::max();
         for (std::size_t i = 0; i < n; ++i) {
             const bool is_member = L::is_member(Base::cell_at(row, i)), is_lower = L::rank(row, i) < lowest;
-            if (is_member & is_lower & (row.x()[i] != 0.0f) && !this->is_kept(static_cast<std::int64_t>(ids[i])))
-                lowest = L::rank(row, i);
+            if (is_member & is_lower & (row.x()[i] != 0.0f) && !this->is_kept(ids[i])) lowest = L::rank(row, i);
         }
         return lowest;
     }
 
-    template <class Id>
-    [[gnu::noinline]] void offer_outsiders(const Id* ids, std::size_t n) {
+    [[gnu::noinline]] void offer_outsiders(const Ids& ids, std::size_t n) {
         const Row row = buffer_.row();
         // First all that are above the threshold now, without a branch for each; then one by one, since it rises.
         picked_.resize(n);
@@ -163,15 +134,13 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         for (std::size_t k = 0; k < n_candidates; ++k) {
             const std::size_t i = picked_[k];
             if (!(L::rank(row, i) > members_.threshold())) continue;
-            this->offer(static_cast<std::int64_t>(ids[i]), L::rank(row, i),
-                        [&](std::size_t) { return learner_.entrant(row, i); });
+            this->offer(ids[i], L::rank(row, i), [&](std::size_t) { return learner_.entrant(row, i); });
         }
     }
 
     static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
     std::vector<std::size_t> picked_;  // positions in the row at work
-    bool is_new_ = true;               // the lesson's
 };
 
 }  // namespace thresher

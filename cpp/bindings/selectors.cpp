@@ -1,0 +1,288 @@
+// A selector as Python sees it: the same for every learner.
+#include "selectors.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "thresher/readers/text.hpp"
+#include "thresher/selector/counters.hpp"
+#include "thresher/selector/state.hpp"
+
+namespace thresher::python {
+namespace {
+
+template <class T>
+void check_size(const char* what, const std::optional<Array<const T>>& array, std::size_t n) {
+    if (array && array->size() != n)
+        throw nb::value_error((std::string(what) + " must have one entry per row").c_str());
+}
+
+// Counters by name, as counters and saved states have them.
+nb::dict as_dict(const Counters& counters) {
+    nb::dict out;
+    for (const auto& [name, member] : kCounts) out[name] = counters.*member;
+    for (const auto& [name, member] : kSums) out[name] = counters.*member;
+    for (const auto& [name, member] : kScales) out[name] = counters.margins.*member;
+    return out;
+}
+
+// Reads a saved dict of numbers that must have exactly the names that are asked for.
+class NamedNumbers {
+  public:
+    NamedNumbers(const char* what, const nb::dict& given) : what_(what), given_(given) {}
+
+    template <class Number>
+    Number take(const char* name) {
+        names_.emplace_back(name);
+        if (!given_.contains(name)) fail("lacks '" + names_.back() + "'");
+        Number number;
+        const nb::object value = given_[name];
+        if (!nb::try_cast(value, number)) fail("'" + names_.back() + "' has a value of another kind or out of range");
+        return number;
+    }
+
+    void demand_no_more() const {
+        for (const auto& [key, value] : given_) {
+            const auto name = nb::cast<std::string>(nb::str(key));
+            if (std::find(names_.begin(), names_.end(), name) == names_.end())
+                fail("has '" + name + "', which is not known here");
+        }
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const {
+        throw nb::value_error(("the saved " + what_ + ": " + why).c_str());
+    }
+
+    std::string what_;
+    const nb::dict& given_;
+    std::vector<std::string> names_;
+};
+
+Counters counters_from(const nb::dict& given) {
+    NamedNumbers saved("counters", given);
+    Counters counters;
+    for (const auto& [name, member] : kCounts) counters.*member = saved.take<std::uint64_t>(name);
+    for (const auto& [name, member] : kSums) counters.*member = saved.take<double>(name);
+    for (const auto& [name, member] : kScales) counters.margins.*member = saved.take<double>(name);
+    saved.demand_no_more();
+    return counters;
+}
+
+std::vector<double> numbers_from(const nb::dict& given, const std::vector<const char*>& names) {
+    NamedNumbers saved("numbers of the learner", given);
+    std::vector<double> numbers;
+    for (const char* name : names) numbers.push_back(saved.take<double>(name));
+    saved.demand_no_more();
+    return numbers;
+}
+
+// Changes as arrays by name.
+nb::dict as_dict(Changes&& changes) {
+    nb::dict out;
+    out["n_shards"] = changes.n_shards;
+    out["ids"] = new_array(std::move(changes.ids));
+    out["changes"] = new_array(std::move(changes.changes));
+    out["sums"] = new_array(std::move(changes.sums));
+    out["members"] = new_array(std::move(changes.members));
+    out["intercept"] = new_array(std::move(changes.intercept));
+    out["n_slots"] = changes.n_slots;
+    out["slots"] = new_array(std::move(changes.slots));
+    out["slot_changes"] = new_array(std::move(changes.slot_changes));
+    out["slot_sums"] = new_array(std::move(changes.slot_sums));
+    out["counters"] = as_dict(changes.counters);
+    out["numbers"] = new_array(std::move(changes.numbers));
+    return out;
+}
+
+template <class T>
+std::vector<T> vector_from(const nb::dict& given, const char* name) {
+    const auto array = nb::cast<Array<const T>>(given[name]);
+    return {array.data(), array.data() + array.size()};
+}
+
+Changes changes_from(const nb::dict& given) {
+    Changes changes;
+    changes.n_shards = nb::cast<std::uint64_t>(given["n_shards"]);
+    changes.ids = vector_from<std::int64_t>(given, "ids");
+    changes.changes = vector_from<float>(given, "changes");
+    changes.sums = vector_from<double>(given, "sums");
+    changes.members = vector_from<std::int64_t>(given, "members");
+    changes.intercept = vector_from<double>(given, "intercept");
+    changes.n_slots = nb::cast<std::uint64_t>(given["n_slots"]);
+    changes.slots = vector_from<std::uint32_t>(given, "slots");
+    changes.slot_changes = vector_from<float>(given, "slot_changes");
+    changes.slot_sums = vector_from<float>(given, "slot_sums");
+    changes.counters = counters_from(given["counters"]);
+    changes.numbers = vector_from<double>(given, "numbers");
+    return changes;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> features_to_keep(const std::optional<Array<const std::int64_t>>& keep, std::uint64_t budget) {
+    std::vector<std::int64_t> ids;
+    if (keep) ids.assign(keep->data(), keep->data() + keep->size());
+    if (ids.size() > budget) throw nb::value_error("keep has more ids than the budget");
+    if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end() ||
+        (!ids.empty() && ids.front() < 0))
+        throw nb::value_error("keep must have ids in ascending order");
+    return ids;
+}
+
+MemoryKind memory_by_name(const std::string& name) {
+    if (name == "dense") return MemoryKind::dense;
+    if (name == "hash") return MemoryKind::hash;
+    if (name == "auto" || name == "sketch") return MemoryKind::automatic;
+    throw std::invalid_argument("there is no memory '" + name + "'");
+}
+
+nb::dict added(const nb::dict& a, const nb::dict& b, Changes (*add)(const Changes&, const Changes&)) {
+    Changes first = changes_from(a);
+    const Changes second = changes_from(b);
+    {
+        nb::gil_scoped_release release;
+        first = add(first, second);
+    }
+    return as_dict(std::move(first));
+}
+
+void bind_selectors(nb::module_& m) {
+    nb::class_<Selector>(m, "Selector")
+        .def("reserve", &Selector::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "learn",
+            [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
+               std::optional<Array<const double>> importances, std::optional<Array<const std::int64_t>> order,
+               std::size_t begin, std::size_t end, bool check, bool is_new) {
+                batch.check_rows(begin, end);
+                check_size<std::int32_t>("classes", classes, batch.n_rows());
+                check_size("importances", importances, batch.n_rows());
+                check_size("order", order, batch.n_rows());
+                if (!check) batch.demand_trust();
+                Lesson lesson{classes.data(),
+                              importances ? importances->data() : nullptr,
+                              order ? order->data() : nullptr,
+                              begin,
+                              end,
+                              check,
+                              is_new};
+                Fault fault;
+                {
+                    nb::gil_scoped_release release;
+                    const auto n_classes = static_cast<std::uint32_t>(std::max<std::size_t>(2, self.n_vectors()));
+                    for (std::size_t k = begin; k < end; ++k) {
+                        if (order && static_cast<std::uint64_t>(lesson.order[k]) >= batch.n_rows())
+                            throw std::out_of_range("order: a row number is out of range");
+                        const std::size_t r = order ? static_cast<std::size_t>(lesson.order[k]) : k;
+                        if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
+                            throw std::out_of_range("classes: a class is out of range");
+                    }
+                    fault = batch.visit([&](const auto& csr) { return self.learn(csr, batch.n_features(), lesson); });
+                }
+                return describe(fault);
+            },
+            "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
+            "is_new"_a = true)
+        .def(
+            "score",
+            [](Selector& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
+               const OptionalOrder& order) { return scores_of(self, batch, begin, end, order); },
+            "batch"_a, "begin"_a, "end"_a, "order"_a = nb::none())
+        .def("members",
+             [](const Selector& self) {
+                 Ranking members;
+                 {
+                     nb::gil_scoped_release release;
+                     members = self.members();
+                 }
+                 return nb::make_tuple(new_array(std::move(members.ids)), new_array(std::move(members.weights)));
+             })
+        .def("member_ids", [](const Selector& self) { return new_array(self.member_ids()); })
+        .def(
+            "cells",
+            [](const Selector& self, Array<const std::int64_t> ids) {
+                for (std::size_t k = 0; k < ids.size(); ++k)
+                    if (ids.data()[k] < 0) throw nb::value_error("ids must not be negative");
+                return new_array(self.cells({ids.data(), ids.size()}));
+            },
+            "ids"_a)
+        .def_prop_ro(
+            "intercept", [](const Selector& self) { return new_array(self.intercept()); }, nb::rv_policy::move)
+        .def_prop_ro("counters", [](const Selector& self) { return as_dict(self.counters()); })
+        .def("n_pages", &Selector::n_pages, nb::call_guard<nb::gil_scoped_release>())
+        .def("state",
+             [](const Selector& self) {
+                 State state;
+                 {
+                     nb::gil_scoped_release release;
+                     state = self.state();
+                 }
+                 nb::dict learner, out;
+                 const std::vector<const char*> names = self.number_names();
+                 for (std::size_t k = 0; k < names.size(); ++k) learner[names[k]] = state.numbers[k];
+                 out["ids"] = new_array(std::move(state.ids));
+                 out["cells"] = new_array(std::move(state.cells));
+                 out["intercept"] = new_array(std::move(state.intercept));
+                 out["counters"] = as_dict(state.counters);
+                 out["learner"] = learner;
+                 out["table"] = new_array(std::move(state.table));
+                 return out;
+             })
+        .def(
+            "restore",
+            [](Selector& self, Array<const std::int64_t> ids, Array<const float> cells, Array<const float> intercept,
+               const nb::dict& counters, const nb::dict& learner, Array<const float> table) {
+                const std::vector<double> numbers = numbers_from(learner, self.number_names());
+                const StateView state{{ids.data(), ids.size()},
+                                      {cells.data(), cells.size()},
+                                      {intercept.data(), intercept.size()},
+                                      counters_from(counters),
+                                      numbers,
+                                      {table.data(), table.size()}};
+                nb::gil_scoped_release release;
+                for (std::size_t i = 0; i < state.ids.size(); ++i)
+                    if (state.ids[i] < 0 || state.ids[i] >= static_cast<std::int64_t>(kIdLimit) ||
+                        (i > 0 && state.ids[i] <= state.ids[i - 1]))
+                        throw std::invalid_argument("ids must be ascending and in range");
+                self.restore(state);
+            },
+            // The arrays are read where they lie; one of another type would be converted, which is a copy.
+            "ids"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a,
+            "table"_a.noconvert())
+        .def(
+            "changes_since",
+            [](Selector& self, const Selector& start) {
+                Changes changes;
+                {
+                    nb::gil_scoped_release release;
+                    changes = self.changes_since(start);
+                }
+                return as_dict(std::move(changes));
+            },
+            "start"_a)
+        .def(
+            "merge",
+            [](Selector& self, const nb::dict& given, double size) {
+                const Changes changes = changes_from(given);
+                nb::gil_scoped_release release;
+                self.merge(changes, size);
+            },
+            "changes"_a, "size"_a)
+        .def(
+            "preview",
+            [](const Selector& self, const nb::dict& given, double size, Array<const std::int64_t> ids) {
+                const Changes changes = changes_from(given);
+                Preview out;
+                {
+                    nb::gil_scoped_release release;
+                    out = self.preview(changes, size, {ids.data(), ids.size()});
+                }
+                return nb::make_tuple(new_array(std::move(out.members.ids)), new_array(std::move(out.members.weights)),
+                                      new_array(std::move(out.intercept)));
+            },
+            "changes"_a, "size"_a, "ids"_a);
+}
+
+}  // namespace thresher::python

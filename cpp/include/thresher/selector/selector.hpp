@@ -1,0 +1,100 @@
+// An online feature selector, whatever its learner, its memory and the number of its classes are.
+//
+// It reads the rows and hands them on one by one, as a buffer and the row's ids, so that reading is compiled once and
+// not for each learner; a virtual call per row costs nothing beside the row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "thresher/csr.hpp"
+#include "thresher/fork_safe_mutex.hpp"
+#include "thresher/row.hpp"
+#include "thresher/selector/changes.hpp"
+#include "thresher/selector/lesson.hpp"
+#include "thresher/selector/ranking.hpp"
+#include "thresher/selector/state.hpp"
+
+namespace thresher {
+
+// What the members and their weights would be after a merge, and the intercept.
+struct Preview {
+    Ranking members;
+    std::vector<float> intercept;
+};
+
+class Selector {
+  public:
+    virtual ~Selector() = default;
+
+    // How many weights a feature has, and how many scores a row.
+    std::size_t n_vectors() const { return n_vectors_; }
+
+    // Makes room for ids below n. Takes address space, not memory.
+    virtual void reserve(std::int64_t n) = 0;
+
+    // Learns the lesson's rows in their order, up to the first fault.
+    template <class Id>
+    Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
+        std::lock_guard lock(mutex_);
+        is_new_ = lesson.is_new;
+        return for_each_row(batch, n_features, lesson, options_, buffer_,
+                            [&](const Ids& ids, std::size_t n, std::int32_t code, double importance) {
+                                learn_row(ids, n, code, importance);
+                            });
+    }
+
+    // Scores of the rows, n_vectors() per row. Ids never seen are ignored.
+    template <class Id>
+    void score(const CsrBatch<Id>& batch, const RowRange& rows, double* scores) {
+        std::lock_guard lock(mutex_);
+        for_each_row(batch, rows, options_, buffer_, [&](const Ids& ids, std::size_t n, std::size_t at) {
+            score_row(ids, n, scores + at * n_vectors_);
+        });
+    }
+
+    virtual Ranking members() const = 0;
+    // The ids of the members, in any order; empty without a budget, where every feature is one.
+    virtual std::vector<std::int64_t> member_ids() const = 0;
+    // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
+    // learned, the start state.
+    virtual std::vector<float> cells(std::span<const std::int64_t> ids) const = 0;
+    virtual std::vector<float> intercept() const = 0;
+    virtual Counters counters() const = 0;
+    // Pages of 4 KiB that the state takes; depends on the rows alone.
+    virtual std::size_t n_pages() const = 0;
+
+    virtual State state() const = 0;
+    // The names of the state's `numbers`.
+    virtual std::vector<const char*> number_names() const = 0;
+    // Only for a selector that has learned nothing yet.
+    virtual void restore(const StateView& state) = 0;
+
+    // What was learned since `start`, which this selector was restored from. It can learn no more then: the members of
+    // a sketch have brought their shares back.
+    virtual Changes changes_since(const Selector& start) = 0;
+    // Moves this selector, the start, by what shards have changed: by `size` times their mean move.
+    virtual void merge(const Changes& changes, double size) = 0;
+    // What merge() would lead to. Without a budget the weights of the given features, else of the members.
+    virtual Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const = 0;
+
+  protected:
+    Selector(std::size_t n_vectors, const RowOptions& options)
+        : options_(options), n_vectors_(n_vectors), buffer_(n_vectors) {}
+
+    // The row of n features that the buffer has; `code` is its class.
+    virtual void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
+    virtual void score_row(const Ids& ids, std::size_t n, double* scores) = 0;
+
+    const RowOptions options_;
+    const std::size_t n_vectors_;
+    RowBuffer buffer_;
+    bool is_new_ = true;  // the lesson's
+    // Python's lock is released while rows are learned, so two threads may call the same selector.
+    mutable ForkSafeMutex mutex_;
+};
+
+}  // namespace thresher
