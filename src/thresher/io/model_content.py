@@ -20,7 +20,7 @@ from thresher.io.rules import LOOKS, RACE, anything, count, each, flag, gamma, n
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
 from thresher.model.state import State
-from thresher.model.targets import Classes
+from thresher.model.targets import target_from_json
 
 
 class Content(TypedDict):
@@ -122,7 +122,7 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     for name, (rule, message) in _RULES.items():
         insist(rule(metadata[name]), message)
     try:
-        target = None if metadata["classes"] is None else Classes.from_json(metadata["classes"])
+        target = None if metadata["classes"] is None else target_from_json(metadata["classes"])
     except ValueError as error:
         raise ValueError(f"the {kind} is not valid: {error}.") from None
     n_classes = metadata["n_classes"]

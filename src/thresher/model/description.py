@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.model.labels import shown
 from thresher.model.model import Model
 from thresher.model.z_scores import z_scores
 
@@ -66,7 +65,7 @@ def selected(model: Model, most: int | None = None) -> Selected:
 
 def settings(model: Model) -> dict[str, Any]:
     """Return all that is known of a model but its features."""
-    assert model.classes is not None
+    assert model.target is not None
     counters = model.counters
     learned = {}
     if not model.is_batch:
@@ -80,7 +79,7 @@ def settings(model: Model) -> dict[str, Any]:
         **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
         **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
-        "classes": [shown(label) for label in model.classes.tolist()],
+        **model.target.described(),
         **_columns(model),
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),

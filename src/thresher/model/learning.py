@@ -143,7 +143,7 @@ def partial_fit(
             kept = ids_to_keep(model, model.id_base, feature_names, n_features)
             learner = new_learner(model, target.n_classes, kept, n_features)
         X, rows = checked(X, model.norm, model.id_base)
-        importances = model.class_weights.of_rows(codes, importances, target.labels.tolist())
+        importances = target.weights(model.class_weights, codes, importances)
         if not is_new and not (len(codes) if importances is None else importances.any()):
             return  # there is nothing to learn from
         before = learner.counters["n_saturated"]

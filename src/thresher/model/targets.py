@@ -65,6 +65,12 @@ class Classes:
         """Return the weight of each row of a matrix: its own times its class's; None if all are 1."""
         return row_weights(class_weight, codes, self.labels, sample_weight)
 
+    def weights(
+        self, counts: ClassWeights, codes: Codes, own: NDArray[np.float64] | None
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of rows that come one after another, and count them; None if all are 1."""
+        return counts.of_rows(codes, own, self.labels.tolist())
+
     def predicted(self, margins: Floats, threshold: float) -> Labels:
         """Return the predicted labels: of the second of two classes if the margin is above the threshold."""
         return np.asarray(self.labels[places(margins, threshold)])
@@ -84,23 +90,27 @@ class Classes:
         if self.n_vectors > 1:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
 
+    def described(self) -> dict[str, Any]:
+        """Return what there is to say of them to people."""
+        return {"classes": [shown(label) for label in self.labels.tolist()]}
+
     def to_json(self) -> list[Any]:
         """Return the labels as values for JSON."""
         labels: list[Any] = self.labels.tolist()
         return labels
 
-    @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """Return what `to_json` was called on; raise ValueError if that was nothing of the kind."""
-        if (
-            not isinstance(value, list)
-            or len(value) < 2
-            or not all(isinstance(label, str | int | float) for label in value)
-            or len({isinstance(label, str) for label in value}) > 1
-            or not all(one < other for one, other in itertools.pairwise(value))
-        ):
-            raise ValueError("it must have at least two classes, in ascending order")
-        return cls(labels_read(value))
+
+def target_from_json(value: Any) -> Classes:
+    """Return the target that `to_json` was called on; raise ValueError if that was nothing of the kind."""
+    if (
+        not isinstance(value, list)
+        or len(value) < 2
+        or not all(isinstance(label, str | int | float) for label in value)
+        or len({isinstance(label, str) for label in value}) > 1
+        or not all(one < other for one, other in itertools.pairwise(value))
+    ):
+        raise ValueError("it must have at least two classes, in ascending order")
+    return Classes(labels_read(value))
 
 
 def agreed(known: Classes | None, given: ArrayLike | None) -> Classes:
