@@ -43,9 +43,6 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "compact": (flag, "compact is neither true nor false"),
     "grouped_by_label": (flag, "grouped_by_label is neither true nor false"),
     "threshold": (number, "its threshold is not a finite number"),
-    "selection_frequency": (
-        optional(each(sequence(whole, lambda share: number(share) and 0 <= share <= 1))), "frequencies are not shares"
-    ),
     "row_counts": (
         lambda counts: each(number, 2)(counts) and min(counts) >= 0 and each(count)(counts[2:]),
         "row_counts are out of range",
@@ -62,7 +59,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def content_of(state: State) -> Content:
     """Return what a file says of a model with this state."""
-    target, names, frequencies = state["target"], state["names"], state["selection_frequency"]
+    target, names = state["target"], state["names"]
     metadata: dict[str, Any] = {
         name: state[name]
         for name in (
@@ -76,7 +73,6 @@ def content_of(state: State) -> Content:
         "feature_names": state["feature_names"],
         "naming": None if state["naming"] is None else state["naming"].to_dict(),
         "name_clashes": [0, "", ""] if names is None else list(names[1]),
-        "selection_frequency": None if frequencies is None else list(frequencies.items()),
         "kept_ids": state["kept_ids"].tolist(),
     }
     tensors: Tensors = {"names": np.zeros(0, np.uint8) if names is None else _as_text(sorted(names[0].items()))}
@@ -160,7 +156,6 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
         feature_names = dict(zip(columns, feature_names, strict=True))
     fits = not isinstance(feature_names, list) or len(feature_names) == metadata["n_features"]
     insist(fits, "it must have one name per feature")
-    frequencies = metadata["selection_frequency"]
     state = {name: metadata[name] for name in State.__annotations__ if name in metadata}
     return cast(
         "State",
@@ -172,7 +167,7 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
             "naming": naming,
             "names": names,
             "threshold": float(metadata["threshold"]),
-            "selection_frequency": None if frequencies is None else {k: float(share) for k, share in frequencies},
+            "selection_frequency": None,  # learning drops it, so it is in model files alone
             "before_adoption": None,
             "kept_ids": np.array(metadata["kept_ids"], np.int64),
             "learned": learned,

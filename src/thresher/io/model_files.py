@@ -18,6 +18,7 @@ from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.io.container import Tensors, all_finite, demand, opened, serialized, verified
 from thresher.io.model_content import content_of, portable, state_from, usable
+from thresher.io.rules import each, number
 from thresher.model.model import Model
 from thresher.model.state import State
 
@@ -43,6 +44,7 @@ def save_model(
         state = _compacted(model, state) if compact else state
     content = content_of({**state, "looks": []})  # how the race went is of the run
     metadata = {"format_version": FORMAT_VERSION, "library_version": __version__, **content["metadata"]}
+    metadata["selection_frequency"] = _frequencies(model)
     if set_since is not None:
         metadata["set_since"] = portable(set_since)
     with written_whole(path) as file:
@@ -65,6 +67,12 @@ def load_with_parameters(path: str | os.PathLike[str]) -> tuple[Model, dict[str,
             file, size = io.BytesIO(content), len(content)
         tensors, metadata = verified(file, size, "model", FORMAT_VERSION, _REMEDY)
         return _model(tensors, metadata), _set_parameters(metadata)
+
+
+def _frequencies(model: Model) -> list[float] | None:
+    """Return how often each member was selected, best first, if that is known."""
+    known = model.selection_frequency
+    return None if known is None else [known.get(column, 0.0) for column in model.members()[0].tolist()]
 
 
 def _refuse_what_can_not_go_on(learned: Any) -> None:
@@ -107,6 +115,12 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         model.restore(state)
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None
+    shares = metadata["selection_frequency"]
+    if shares is not None:
+        members = model.members()[0].tolist()
+        are_shares = each(lambda share: number(share) and 0 <= share <= 1)(shares)
+        demand(are_shares and len(shares) == len(members), "frequencies are not shares")
+        model.selection_frequency = dict(zip(members, map(float, shares), strict=True))
     return model
 
 
