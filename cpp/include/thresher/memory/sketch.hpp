@@ -386,25 +386,28 @@ class SketchMemory {
 
     template <class Id>
     THRESHER_INLINE void find_slots(const Id* __restrict ids, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) {
-            slots_[i] = table_.slot_of(static_cast<std::int64_t>(ids[i]));
-            table_.prefetch(slots_[i]);
-        }
+        typename Table::Slot* __restrict slots = slots_.data();
+        by_fours(n, [=, this](std::size_t i) __attribute__((always_inline)) {
+            slots[i] = table_.slot_of(static_cast<std::int64_t>(ids[i]));
+            table_.prefetch(slots[i]);
+        });
     }
 
     // Members and outsiders are mixed at random, so both cells are read and no branch decides.
     THRESHER_KERNEL void read_cells(std::size_t n, std::size_t c, Planes planes) {
         run([=, this]() __attribute__((always_inline)) {
-            for (std::size_t i = 0; i < n; ++i) {
-                const Cell member = members_.get(i, c), outsider = table_.read(slots_[i], c);
+            const typename Table::Slot* slots = slots_.data();
+            by_fours(n, [=, this](std::size_t i) __attribute__((always_inline)) {
+                const Cell member = members_.get(i, c), outsider = table_.read(slots[i], c);
                 if constexpr (Table::kKeepsBefore) before_[c * n + i] = outsider;
                 for (std::size_t k = 0; k < 2; ++k) planes[k][i] = is_member(member) ? member[k] : outsider[k];
-            }
+            });
         });
     }
 
     THRESHER_KERNEL void write_cells(std::size_t n, std::size_t c, Planes planes) {
         run([=, this]() __attribute__((always_inline)) {
+            const typename Table::Slot* slots = slots_.data();
             for (std::size_t i = 0; i < n; ++i) {
                 const Cell cell{planes[0][i], planes[1][i]};
                 const bool enters = is_member(cell), has_entry = members_.has(i);
@@ -412,7 +415,7 @@ class SketchMemory {
                 if (enters & !has_entry) [[unlikely]]
                     newcomers_.push_back(i);
                 members_.put(i, c, has_entry ? cell : Cell{});
-                table_.step(enters ? table_.in_vain() : slots_[i], c, before(i, c, n), cell);
+                table_.step(enters ? table_.in_vain() : slots[i], c, before(i, c, n), cell);
             }
         });
     }
