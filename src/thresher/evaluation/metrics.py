@@ -1,6 +1,6 @@
 """The table of metrics: what each is called, how it comes from what was counted, and how it is written.
 
-A new metric is a row here. `evaluate`, `cross_validate`, `path`, the report, `--json` and the printed tables read it.
+A new metric is a row here. `evaluate`, `cross_validate`, `path`, the report, JSON and the printed tables read it.
 """
 
 from __future__ import annotations

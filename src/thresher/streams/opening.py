@@ -200,10 +200,7 @@ def _refuse_options(name: str, format: Format, **options: str | None) -> None:
     """Refuse options that have no meaning for a format."""
     for option, value in options.items():
         if value and option not in format.options:
-            raise ValueError(
-                f"{name}: {option}={value!r} (--{option.replace('_', '-')}) has no meaning for {format.name} data: "
-                "leave it out."
-            )
+            raise ValueError(f"{name}: {option}={value!r} has no meaning for {format.name} data: leave it out.")
 
 
 def as_stream(data: Data, **options: Any) -> Stream:
