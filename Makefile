@@ -15,8 +15,8 @@ endif
 
 # Tests of what reads files that somebody else can have written; they run under the sanitizers too. Those of forks and of
 # failing reads can't: a child of several threads can wait for the sanitizer's own locks, and both want to be preloaded.
-SANITIZED := $(addprefix tests/test_,$(addsuffix .py,streams svmlight vw names longest_line cache_footer model_files \
-    checkpoints core_state merging fuzz))
+SANITIZED := $(wildcard $(addprefix tests/*/test_,$(addsuffix .py,streams svmlight vw names longest_line cache_footer \
+    model_files checkpoints core_state merging fuzz)))
 NATIVE_TARGETS := $(addprefix fuzz_,svmlight vw json_lines text cache_block)
 CLANG := clang++ clang libclang-rt-dev
 

@@ -1,4 +1,4 @@
-"""Print the first 20 features that pymrmr takes on relathe: what tests/test_mrmr.py expects.
+"""Print the first 20 features that pymrmr takes on relathe: what tests/estimators/test_mrmr.py expects.
 
 pymrmr needs Cython and numpy to build, so it is not among the tests' dependencies:
 

@@ -31,7 +31,7 @@ from thresher.cli.words import in_words
 from thresher.methods import METHODS, ONLINE
 from thresher.progress import speed
 
-DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def test_demo_prints_its_table_and_what_to_try_next():
@@ -897,7 +897,7 @@ def all_options() -> set[str]:
 
 def test_only_the_command_line_names_its_options():
     """A message of the library names parameters; thresher.cli.words makes options of them."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     files = [path for path in (root / "src/thresher").rglob("*.py") if "cli" not in path.parts]
     for path in [*files, *(root / "cpp/include").rglob("*.hpp"), *(root / "cpp/bindings").rglob("*.cpp")]:
         assert not set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text())) & all_options(), path

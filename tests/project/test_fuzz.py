@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FUZZ = Path(__file__).parent.parent / "cpp" / "fuzz"
+FUZZ = Path(__file__).parents[2] / "cpp" / "fuzz"
 
 
 @pytest.fixture(scope="module", params=["cache", "model", "checkpoint"])

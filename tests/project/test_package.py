@@ -12,7 +12,7 @@ import pytest
 import thresher
 from thresher import _core, methods
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_public_names_resolve():
@@ -72,7 +72,7 @@ def test_stub_names_what_the_core_has():
 
 @pytest.mark.parametrize("method", methods.METHODS.values(), ids=lambda method: method.name)
 def test_a_method_has_its_files(method):
-    paths = [f"src/thresher/estimators/{method.name}.py", f"tests/test_{method.name}.py", f"docs/{method.name}.md"]
+    paths = [f"src/thresher/estimators/{method.name}.py", f"tests/estimators/test_{method.name}.py", f"docs/{method.name}.md"]
     if not method.is_batch:
         paths.append(f"cpp/include/thresher/learners/{method.name}.hpp")
     for path in paths:

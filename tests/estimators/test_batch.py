@@ -30,7 +30,7 @@ from thresher import methods
 from thresher.training import batch_methods
 from thresher.training.solvers import memory
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @parametrize_with_checks([estimator() for estimator in BATCH])
@@ -42,7 +42,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("method", [method.name for method in methods.BATCH])
 def test_a_method_has_its_files(method):
     code = [f"src/thresher/{folder}/{method}.py" for folder in ("training/solvers", "estimators")]
-    for path in (*code, f"tests/test_{method}.py", f"docs/{method}.md"):
+    for path in (*code, f"tests/estimators/test_{method}.py", f"docs/{method}.md"):
         assert (ROOT / path).exists(), path
 
 
