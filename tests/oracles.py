@@ -34,10 +34,10 @@ class Oracle(ABC):
         self.margin_scale, self.information = 4.0, 0.0
         self.scale_is_rounding = False
 
-    def fit(self, X: sp.csr_matrix, codes: np.ndarray, importances: np.ndarray | None = None) -> Oracle:
+    def fit(self, X: sp.csr_matrix, codes: np.ndarray, row_weights: np.ndarray | None = None) -> Oracle:
         for r in range(X.shape[0]):
             row = slice(X.indptr[r], X.indptr[r + 1])
-            importance = 1.0 if importances is None else importances[r]
+            importance = 1.0 if row_weights is None else row_weights[r]
             if importance > 0:
                 self.step(X.indices[row].tolist(), X.data[row], int(codes[r]), importance)
         return self

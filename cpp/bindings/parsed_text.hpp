@@ -32,7 +32,7 @@ inline nb::object as_text(const std::string& bytes) {
 
 // What a reader found: the arrays of a `Batch`, by the names that they have there, and what else it says of the text.
 struct FoundRows {
-    nb::object indptr, indices, data, labels, words, importances, numbers, bad;
+    nb::object indptr, indices, data, labels, words, row_weights, numbers, bad;
     std::int64_t n_lines, largest_id;
     bool zero_seen;
     nb::object name_space, marks, text, prefixes;  // None where there are none
@@ -44,9 +44,9 @@ FoundRows describe(ParsedText<Id>& rows, bool ends_too_long = false) {
     nb::list bad, words;
     for (const BadLine& line : rows.bad) bad.append(nb::make_tuple(line.line, as_text(line.what)));
     for (const auto& [row, word] : rows.words) words.append(nb::make_tuple(row, as_text(word)));
-    nb::object importances = nb::none(), name_space = nb::none(), marks = nb::none(), text = nb::none(),
+    nb::object row_weights = nb::none(), name_space = nb::none(), marks = nb::none(), text = nb::none(),
                prefixes = nb::none();
-    if (rows.weighted) importances = nb::cast(new_array(rows.importances));
+    if (rows.weighted) row_weights = nb::cast(new_array(rows.row_weights));
     if (rows.has_name_space) name_space = as_text(rows.name_space);
     if (rows.names) {
         nb::list written;
@@ -61,7 +61,7 @@ FoundRows describe(ParsedText<Id>& rows, bool ends_too_long = false) {
             nb::cast(new_array(rows.values)),
             nb::cast(new_array(rows.labels)),
             std::move(words),
-            std::move(importances),
+            std::move(row_weights),
             nb::cast(new_array(rows.lines)),
             std::move(bad),
             rows.n_lines,

@@ -101,7 +101,7 @@ void bind_readers(nb::module_& m) {
         .def_ro("data", &FoundRows::data)
         .def_ro("labels", &FoundRows::labels)
         .def_ro("words", &FoundRows::words)
-        .def_ro("importances", &FoundRows::importances)
+        .def_ro("row_weights", &FoundRows::row_weights)
         .def_ro("numbers", &FoundRows::numbers)
         .def_ro("bad", &FoundRows::bad)
         .def_ro("n_lines", &FoundRows::n_lines)

@@ -154,15 +154,15 @@ void bind_selectors(nb::module_& m) {
         .def(
             "learn",
             [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
-               std::optional<Array<const double>> importances, std::optional<Array<const std::int64_t>> order,
+               std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
                std::size_t begin, std::size_t end, bool check, bool is_new) {
                 batch.check_rows(begin, end);
                 check_size<std::int32_t>("classes", classes, batch.n_rows());
-                check_size("importances", importances, batch.n_rows());
+                check_size("row_weights", row_weights, batch.n_rows());
                 check_size("order", order, batch.n_rows());
                 if (!check) batch.demand_trust();
                 Lesson lesson{classes.data(),
-                              importances ? importances->data() : nullptr,
+                              row_weights ? row_weights->data() : nullptr,
                               order ? order->data() : nullptr,
                               begin,
                               end,
@@ -183,7 +183,7 @@ void bind_selectors(nb::module_& m) {
                 }
                 return describe(fault);
             },
-            "batch"_a, "classes"_a, "importances"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
+            "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
             "is_new"_a = true)
         .def(
             "score",

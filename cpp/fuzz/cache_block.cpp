@@ -33,7 +33,7 @@ void check_block(std::string_view bytes, std::size_t n_rows, std::size_t n_value
                  bool weighted) {
     const Array<Id> starts(bytes, n_rows + 1), ids(bytes, n_values);
     const Array<Value> values(bytes, n_values);
-    const Array<double> importances(bytes, weighted ? n_rows : 0);
+    const Array<double> row_weights(bytes, weighted ? n_rows : 0);
     const Array<std::uint64_t> marks(bytes, n_values);
     const Exact text(bytes);
     CsrBatch<Id> batch{starts.items.get(), ids.items.get(), {}, n_rows};
@@ -42,8 +42,8 @@ void check_block(std::string_view bytes, std::size_t n_rows, std::size_t n_value
     else
         batch.values.wide = values.items.get();
     if (!starts_fit(batch, n_values)) return;
-    for (std::size_t r = 0; r < importances.size; ++r)
-        if (!(std::isfinite(importances.items[r]) && importances.items[r] >= 0.0)) return;
+    for (std::size_t r = 0; r < row_weights.size; ++r)
+        if (!(std::isfinite(row_weights.items[r]) && row_weights.items[r] >= 0.0)) return;
     std::int64_t largest_id = -1;
     for (std::size_t i = 0; i < n_values; ++i)
         largest_id = std::max(largest_id, static_cast<std::int64_t>(ids.items[i]));
@@ -52,7 +52,7 @@ void check_block(std::string_view bytes, std::size_t n_rows, std::size_t n_value
         CHECK(fault.row >= 0 && static_cast<std::size_t>(fault.row) < n_rows);
         return;
     }
-    const auto members = check_learning(batch, largest_id, weighted ? importances.items.get() : nullptr);
+    const auto members = check_learning(batch, largest_id, weighted ? row_weights.items.get() : nullptr);
 
     if (const std::span<const std::uint64_t> all(marks.items.get(), n_values); marks_fit(all, text.size, n_prefixes)) {
         NameBook book;

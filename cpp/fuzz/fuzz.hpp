@@ -58,11 +58,11 @@ class Turn {
 // Returns the members.
 template <class Id>
 std::vector<std::int64_t> check_learning(const CsrBatch<Id>& batch, std::int64_t largest_id,
-                                         const double* importances = nullptr);
+                                         const double* row_weights = nullptr);
 
 template <class Id>
 void check_learning(const ParsedText<Id>& rows) {
-    const auto members = check_learning(batch_of(rows), rows.largest_id, rows.importances.data());
+    const auto members = check_learning(batch_of(rows), rows.largest_id, rows.row_weights.data());
     if (!rows.names) return;
     NameBook book;
     book.keep(members);
@@ -87,7 +87,7 @@ void add_lines(const ParsedText<Id>& rows, std::int64_t first_line, LineHashes& 
     for (std::size_t r = 0; r < rows.n_rows(); ++r) {
         std::uint64_t hash = kOdd;
         mix_bits(hash, rows.labels.data()[r]);
-        mix_bits(hash, rows.importances.data()[r]);
+        mix_bits(hash, rows.row_weights.data()[r]);
         for (auto i = rows.starts.data()[r]; i < rows.starts.data()[r + 1]; ++i) {
             mix(hash, rows.ids.data()[i]);
             mix_bits(hash, static_cast<double>(rows.values.data()[i]));

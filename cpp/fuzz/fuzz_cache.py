@@ -73,7 +73,7 @@ def _listed(batches: list[Batch]) -> list[Any]:
             names = None
             if isinstance(batch.names, BatchNames):
                 names = [_name(batch.names, mark) for mark in batch.names.marks[part].tolist()]
-            weight = 1.0 if batch.importances is None else float(batch.importances[r])
+            weight = 1.0 if batch.row_weights is None else float(batch.row_weights[r])
             label = batch.labels[r].item()
             label = label if isinstance(label, str) else repr(label + 0.0)  # -0.0 is the label 0.0
             rows.append((batch.indices[part].tolist(), batch.data[part].tobytes(), label, weight, names))

@@ -27,13 +27,13 @@ bool same_bits(const std::vector<float>& one, const std::vector<float>& two) {
 
 template <class Id>
 std::vector<std::int64_t> check_learning(const CsrBatch<Id>& batch, std::int64_t largest_id,
-                                         const double* importances) {
+                                         const double* row_weights) {
     CHECK(batch_fault(batch, largest_id + 1, Norm::l2).kind == Fault::Kind::none);
     std::vector<std::int32_t> classes(batch.n_rows);
     for (std::size_t r = 0; r < batch.n_rows; ++r) classes[r] = r % 3 == 1;
     Selector whole(2, {kBudget, {Norm::l2, true}, {0.5}}), halves(2, {kBudget, {Norm::l2, true}, {0.5}});
     auto learn = [&](Selector& selector, std::size_t begin, std::size_t end) {
-        Lesson lesson{classes.data(), importances};
+        Lesson lesson{classes.data(), row_weights};
         lesson.begin = begin, lesson.end = end;
         lesson.check = false;  // as checked rows are learned
         CHECK(selector.learn(batch, largest_id + 1, lesson).kind == Fault::Kind::none);

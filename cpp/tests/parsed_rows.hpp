@@ -15,7 +15,7 @@ namespace thresher::tests {
 template <class Id>
 void check_rows(const ParsedText<Id>& rows) {
     const std::size_t n = rows.n_rows();
-    CHECK(rows.starts.size() == n + 1 && rows.importances.size() == n && rows.lines.size() == n);
+    CHECK(rows.starts.size() == n + 1 && rows.row_weights.size() == n && rows.lines.size() == n);
     CHECK(rows.ids.size() == rows.values.size());
     CHECK(rows.starts.data()[0] == 0 && static_cast<std::size_t>(rows.starts.data()[n]) == rows.ids.size());
     std::int64_t largest_id = -1;
@@ -23,7 +23,7 @@ void check_rows(const ParsedText<Id>& rows) {
     for (std::size_t r = 0; r < n; ++r) {
         CHECK(rows.starts.data()[r] <= rows.starts.data()[r + 1]);
         CHECK(rows.lines.data()[r] <= rows.n_lines && (r == 0 || rows.lines.data()[r - 1] < rows.lines.data()[r]));
-        CHECK(rows.importances.data()[r] >= 0.0 && std::isfinite(rows.importances.data()[r]));
+        CHECK(rows.row_weights.data()[r] >= 0.0 && std::isfinite(rows.row_weights.data()[r]));
         CHECK(!std::isinf(rows.labels.data()[r]));
         for (auto i = rows.starts.data()[r]; i < rows.starts.data()[r + 1]; ++i) {
             const auto id = static_cast<std::int64_t>(rows.ids.data()[i]);

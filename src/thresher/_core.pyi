@@ -50,7 +50,7 @@ class FoundRows:
     @property
     def words(self) -> list[tuple[int, str]]: ...
     @property
-    def importances(self) -> NDArray[np.float64] | None: ...
+    def row_weights(self) -> NDArray[np.float64] | None: ...
     @property
     def numbers(self) -> NDArray[np.int32]: ...
     @property
@@ -95,7 +95,7 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         self,
         batch: CsrBatch,
         classes: NDArray[np.int32],
-        importances: NDArray[np.float64] | None,
+        row_weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         begin: int,
         end: int,

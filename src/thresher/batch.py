@@ -38,7 +38,7 @@ class Batch:
         No id is larger; of a matrix or a table, that of the last column.
     zero_seen : bool
         Whether id 0 occurs.
-    importances : array of float64, or None if all are 1
+    row_weights : array of float64, or None if all are 1
         The weights of the rows.
     n_bytes : int
         Of the source, on disk.
@@ -73,7 +73,7 @@ class Batch:
     labels: NDArray[Any]
     largest_id: int
     zero_seen: bool
-    importances: NDArray[np.float64] | None = None
+    row_weights: NDArray[np.float64] | None = None
     n_bytes: int = 0
     file: str = ""
     numbers: NDArray[Any] | None = None
@@ -93,7 +93,7 @@ class Batch:
         """Return what a reader of the core found, with these labels."""
         names = None if found.marks is None else BatchNames(found.marks, found.text, found.prefixes)
         return cls(
-            found.indptr, found.indices, found.data, labels, found.largest_id, found.zero_seen, found.importances,
+            found.indptr, found.indices, found.data, labels, found.largest_id, found.zero_seen, found.row_weights,
             numbers=found.numbers, names=names, bad=found.bad, n_lines=found.n_lines, namespace=found.namespace,
         )  # fmt: skip
 
@@ -126,7 +126,7 @@ class Batch:
         return Batch(
             starts, ids, self.data[low:high], self.labels[begin:end],
             self.largest_id, bool((ids == 0).any()),
-            None if self.importances is None else self.importances[begin:end],
+            None if self.row_weights is None else self.row_weights[begin:end],
             n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
             file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
             names=None if self.names is None else self.names.part(low, high),

@@ -72,7 +72,11 @@ def test_stub_names_what_the_core_has():
 
 @pytest.mark.parametrize("method", methods.METHODS.values(), ids=lambda method: method.name)
 def test_a_method_has_its_files(method):
-    paths = [f"src/thresher/estimators/{method.name}.py", f"tests/estimators/test_{method.name}.py", f"docs/{method.name}.md"]
+    paths = [
+        f"src/thresher/estimators/{method.name}.py",
+        f"tests/estimators/test_{method.name}.py",
+        f"docs/{method.name}.md",
+    ]
     if not method.is_batch:
         paths.append(f"cpp/include/thresher/learners/{method.name}.hpp")
     for path in paths:

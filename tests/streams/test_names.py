@@ -189,7 +189,7 @@ class TestJsonLines:
         path.write_text('{"y": "spam", "w": 2, "t": "a"}\n{"y": "ham", "w": 0.5, "t": "b"}\n{"y": "ham", "w": 1}\n')
         (batch,) = open_stream(path, label="y", weight="w", text="t").batches()
         assert batch.labels.tolist() == ["spam", "ham", "ham"]
-        assert batch.importances.tolist() == [2.0, 0.5, 1.0]
+        assert batch.row_weights.tolist() == [2.0, 0.5, 1.0]
 
     @pytest.mark.parametrize(
         ("line", "why"),

@@ -185,7 +185,7 @@ def flat(batches) -> list[tuple]:
         assert batch.largest_id >= batch.indices.max(initial=-1)
         assert batch.zero_seen or not (batch.indices == 0).any()
         for row, (a, b) in enumerate(itertools.pairwise(batch.indptr.tolist())):
-            weight = 1.0 if batch.importances is None else float(batch.importances[row])
+            weight = 1.0 if batch.row_weights is None else float(batch.row_weights[row])
             label = shown(batch.labels[row].item())
             found.append(
                 (batch.place(row), label, weight, batch.indices[a:b].tolist(), batch.data[a:b].tobytes())

@@ -319,7 +319,7 @@ class TestCache:
         (tmp_path / "a.vw").write_text("1 2.5 |f 4\n-1 |f 2\n")
         write_stream(open_stream(tmp_path / "a.vw").batches(), str(tmp_path / "a.thc"))
         (batch,) = open_stream(tmp_path / "a.thc").batches()
-        assert batch.importances.tolist() == [2.5, 1.0]
+        assert batch.row_weights.tolist() == [2.5, 1.0]
 
     def test_nothing_is_left_of_a_failed_write(self, tmp_path):
         (tmp_path / "a.svm").write_text("1 1:0.5\n1 x\n")

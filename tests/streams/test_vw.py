@@ -16,7 +16,7 @@ def read(raw: str, tmp_path):
         dict(zip(batch.indices[a:b].tolist(), batch.data[a:b].tolist(), strict=True))
         for a, b in zip(batch.indptr[:-1], batch.indptr[1:], strict=True)
     ]
-    return batch.labels.tolist(), rows, batch.importances
+    return batch.labels.tolist(), rows, batch.row_weights
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_byte_order_mark(tmp_path):
 
 
 def test_importance(tmp_path):
-    labels, _, importances = read("1 2.5 'tag|f 1\n-1 |f 2\n1 0.5|f 3\n", tmp_path)
+    labels, _, row_weights = read("1 2.5 'tag|f 1\n-1 |f 2\n1 0.5|f 3\n", tmp_path)
     assert labels == [1.0, -1.0, 1.0]
-    np.testing.assert_array_equal(importances, [2.5, 1.0, 1.0])  # 0.5 touches the bar: it is a tag
+    np.testing.assert_array_equal(row_weights, [2.5, 1.0, 1.0])  # 0.5 touches the bar: it is a tag
 
 
 @pytest.mark.parametrize(

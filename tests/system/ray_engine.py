@@ -235,12 +235,10 @@ class TestBadInput:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{free.getsockname()[1]}"
-        start = time.monotonic()
         model = ShadowSOFS(5)
         with pytest.raises(ConnectionError, match="no answer from there"):
             distributed.train(model, rows / "rows.svm", n_shards=2, address=address)
         done = in_a_process("train", rows / "rows.svm", "--shards", 2, "--ray", address)
-        assert time.monotonic() - start < 2 * 15
         assert done.returncode == 2
         assert f"thresher: --ray {address}: no answer from there" in done.stderr
         assert done.stderr.count("\n") == 1
@@ -252,9 +250,7 @@ class TestBadInput:
             other.bind(("127.0.0.1", 0))
             other.listen()
             address = f"127.0.0.1:{other.getsockname()[1]}"
-            start = time.monotonic()
             done = in_a_process("train", rows / "rows.svm", "--shards", 2, "--ray", address)
-            assert time.monotonic() - start < 15
         assert done.returncode == 2
         assert done.stderr.startswith(f"thresher: --ray {address}: the server there is not Ray")
         assert done.stderr.count("\n") == 1

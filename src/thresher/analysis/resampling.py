@@ -146,7 +146,7 @@ class _StoredRows:
         stored = copy.copy(batch)
         stored.names = None  # scores do not need them
         arrays = (
-            stored.indptr, stored.indices, stored.data, stored.labels, stored.importances, stored.numbers, numbers,
+            stored.indptr, stored.indices, stored.data, stored.labels, stored.row_weights, stored.numbers, numbers,
         )  # fmt: skip
         self._n_bytes += sum(array.nbytes for array in arrays if array is not None)
         self._batches.append((stored, numbers))

@@ -30,7 +30,7 @@ def as_model(model: Any) -> Model:
     if not isinstance(model, Model) and not hasattr(model, "_fitted_model"):
         raise TypeError(f"model must be a thresher estimator. Got {model!r} instead; a model file is read by load.")
     trained: Model = model if isinstance(model, Model) else model._fitted_model()
-    if trained.classes is None:
+    if trained.target is None:
         raise ValueError("the model is not trained yet: call fit, partial_fit or train first.")
     return trained
 

@@ -197,7 +197,7 @@ def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> It
     is_weighted = None
     for batch in batches:
         starts, ids, places = columns.index.pick(model.known_rows(batch))
-        rows = _TableRows(_labels(batch, kind), batch.importances, starts, ids, batch.data[places])
+        rows = _TableRows(_labels(batch, kind), batch.row_weights, starts, ids, batch.data[places])
         if is_weighted is None:
             is_weighted = rows.weights is not None
             yield replace(rows.at(0, 0), labels=np.zeros(0, kind))

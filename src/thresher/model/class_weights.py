@@ -42,15 +42,15 @@ class ClassWeights:
         return self.squared_weight / self.weight if self.weight > 0 else 1.0
 
     def of_rows(
-        self, codes: Codes, importances: NDArray[np.float64] | None, classes: list[Any], *, are_new: bool = True
+        self, codes: Codes, row_weights: NDArray[np.float64] | None, classes: list[Any], *, are_new: bool = True
     ) -> NDArray[np.float64] | None:
         """Return the weights of rows, times their own, and count new rows; None if all are 1.
 
         `classes` are those by code. On an error nothing is counted.
         """
-        weights = importances
+        weights = row_weights
         if self.given is not None:
-            own = np.ones(len(codes)) if importances is None else importances
+            own = np.ones(len(codes)) if row_weights is None else row_weights
             if isinstance(self.given, dict):
                 weights = own * _given_weights(self.given, classes)[codes]
             else:

@@ -26,8 +26,8 @@ The second condition is there because in a long stream even differences that do 
 was found by reordering the rows of real data: a model loses accuracy where a stretch with too many rows of a class is
 long compared with the whole stream. The number of runs of equal labels says little. In runs of up to 1 % of the rows a
 model learns as well as in random order, and makes as many mistakes on its way, but one run of 10 % at the end can cost
-many points, although it hardly changes the number of runs (tests/model/test_label_order.py). So neither short runs and strict
-alternation nor moderate drift of the shares over time count as grouped.
+many points, although it hardly changes the number of runs (tests/model/test_label_order.py). So neither short runs and
+strict alternation nor moderate drift of the shares over time count as grouped.
 
 Sorted rows of two equal classes are found from 39 rows on; in a longer stream, a class in a single block from ten
 rows of that class on.

@@ -45,7 +45,7 @@ def learn_rows(
     learner: Learner,
     rows: _core.CsrBatch,
     codes: Codes,
-    importances: NDArray[np.float64] | None,
+    row_weights: NDArray[np.float64] | None,
     order: NDArray[np.int64] | None = None,
     *,
     n_values: int = 0,
@@ -59,10 +59,10 @@ def learn_rows(
     """
     stretches = blocks(len(codes), n_values)
     if observer is not None:
-        stretches = _until_observed(stretches, importances, observer)
+        stretches = _until_observed(stretches, row_weights, observer)
     for begin, end in stretches:
         with room_for_features():
-            fault = learner.learn(rows, codes, importances, order, begin, end, check, is_new)
+            fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
         if fault is not None:
             return fault
     return None
@@ -79,17 +79,17 @@ def fit(
     codes, target = encode(y, None)
     new = model.untrained()
     given, n_features = new.parameters, _n_columns(X, codes)
-    importances = target.row_weights(given["class_weight"], codes, sample_weight)
-    if importances is not None and not importances.any():
+    row_weights = target.row_weights(given["class_weight"], codes, sample_weight)
+    if row_weights is not None and not row_weights.any():
         raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
     new.n_classes, new.kept_ids = target.n_classes, ids_to_keep(new, 0, feature_names, n_features)
     new.n_features, new.feature_names = n_features, feature_names
     try:
-        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, X, codes, importances)
+        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, X, codes, row_weights)
     except NotCanonicalError:
-        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, canonical(X), codes, importances)
+        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, canonical(X), codes, row_weights)
     new.target = target
-    new.class_weights.count(codes, importances)
+    new.class_weights.count(codes, row_weights)
     learned_more(model)
     model.become(new)
     warn_if_saturated(model, before=0)
@@ -103,7 +103,7 @@ def fit(
 
 
 def _matrix_learned(
-    model: Model, X: Csr, codes: Codes, importances: NDArray[np.float64] | None
+    model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None
 ) -> tuple[Learner, float | None, list[Look]]:
     """Return a learner of all rows, the γ that it has won a race with, and how that went."""
     given, batch = model.parameters, as_batch(X, 0)
@@ -114,7 +114,7 @@ def _matrix_learned(
         order = random.permutation(len(codes)) if given["shuffle"] else None
         # The first pass checks each row while it is in cache; on a fault the learner is discarded.
         first = turn == 0
-        fault = learn_rows(learner, batch, codes, importances, order, n_values=len(X.data), check=first, is_new=first)
+        fault = learn_rows(learner, batch, codes, row_weights, order, n_values=len(X.data), check=first, is_new=first)
         if fault is not None:
             raise_fault(fault, X)
         batch.trust()
@@ -137,14 +137,14 @@ def partial_fit(
         codes, target = encode(y, agreed(model.target, classes))
         n_features = _n_columns(X, codes)
         model.check_width(X)
-        importances = target.row_weights(None, codes, sample_weight)
+        row_weights = target.row_weights(None, codes, sample_weight)
         kept, learner, is_new = model.kept_ids, model.learner, model.learner is None
         if learner is None:
             kept = ids_to_keep(model, model.id_base, feature_names, n_features)
             learner = new_learner(model, target.n_classes, kept, n_features)
         X, rows = checked(X, model.norm, model.id_base)
-        importances = target.weights(model.class_weights, codes, importances)
-        if not is_new and not (len(codes) if importances is None else importances.any()):
+        row_weights = target.weights(model.class_weights, codes, row_weights)
+        if not is_new and not (len(codes) if row_weights is None else row_weights.any()):
             return  # there is nothing to learn from
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C or a lack of memory can interrupt; the rows learned until then are kept.
@@ -152,7 +152,7 @@ def partial_fit(
         model.n_features = max(n_features, model.n_features or 0)
         model.feature_names, model.kept_ids = feature_names, kept
         learned_more(model)
-        learn_rows(learner, rows, codes, importances, n_values=len(X.data))
+        learn_rows(learner, rows, codes, row_weights, n_values=len(X.data))
         warn_if_saturated(model, before)
 
 
@@ -216,21 +216,21 @@ class Session:
         self.label_order = LabelOrder()
 
     def learn(
-        self, batch: Batch, importances: NDArray[np.float64] | None = None, observer: Observer | None = None
+        self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
     ) -> Codes:
         """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
 
-        `importances` are the weights of its rows, where they are not the batch's own.
+        `row_weights` are the weights of its rows, where they are not the batch's own.
         """
         codes = self._target.encode(batch.labels)
-        own = batch.importances if importances is None else importances
-        importances = self._target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
+        own = batch.row_weights if row_weights is None else row_weights
+        row_weights = self._target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
         self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
-        if batch.n_rows if importances is None else importances.any():
+        if batch.n_rows if row_weights is None else row_weights.any():
             learned_more(self.model)
         fault = learn_rows(
-            self._learner, trusted_batch(batch), codes, importances,
+            self._learner, trusted_batch(batch), codes, row_weights,
             n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=self._is_first_pass,
             observer=observer,
         )  # fmt: skip
@@ -391,15 +391,15 @@ def warn_of_clashes(model: Model, before: int) -> None:
 
 
 def _until_observed(
-    stretches: Iterator[tuple[int, int]], importances: NDArray[np.float64] | None, observer: Observer
+    stretches: Iterator[tuple[int, int]], row_weights: NDArray[np.float64] | None, observer: Observer
 ) -> Iterator[tuple[int, int]]:
     """Cut stretches of rows where a look is due, and let it be taken once the rows before it were learned."""
     for begin, end in stretches:
         while begin < end:
             due, cut = observer.n_rows_until_due(), end
-            if importances is None:
+            if row_weights is None:
                 cut = min(end, begin + due)
-            elif len(counted := np.flatnonzero(importances[begin:end])) >= due:
+            elif len(counted := np.flatnonzero(row_weights[begin:end])) >= due:
                 cut = begin + int(counted[due - 1]) + 1
             yield begin, cut
             observer.note_if_due()

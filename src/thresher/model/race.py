@@ -112,7 +112,7 @@ class Race:
         self,
         batch: _core.CsrBatch,
         classes: Codes,
-        importances: NDArray[np.float64] | None,
+        row_weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         begin: int,
         end: int,
@@ -121,25 +121,25 @@ class Race:
     ) -> _core.Fault | None:
         """Learn rows with all learners that are left, and decide who is dropped where that is due."""
         if len(self._learners) == 1:
-            return self.leader.learn(batch, classes, importances, order, begin, end, check, is_new)
+            return self.leader.learn(batch, classes, row_weights, order, begin, end, check, is_new)
         if check and batch is not self._checked:  # once for all learners
             fault = batch.check(self._norm)
             if fault is not None:
                 return fault
             self._checked = batch
-        codes, weights, places = _counted(classes, importances, order, begin, end)
+        codes, weights, places = _counted(classes, row_weights, order, begin, end)
         n_done = 0
         while begin < end and len(self._learners) > 1:
             stop = self._next_stop()
             n_next = min(n_done + stop - self._n_rows, len(codes))
             cut = end if n_next == len(codes) else int(places[n_next - 1]) + 1
-            self._each(methodcaller("learn", batch, classes, importances, order, begin, cut, False))
+            self._each(methodcaller("learn", batch, classes, row_weights, order, begin, cut, False))
             self._count(codes[n_done:n_next], weights[n_done:n_next])
             if self._n_rows == stop:
                 self._look()
             begin, n_done = cut, n_next
         if begin < end:
-            return self.leader.learn(batch, classes, importances, order, begin, end, check=False)
+            return self.leader.learn(batch, classes, row_weights, order, begin, end, check=False)
         return None
 
     def finish(self) -> tuple[float, _core.Selector]:
@@ -333,13 +333,13 @@ def _mistakes(counters: dict[str, Any]) -> float:
 
 
 def _counted(
-    classes: Codes, importances: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
+    classes: Codes, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
 ) -> tuple[Codes, NDArray[np.float64], NDArray[np.intp]]:
     """Return codes, weights and places of the rows that count, those whose weight is not 0."""
     rows = slice(begin, end) if order is None else order[begin:end]
     places = np.arange(begin, end)
-    if importances is None:
+    if row_weights is None:
         return classes[rows], np.ones(end - begin), places
-    weights = importances[rows]
+    weights = row_weights[rows]
     count = weights != 0
     return classes[rows][count], weights[count], places[count]

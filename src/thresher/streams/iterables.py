@@ -92,7 +92,7 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
         raise DataError(f"{where}: a value is too large for a float32. Scale the data.")
     return Batch(
         X.indptr.astype(ids.dtype, copy=False), ids, values, labels, X.shape[1] - 1,
-        zero_seen=bool((ids == 0).any()), importances=weights, counted_in="row",
+        zero_seen=bool((ids == 0).any()), row_weights=weights, counted_in="row",
     )  # fmt: skip
 
 

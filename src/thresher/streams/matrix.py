@@ -51,8 +51,8 @@ def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     n_rows, n_values = sum(part.n_rows for part in parts), sum(len(part.data) for part in parts)
     labels = together([part.labels for part in parts])
     weights = None
-    if any(part.importances is not None for part in parts):
-        each = (np.ones(part.n_rows) if part.importances is None else part.importances for part in parts)
+    if any(part.row_weights is not None for part in parts):
+        each = (np.ones(part.n_rows) if part.row_weights is None else part.row_weights for part in parts)
         weights = np.concatenate(list(each))
     kind = np.dtype(np.int32 if max(width, n_values) < 2**31 else np.int64)
     starts = np.zeros(n_rows + 1, kind)

@@ -90,7 +90,7 @@ def to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int = 0, n_
         else:
             batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
         batch.labels = labels[checked.left]
-        batch.importances = None if weights is None else weights[checked.left]
+        batch.row_weights = None if weights is None else weights[checked.left]
         batch.numbers, batch.bad = checked.numbers, sorted(checked.bad)
     except _BadRow as bad:
         batch = Batch.empty()

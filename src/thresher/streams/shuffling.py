@@ -115,7 +115,7 @@ class _Shuffled:
         """Read everything once."""
         ids, values = _Store(np.dtype(np.int64)), _Store(np.dtype(np.float32))
         names = _NameStore()
-        lengths, labels, importances, places = [], [], [], []
+        lengths, labels, row_weights, places = [], [], [], []
         largest, zero_seen = -1, False
         for batch in self._stream.batches():
             if ids.n_bytes + values.n_bytes + names.n_bytes > memory_limit:
@@ -127,7 +127,7 @@ class _Shuffled:
             values.append(batch.data)
             lengths.append(np.diff(batch.indptr))
             labels.append(batch.labels)
-            importances.append(np.ones(batch.n_rows) if batch.importances is None else batch.importances)
+            row_weights.append(np.ones(batch.n_rows) if batch.row_weights is None else batch.row_weights)
             places.append((batch.n_rows, _without_rows(batch)))
             largest, zero_seen = max(largest, batch.largest_id), zero_seen or batch.zero_seen
             self._n_bytes += batch.n_bytes
@@ -139,8 +139,8 @@ class _Shuffled:
             np.int64
         )
         self._labels: Labels = together(labels)
-        weights = np.concatenate(importances) if importances else np.zeros(0)
-        self._importances = None if np.all(weights == 1.0) else weights
+        weights = np.concatenate(row_weights) if row_weights else np.zeros(0)
+        self._row_weights = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen
 
     def _take(self, rows: NDArray[np.int64], n_bytes: int) -> Batch:
@@ -149,7 +149,7 @@ class _Shuffled:
         at = np.repeat(self._starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         taken = _Taken(
             starts, self._ids[at], self._values[at], self._labels[rows], self._largest, self._zero_seen,
-            None if self._importances is None else self._importances[rows], n_bytes,
+            None if self._row_weights is None else self._row_weights[rows], n_bytes,
             origin=self, rows=rows,
         )  # fmt: skip
         taken.names = None if self._names is None else _TakenNames(self._names, at)
@@ -168,7 +168,7 @@ def _without_rows(batch: Batch) -> Batch:
     """Return a batch without its rows, which still has their files and line numbers."""
     empty = Batch.empty()
     return replace(
-        batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, importances=None,
+        batch, indptr=empty.indptr, indices=empty.indices, data=empty.data, labels=empty.labels, row_weights=None,
         names=None, skipped=[], bad=[],
     )  # fmt: skip
 

@@ -238,7 +238,7 @@ class Stream:
             width = batch.largest_id + 1 if self.n_features is None else self.n_features + (self.id_base or 0)
             shape = (batch.n_rows, width)
             X = as_configured(sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape))
-            yield (X, batch.labels) if batch.importances is None else (X, batch.labels, batch.importances)
+            yield (X, batch.labels) if batch.row_weights is None else (X, batch.labels, batch.row_weights)
             del X, batch  # not kept while the next one is made
 
     def check_base(self) -> None:

@@ -131,7 +131,7 @@ def _shifted(batches: Iterator[Batch], shift: int) -> Iterator[Batch]:
 
 
 def _writable_labels(batch: Batch) -> list[str]:
-    if batch.importances is not None:
+    if batch.row_weights is not None:
         raise DataError(
             f"{batch.file}: its rows have weights, which svmlight text can't hold; write a .thc cache instead."
         )

@@ -126,7 +126,7 @@ def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: Hi
     method, n_values, scale = methods.find(model.method), 0, ScaleCheck(stream, model.norm)
     bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
     for batch in batches:
-        if batch.importances is not None:
+        if batch.row_weights is not None:
             raise DataError(
                 f"{batch.file}: the rows have weights, which {method.estimator} can't use: remove them, or use an "
                 "online method."

@@ -176,7 +176,7 @@ def run(
     stream, n_passes = task.stream, task.n_passes
     if n_passes > 1 and not stream.can_be_read_again:
         raise DataError(f"{stream.name} can be read only once, but passes={n_passes}: write it to a file first.")
-    if model.classes is None:
+    if model.target is None:
         stream.check_base()
     if resume and checkpoint is None:
         raise ValueError("resume needs checkpoint=, the file to resume from.")
@@ -197,7 +197,7 @@ def run(
     saved = saver.read() if saver is not None and resume else None
     if saved is not None and saved.about["classes"] is not None:
         classes = labels_read(saved.about["classes"])
-    elif multiclass and classes is None and model.classes is None:
+    elif multiclass and classes is None and model.target is None:
         classes = _find_classes(stream, progress)
     if saver is not None:
         saver.note(classes=_listed(classes), finished=False, grouping=None)
@@ -255,7 +255,7 @@ def _learn_online(
     watch: Watch | None,
 ) -> SharedReading:
     """Learn the rows in their order or shuffled; with "auto", a new model learns grouped rows again, shuffled."""
-    is_new = model.classes is None
+    is_new = model.target is None
     # Where a run that is resumed had started again on shuffled rows, so does this one.
     is_shuffled = shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
     can_restart = shuffle == "auto" and is_new and in_order.can_be_read_again and not is_shuffled

@@ -89,12 +89,12 @@ def _check_together(models: Sequence[Model], passes: int | None, shuffle: bool |
                 f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
                 f"{first.parameters['n_passes']}, but all models read the stream equally often: give passes=."
             )
-        can_shuffle = shuffle is True or (shuffle == "auto" and first.classes is None)
+        can_shuffle = shuffle is True or (shuffle == "auto" and first.target is None)
         seed, first_seed = model.parameters["random_state"], first.parameters["random_state"]
         if can_shuffle and seed is not first_seed and seed != first_seed:
             raise ValueError(
                 f"models[{place}] has random_state={seed!r} and models[0] has {first_seed!r}, but all models read the "
                 "rows in the same order: use the same, or shuffle=False."
             )
-        if (model.classes is None, model.id_base) != (first.classes is None, first.id_base):
+        if (model.target is None, model.id_base) != (first.target is None, first.id_base):
             raise ValueError(f"models[{place}] and models[0] count ids from different bases: train them separately.")

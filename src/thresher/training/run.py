@@ -81,17 +81,17 @@ class Run:
         if self.history.n_passes == 1:  # later passes skip the same lines
             add_skipped(self.history, len(batch.skipped), batch.skipped)
         try:
-            self.session.learn(batch, None if self.sample is None else self._importances(batch, rows), observer=self)
+            self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
         except UnknownLabelError as error:
             raise DataError(f"{batch.place(error.row)}: {error}") from None
         except (NotEnoughMemoryError, ClassWeightError) as error:
             raise DataError(f"{batch.file or self.stream.name}: {error}") from None
         self.history.n_bytes += batch.n_bytes
 
-    def _importances(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _row_weights(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the weights of a batch's rows, 0 for those that are not in the sample."""
         assert self.sample is not None
-        own = 1.0 if batch.importances is None else batch.importances
+        own = 1.0 if batch.row_weights is None else batch.row_weights
         return np.where(self.sample.learns(rows), own, 0.0)
 
     def revert(self) -> None:

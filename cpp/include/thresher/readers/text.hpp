@@ -54,7 +54,7 @@ struct ParsedText {
     Column<Id> starts, ids;
     Column<float> values;
     Column<double> labels;
-    Column<double> importances;
+    Column<double> row_weights;
     Column<std::int32_t> lines;   // the line of each row, from 0
     bool weighted = false;        // some row has an importance other than 1
     std::string name_space;       // of VW text: the one whose names are numbers
@@ -76,7 +76,7 @@ struct ParsedText {
           ids(max_features),
           values(max_features),
           labels(max_rows),
-          importances(max_rows),
+          row_weights(max_rows),
           lines(max_rows) {
         starts.push(0);
     }
@@ -105,7 +105,7 @@ struct ParsedText {
         }
         starts.push(static_cast<Id>(ids.size()));
         labels.push(label);
-        importances.push(importance);
+        row_weights.push(importance);
         lines.push(static_cast<std::int32_t>(n_lines));
         weighted |= importance != 1.0;
         return true;
@@ -115,7 +115,7 @@ struct ParsedText {
     void undo_row() {
         starts.cut(starts.size() - 1);
         labels.cut(labels.size() - 1);
-        importances.cut(labels.size());
+        row_weights.cut(labels.size());
         lines.cut(labels.size());
         if (!words.empty() && words.back().first == n_rows()) words.pop_back();
         largest_id = before_.largest_id;

@@ -16,7 +16,7 @@ struct Counters {
     std::uint64_t n_undecided_second = 0;  // … and of the second
     std::uint64_t n_saturated = 0;         // updates in which no precision grew: float32 has too few digits
     double loss = 0.0;                     // summed over rows, before learning
-    double mistake_weight = 0.0;           // importances of the rows whose margin was not on their side: y·m ≤ 0
+    double mistake_weight = 0.0;           // row_weights of the rows whose margin was not on their side: y·m ≤ 0
     MarginScale margins;
     std::uint64_t n_with_member = 0;  // rows that had a member when they were learned; nothing learned depends on it
 };

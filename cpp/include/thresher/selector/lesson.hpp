@@ -13,7 +13,7 @@ namespace thresher {
 // Rows begin … end - 1; where there is an `order`, rows order[begin] … order[end - 1].
 struct Lesson {
     const std::int32_t* classes;          // of each row of the batch, from 0
-    const double* importances = nullptr;  // sample weights; a row of weight 0 is skipped
+    const double* row_weights = nullptr;  // sample weights; a row of weight 0 is skipped
     const std::int64_t* order = nullptr;
     std::size_t begin = 0, end = 0;
     bool check = true;   // check each row before it is learned, and stop at the first fault
@@ -46,7 +46,7 @@ Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Les
             const Fault fault = row_fault(batch, r, n_features, options.norm);
             if (fault.kind != Fault::Kind::none) return fault;
         }
-        const double importance = lesson.importances != nullptr ? lesson.importances[r] : 1.0;
+        const double importance = lesson.row_weights != nullptr ? lesson.row_weights[r] : 1.0;
         if (importance == 0.0) continue;
         const LoadedRow row = load_row(batch, r, options, buffer, others);
         learn(row.ids, row.n, lesson.classes[r], importance);

@@ -3,7 +3,7 @@
 Layout, little-endian:
 
     magic        8 bytes, THRESHC1
-    blocks       each an indptr, ids, values, label codes, importances (where weighted), marks and text of the names
+    blocks       each an indptr, ids, values, label codes, weights of rows (where weighted), marks and text of the names
                  (where features have names), every array padded to 64 bytes, so that a mapped file can be used as it is
     footer       JSON: version, totals, the labels, how features are named, and for each block its offset, shape, id
                  width, prefixes of names and CRC-32
@@ -55,8 +55,8 @@ def write(
         for batch in batches:
             codes = np.array([labels.setdefault(label, len(labels)) for label in batch.labels.tolist()], dtype=np.int32)
             arrays = [batch.indptr.astype(np.int32), batch.indices, batch.data, codes]
-            if batch.importances is not None:
-                arrays.append(batch.importances)
+            if batch.row_weights is not None:
+                arrays.append(batch.row_weights)
             names = batch.names if isinstance(batch.names, BatchNames) else None
             if names is not None:
                 footer["naming"] = footer["naming"] or Naming().to_dict()  # VW text whose first rows have numbers only
@@ -65,7 +65,7 @@ def write(
             footer["blocks"].append(
                 {
                     "at": file.tell(), "n_bytes": len(payload), "n_rows": batch.n_rows, "n_values": len(batch.data),
-                    "id_bytes": batch.indices.itemsize, "weighted": batch.importances is not None,
+                    "id_bytes": batch.indices.itemsize, "weighted": batch.row_weights is not None,
                     "largest_id": batch.largest_id, "zero_seen": batch.zero_seen, "crc": crc32(payload),
                     "n_text": None if names is None else len(names.text),
                     "prefixes": None if names is None else names.prefixes,
@@ -187,7 +187,7 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str
     ids = take(ids_type, block.n_values)
     values = take(np.float32, block.n_values)
     codes = take(np.int32, block.n_rows)
-    importances = take(np.float64, block.n_rows) if block.weighted else None
+    row_weights = take(np.float64, block.n_rows) if block.weighted else None
     names = None
     if block.n_text is not None and block.prefixes is not None:
         marks = take(np.uint64, block.n_values)
@@ -197,10 +197,10 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str
     # Only what is in a row is checked, so nothing may be outside.
     if rows.check("l2") is not None or int(starts[0]) != 0 or int(starts[-1]) != len(ids):
         raise ValueError
-    if importances is not None and not are_weights(importances).all():
+    if row_weights is not None and not are_weights(row_weights).all():
         raise ValueError
     return Batch(
-        starts, ids, values, labels.of(codes, place), block.largest_id, block.zero_seen, importances, block.n_bytes,
+        starts, ids, values, labels.of(codes, place), block.largest_id, block.zero_seen, row_weights, block.n_bytes,
         names=names,
     )  # fmt: skip
 
