@@ -13,7 +13,7 @@ EVERY: list[Any] = [method.load_estimator() for method in methods.METHODS.values
 ONLINE: list[Any] = [method.load_estimator() for method in methods.ONLINE]
 BATCH: list[Any] = [method.load_estimator() for method in methods.BATCH]
 BUDGETED: list[Any] = [method.load_estimator() for method in methods.ONLINE if method.has_budget]
-SECOND_ORDER: list[Any] = [method.load_estimator() for method in methods.ONLINE if method.is_second_order]
+SECOND_ORDER: list[Any] = [method.load_estimator() for method in methods.ONLINE if "gamma" in method.parameters]
 
 every = pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: estimator.__name__)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=lambda estimator: estimator.__name__)

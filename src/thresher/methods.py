@@ -154,7 +154,6 @@ class Method:
     sketch_kernels: tuple[str, str] | None = None  # the same with memory="sketch", if that is possible
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
-    is_second_order: bool = False  # has a precision for each weight
     has_z_scores: bool = False  # the precision counts the same rows as the weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
@@ -219,12 +218,12 @@ METHODS: Mapping[str, Method] = {
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
             own=BUDGET | _gamma(0.5), changes={"fit_intercept": {"default": True}},
-            kernels=("ShadowSofs", "ManyShadowSofs"), is_second_order=True, has_z_scores=True,
+            kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),
         Method(
             "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
-            own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"), is_second_order=True,
+            own=BUDGET | _gamma(1.0), kernels=("Sofs", "ManySofs"),
             sketch_kernels=("SketchSofs", "ManySketchSofs"),
         ),
         Method(
@@ -256,7 +255,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "arow", "AROW", "arow", "AROW on all features, second-order baseline",
             own=_gamma(1.0), changes=_WITHOUT_SKETCH | {"fit_intercept": {"doc": "Adds an intercept."}},
-            kernels=("Arow", "ManyArow"), is_second_order=True, has_z_scores=True, why_no_sketch=_KEEPS_ALL,
+            kernels=("Arow", "ManyArow"), has_z_scores=True, why_no_sketch=_KEEPS_ALL,
         ),
         Method(
             "ogd", "OGD", "ogd", "gradient descent on all features, first-order baseline",
