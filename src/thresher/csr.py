@@ -12,7 +12,7 @@ from thresher import _core
 
 
 class Csr(Protocol):
-    """What a model needs of a sparse matrix; scipy's csr_matrix and csr_array have it."""
+    """The part of a sparse matrix that a model needs; scipy's csr_matrix and csr_array have it."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]

@@ -130,7 +130,7 @@ Allowed = Whole | Between | OneOf | Instance | WithMethods | ColumnList | Legacy
 
 @dataclass(frozen=True)
 class Parameter:
-    """What there is to know about a parameter."""
+    """A parameter: its default, the values that it can have, and its help."""
 
     default: object
     allowed: tuple[Allowed, ...]

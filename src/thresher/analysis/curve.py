@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher import methods
 from thresher.analysis.resampling import demand_budget, untrained
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.evaluation.metrics import ACCURACY
@@ -193,7 +192,7 @@ def _check_validation(model: Model, passes: int | None, held_out: Stream | None)
     if held_out is not None:
         return
     if model.is_batch:
-        name = methods.find(model.method).estimator
+        name = model.method_row.estimator
         raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
     n_passes = model.parameters["n_passes"] if passes is None else passes
     if n_passes != 1:

@@ -1,4 +1,4 @@
-"""What `thresher train` says about checkpoints: one that is in the way, where a run was resumed, how to resume it."""
+"""Messages of `thresher train` about checkpoints: one that is in the way, where a run was resumed, how to resume it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands that train share: the options that the table of methods has, and the model that they describe."""
+"""The options of commands that train, from the table of methods, and the model that they describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What options need, and what they can't be used with: the one table, for all commands."""
+"""The table of options that need others, or can't be used with them, for all commands."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from thresher.cli.outputs import Report, check_outputs
 from thresher.cli.reading import NAMING, READING, open_data
 from thresher.cli.train_report import finish
 from thresher.io.file_errors import refuse_empty
-from thresher.methods import find
 from thresher.parameters import check
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def _continued(path: str, chosen: dict[str, Any]) -> Model:
     if model.is_batch:
         raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
     model.adopt_parameters(parameters)
-    model.parameters |= {"n_passes": 1, **values_of(find(model.method), chosen)}
+    model.parameters |= {"n_passes": 1, **values_of(model.method_row, chosen)}
     return model
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from thresher import methods, parameters
+from thresher import parameters
 from thresher.distributed.engines import Engine, local, nothing
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
@@ -108,7 +108,7 @@ def train(
         raise ValueError(f"address={address!r} is for engine='ray' only.")
     with models_of([model]) as (own,):
         if own.is_batch:
-            name = methods.find(own.method).estimator
+            name = own.method_row.estimator
             raise ValueError(f"{name} sees all rows at once, so it can't be trained on shards.")
         own.check_can_learn("shards")
         if own.parameters.get("gamma") == "auto":

@@ -1,4 +1,4 @@
-"""What the transformers share: rows of the core as one CSR matrix, and names of features."""
+"""The base of the transformers: rows of the core as one CSR matrix, and names of features."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def number(value: Any) -> bool:
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
-def positive(value: Any) -> bool:
+def not_negative(value: Any) -> bool:
     """Return whether it is a number that is not negative."""
     return number(value) and value >= 0
 
@@ -87,7 +87,7 @@ LOOKS = each(
 )  # fmt: skip
 RACE = optional(
     record(
-        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=positive,
-        squared_weight=positive, looks=LOOKS,
+        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
+        squared_weight=not_negative, looks=LOOKS,
     )
 )  # fmt: skip

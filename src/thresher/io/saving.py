@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from thresher import methods
 from thresher.io.model_files import load_with_parameters, save_model
 from thresher.model.model import Model
 
@@ -27,7 +26,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if not hasattr(model, "_fitted_model"):
             raise TypeError(f"{type(model).__name__} can't be saved as a model file: only thresher's estimators can.")
         trained = model._fitted_model()
-        given = methods.find(trained.method).complete(model.get_params(deep=False))
+        given = trained.method_row.complete(model.get_params(deep=False))
         save_model(trained, path, set_since=None if given == trained.parameters else given)
     else:
         save_model(model, path)
@@ -57,6 +56,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     2000
     """
     model, given = load_with_parameters(path)
-    estimator = methods.find(model.method).load_estimator()(**given)
+    estimator = model.method_row.load_estimator()(**given)
     estimator._set_model(model)
     return estimator

@@ -114,7 +114,7 @@ class Naming:
 
     @cached_property
     def core(self) -> _core.Naming:
-        """What the core needs to read the columns."""
+        """The columns as the core reads them."""
         least, most = self.ngrams
         return _core.Naming(self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase)
 

@@ -70,9 +70,9 @@ def grid(default: float) -> list[float]:
     return sorted({*(2.0**power for power in range(-7, 8, 2)), default})
 
 
-def are_level(mistakes: float, least: float, weight: float = 1.0, standard_errors: float = STANDARD_ERRORS) -> bool:
+def are_level(mistakes: float, least: float, weight: float = 1.0) -> bool:
     """Return whether a learner is not clearly behind the leader, which has the least mistakes."""
-    return mistakes - least <= standard_errors * math.sqrt(weight * (mistakes + least))
+    return mistakes - least <= STANDARD_ERRORS * math.sqrt(weight * (mistakes + least))
 
 
 class Race:

@@ -17,7 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from thresher import methods
 from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, visible
 from thresher.charts.chart import Chart
@@ -87,8 +86,8 @@ def write_report(
     script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("table.js", "style.css"))
     several = [] if evaluation is None else evaluation if isinstance(evaluation, Sequence) else [evaluation]
     page = template.render(
-        title=visible(title or methods.find(trained.method).estimator),
-        method=methods.find(trained.method).estimator,
+        title=visible(title or trained.method_row.estimator),
+        method=trained.method_row.estimator,
         version=version("thresher"),
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         figures=_figures(trained, history, several),
@@ -331,7 +330,7 @@ def _in_words(value: Any) -> str:
 
 def _constructor(model: Model) -> str:
     """Return the Python expression that makes such an estimator: the parameters that differ from their defaults."""
-    method = methods.find(model.method)
+    method = model.method_row
     changed = [
         f"{name}={value!r}"
         for name, value in model.parameters.items()

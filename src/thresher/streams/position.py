@@ -16,7 +16,7 @@ _HEAD = 4096
 
 @dataclass(frozen=True)
 class Identity:
-    """What distinguishes one file, generator or list of batches from another, or from an earlier version of itself.
+    """The marks of one file, generator or list of batches, by which another or an earlier version of it is told apart.
 
     Attributes
     ----------

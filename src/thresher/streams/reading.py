@@ -1,4 +1,4 @@
-"""What came of reading a stream: rows, and lines that were skipped."""
+"""The counts of a reading: rows, and lines that were skipped."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ PAIR = ("ids", "values")
 
 @dataclass(frozen=True)
 class Roles:
-    """What columns are for, by name.
+    """The roles of columns, by name.
 
     With `labelled` there must be a label, else it is used where it exists. The features are the columns of `naming`, if
     it has any, else all that are neither the label, nor the weight, nor ignored.

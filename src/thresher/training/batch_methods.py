@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher import _core, methods, parameters
+from thresher import _core, parameters
 from thresher.csr import as_batch
 from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
@@ -30,7 +30,7 @@ from thresher.training.solvers.problem import Solver, problem_of, with_kept
 _BYTES_TO_COLLECT = 24
 
 
-def learn_at_once(
+def learn_all_rows(
     runs: list[Run],
     held_out: Stream | None,
     *,
@@ -68,7 +68,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
 
     Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
     """
-    method = methods.find(model.method)
+    method = model.method_row
     solver: Solver = method.load_solver()
     given = model.parameters
     codes, target = encode(y, None)
@@ -106,7 +106,7 @@ def _read(
     """Read all rows of a stream, while they will fit in memory; the history has what was read."""
     if stream.naming is not None and not stream.can_be_read_again:
         raise DataError(
-            f"{stream.name} can be read only once, but {methods.find(model.method).estimator} reads it again for the "
+            f"{stream.name} can be read only once, but {model.method_row.estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
     known = None if classes is None else agreed(None, classes)
@@ -123,7 +123,7 @@ def _read(
 
 def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
     """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
-    method, n_values, scale = methods.find(model.method), 0, ScaleCheck(stream, model.norm)
+    method, n_values, scale = model.method_row, 0, ScaleCheck(stream, model.norm)
     bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
     for batch in batches:
         if batch.row_weights is not None:

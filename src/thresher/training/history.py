@@ -1,4 +1,4 @@
-"""What happened in a training run."""
+"""The history of a training run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thresher.model.race import Look
 
 @dataclass
 class History:
-    """What happened in training. The lists have one entry for each point in time.
+    """The course of training. The lists have one entry for each point in time.
 
     There is one after 100 rows, then whenever the rows have grown by a quarter, and at the end of each pass, however
     the rows are cut into batches.

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher import methods, parameters
+from thresher import parameters
 from thresher.io.checkpoints import Saved
 from thresher.messages import warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
@@ -187,10 +187,10 @@ def run(
         return [Run(each, stream, callback, started, n_bytes, sample) for each, sample in pairs]
 
     if model.is_batch:
-        from thresher.training.batch_methods import learn_at_once  # needs scipy, and its solvers scikit-learn
+        from thresher.training.batch_methods import learn_all_rows  # needs scipy, and its solvers scikit-learn
 
         runs = runs_on(stream)
-        learn_at_once(runs, task.held_out, classes=classes, multiclass=multiclass, progress=progress, watch=watch)
+        learn_all_rows(runs, task.held_out, classes=classes, multiclass=multiclass, progress=progress, watch=watch)
         return runs
     settings = {"passes": n_passes, "shuffle": shuffle, "multiclass": multiclass, "classes": _listed(classes)}
     saver = None if checkpoint is None else Checkpoint(checkpoint, every, model, stream, settings)
@@ -214,7 +214,7 @@ def run(
 
 @dataclass(frozen=True)
 class Task:
-    """What models learn, how often they read it, and what they are measured on."""
+    """The data of a training run, how often they are read, and the data it is measured on."""
 
     stream: Stream
     n_passes: int
@@ -235,7 +235,7 @@ def _check_can_learn(model: Model, passes: int | None, shuffle: bool | str, chec
     if not model.is_batch or model.is_trained:
         model.check_can_learn("a stream")
         return
-    name = methods.find(model.method).estimator
+    name = model.method_row.estimator
     if checkpoint is not None:
         raise ValueError(f"checkpoint={checkpoint!r} can't be used with {name}, which sees all rows at once.")
     if passes not in (None, 1):

@@ -7,7 +7,6 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from thresher import methods
 from thresher.model.model import Model
 from thresher.streams import Data
 from thresher.training.history import History
@@ -78,7 +77,7 @@ def _check_together(models: Sequence[Model], passes: int | None, shuffle: bool |
     """Raise an error if models can't be trained together."""
     for model in models:
         if model.is_batch:
-            name = methods.find(model.method).estimator
+            name = model.method_row.estimator
             raise TypeError(f"{name} can't learn batch by batch from a stream: train it alone, with train.")
     if len({id(model) for model in models}) < len(models):
         raise ValueError("models contains the same model twice: pass each model once.")

@@ -73,7 +73,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Footer:
-    """What a cache holds."""
+    """The contents of a cache."""
 
     n_rows: int
     names: list[str] | None

@@ -1,4 +1,4 @@
-"""What a format is: how its files are recognised and opened, and how one of them is read."""
+"""The interface of a format: how its files are recognised and opened, and how one of them is read."""
 
 from __future__ import annotations
 

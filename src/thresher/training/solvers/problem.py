@@ -1,4 +1,4 @@
-"""What a solver of a batch method takes, a `Problem`, and what it gives, a `Solution`."""
+"""The `Problem` that a solver of a batch method takes, and the `Solution` that it gives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """What was learned: the selected columns and a linear classifier on them."""
+    """The selected columns and a linear classifier on them."""
 
     columns: Columns  # best first
     weights: Floats  # (1 or n_classes, n_columns)
