@@ -280,7 +280,10 @@ class FofsOracle(FirstOrderOracle):
         if not self.lazy:
             super().learn(ids, x, pulls, margin, importance)
             return
-        self.scale *= 1.0 - self.lam * self.eta
+        decay = 1.0 - self.lam * self.eta
+        if self.scale * decay < 2.0**-30:  # or stored weights could overflow; a power of two loses no digit
+            self.fold(int(np.frexp(self.scale * decay)[1]))
+        self.scale *= decay
         for v, pull in pulls:
             delta = pull * self.eta * importance
             for j, value in zip(ids, x, strict=True):
@@ -291,6 +294,13 @@ class FofsOracle(FirstOrderOracle):
         length = self.scale * np.sqrt(sum(w * w for w in stored))
         if length > 1.0 / np.sqrt(self.lam):
             self.scale *= 1.0 / np.sqrt(self.lam) / length
+
+    def fold(self, exponent):
+        self.scale = float(np.ldexp(self.scale, -exponent))
+        for v in self.vectors:
+            for j, w in self.weight[v].items():
+                if j != INTERCEPT:
+                    self.weight[v][j] = self.dtype(np.ldexp(float(w), exponent))
 
     @property
     def weights(self):
