@@ -107,13 +107,15 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
     pa = arrow()
     rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
     try:
-        schema = pa.csv.open_csv(
+        reader = pa.csv.open_csv(
             pa.py_buffer(rows),
             read_options=pa.csv.ReadOptions(column_names=names, block_size=len(rows) + 1, use_threads=False),
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
             ),
-        ).schema
+        )
+        with reader:  # read to its end: a thread of pyarrow that still reads when Python exits can abort the process
+            schema = reader.read_all().schema
     except pa.ArrowInvalid:  # no rows
         return dict.fromkeys(names, pa.float64())
     types = {}
