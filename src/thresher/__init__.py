@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from thresher.evaluation.evaluation import evaluate
     from thresher.evaluation.prediction import write_predictions
     from thresher.evaluation.transform import write_selected
-    from thresher.io.saving import load, save
+    from thresher.io.model_files import load, save
     from thresher.report import write_report
     from thresher.streams import open_stream
     from thresher.streams.conversion import convert
@@ -35,10 +35,10 @@ _HOMES = {
     "convert": "thresher.streams.conversion",
     "cross_validate": "thresher.analysis",
     "evaluate": "thresher.evaluation.evaluation",
-    "load": "thresher.io.saving",
+    "load": "thresher.io.model_files",
     "open_stream": "thresher.streams",
     "path": "thresher.analysis",
-    "save": "thresher.io.saving",
+    "save": "thresher.io.model_files",
     "set_threshold": "thresher.analysis",
     "stability": "thresher.analysis",
     "train": "thresher.training",

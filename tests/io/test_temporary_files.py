@@ -11,8 +11,7 @@ import time
 import pytest
 from command_line import THRESHER, thresher
 
-from thresher.io.atomic import written_whole
-from thresher.io.temporary import _machine, _start, temporary_path
+from thresher.io.atomic import _machine, _start, temporary_path, written_whole
 
 ROWS = b"1 1:0.5 7:2\n-1 3:1\n"
 
@@ -151,7 +150,7 @@ def test_a_name_that_is_too_long_is_an_error_with_that_name(tmp_path):
 
 def test_a_child_has_a_name_of_its_own(tmp_path):
     code = (
-        "import os; from pathlib import Path; from thresher.io.temporary import temporary_path\n"
+        "import os; from pathlib import Path; from thresher.io.atomic import temporary_path\n"
         "mine = temporary_path(Path('x')).name.split('.')[2]\n"
         "child = os.fork()\n"
         "if child == 0: os._exit(temporary_path(Path('x')).name.split('.')[2] == mine)\n"
