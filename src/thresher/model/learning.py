@@ -57,10 +57,10 @@ def learn_rows(
 
     `n_values` is how many values they have. Without `check`, another check has found that all rows are valid.
     """
-    stretches = blocks(len(codes), n_values)
+    bounds = blocks(len(codes), n_values)
     if observer is not None:
-        stretches = _until_observed(stretches, row_weights, observer)
-    for begin, end in stretches:
+        bounds = _until_observed(bounds, row_weights, observer)
+    for begin, end in bounds:
         with room_for_features():
             fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
         if fault is not None:
@@ -391,10 +391,10 @@ def warn_of_clashes(model: Model, before: int) -> None:
 
 
 def _until_observed(
-    stretches: Iterator[tuple[int, int]], row_weights: NDArray[np.float64] | None, observer: Observer
+    bounds: Iterator[tuple[int, int]], row_weights: NDArray[np.float64] | None, observer: Observer
 ) -> Iterator[tuple[int, int]]:
-    """Cut stretches of rows where a look is due, and let it be taken once the rows before it were learned."""
-    for begin, end in stretches:
+    """Cut blocks of rows where a look is due, and let it be taken once the rows before it were learned."""
+    for begin, end in bounds:
         while begin < end:
             due, cut = observer.n_rows_until_due(), end
             if row_weights is None:
