@@ -24,7 +24,7 @@ def grouping(codes):
 
 
 def naive_counts(codes, n_classes):
-    """Count in stretches of the smallest power of two of rows that gives at most 64."""
+    """Count in spans of the smallest power of two of rows that gives at most 64."""
     length = 1
     while len(codes) > 64 * length:
         length *= 2
@@ -42,15 +42,15 @@ def information(parts):
 
 
 def naive_verdict(codes):
-    """Return whether a window, or all stretches together, are significant and large for some class."""
-    stretches = [row for row in naive_counts(codes, max(codes) + 1).tolist() if any(row)]
+    """Return whether a window, or all spans together, are significant and large for some class."""
+    spans = [row for row in naive_counts(codes, max(codes) + 1).tolist() if any(row)]
     present = sorted(set(codes))
     groups = [{c} for c in present]
     if len(present) > 2:
         groups.append({c for c in present if sum(code <= c for code in codes) <= len(codes) / 2})
     n_tests = (1 if len(present) == 2 else len(groups)) * (1 + 64 * 65 // 2)
     for group in groups:
-        parts = [(sum(row[c] for c in group), sum(row) - sum(row[c] for c in group)) for row in stretches]
+        parts = [(sum(row[c] for c in group), sum(row) - sum(row[c] for c in group)) for row in spans]
         n, n_rows = sum(a for a, _ in parts), len(codes)
         if n in (0, n_rows):
             continue
@@ -102,7 +102,7 @@ class TestRule:
 
     def test_the_window_is_named(self):
         found = grouping([1] * 150 + [0] * 150)
-        assert (found.first, found.last) == (1, 152)  # stretches have 8 rows
+        assert (found.first, found.last) == (1, 152)  # spans have 8 rows
         assert str(found) == ("the rows are grouped by label (one class: 1% of rows 1 to 152, 100% of the others)")
 
 

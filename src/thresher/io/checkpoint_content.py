@@ -30,7 +30,7 @@ def check_content(about: Any, n_classes: int) -> None:
     demand(len(about["reading"]["runs"]) == 1, "it is of several models", "checkpoint")
     session = about["reading"]["runs"][0]["session"]
     known, order = session["target"], session["label_order"]
-    sizes = {len(stretch) for stretch in order["counts"]}
+    sizes = {len(span) for span in order["counts"]}
     possible = (
         len(known["known"]) == len(known["seen_as"]) <= n_classes
         and (not known["given"] or len(known["known"]) == n_classes)

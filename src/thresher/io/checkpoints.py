@@ -55,8 +55,8 @@ def write_checkpoint(path: str | os.PathLike[str], model: Model, about: dict[str
         "about": about,
     }
     with written_whole(path) as file:
-        for piece in serialized(content["tensors"], metadata):
-            file.write(piece)
+        for block in serialized(content["tensors"], metadata):
+            file.write(block)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:

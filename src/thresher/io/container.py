@@ -1,7 +1,7 @@
 """Files of tensors with metadata, in the safetensors format, whose last tensor is a digest of all bytes before it.
 
 Layout: 8 bytes with the length of the header; the header, JSON with the offsets of each tensor and our own metadata;
-the tensors; the digest, SHA-256. Writing and reading go through the file once, in pieces, so that neither needs memory
+the tensors; the digest, SHA-256. Writing and reading go through the file once, in blocks, so that neither needs memory
 beyond the tensors themselves. The header is written here and not by the safetensors library, which writes it in random
 order: the same content always gives the same bytes.
 """
@@ -28,12 +28,12 @@ Tensors = dict[str, NDArray[Any]]
 _DIGEST = "digest"
 _KINDS: dict[np.dtype[Any], str] = {np.dtype(np.int64): "I64", np.dtype(np.float32): "F32", np.dtype(np.uint8): "U8"}
 _DTYPES = {kind: dtype for dtype, kind in _KINDS.items()}
-_PIECE = 1 << 22  # bytes
+_BLOCK = 1 << 22  # bytes
 _LONGEST_HEADER = 100_000_000  # what safetensors allows
 
 
 def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of a file, piece by piece."""
+    """Yield the bytes of a file, block by block."""
     text = json.dumps(metadata, sort_keys=True, allow_nan=False)
     header: dict[str, Any] = {"__metadata__": {"thresher": text}}
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
@@ -47,9 +47,9 @@ def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | m
     head += b" " * (-len(head) % 8)
     digest = hashlib.sha256()
     start: list[bytes | memoryview] = [len(head).to_bytes(8, "little"), head]
-    for piece in itertools.chain(start, *map(pieces, arrays.values())):
-        digest.update(piece)
-        yield piece
+    for block in itertools.chain(start, *map(blocks_of, arrays.values())):
+        digest.update(block)
+        yield block
     yield digest.digest()
 
 
@@ -101,11 +101,11 @@ def verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -
     tensors = {}
     for name, (dtype, shape) in shapes.items():
         array = np.empty(shape, dtype)
-        for piece in pieces(array):
-            if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]  # BinaryIO lacks what all files have
+        for block in blocks_of(array):
+            if file.readinto(block) != len(block):  # type: ignore[attr-defined]  # BinaryIO lacks what all files have
                 raise ValueError(f"the {kind} is truncated.")
             if name != _DIGEST:
-                digest.update(piece)
+                digest.update(block)
         tensors[name] = array
     if tensors.pop(_DIGEST).tobytes() != digest.digest():
         raise ValueError(f"the {kind} is damaged: its digest does not match.")
@@ -135,17 +135,17 @@ def _finite(text: str) -> float:
     return number
 
 
-def pieces(array: NDArray[Any]) -> Iterator[memoryview]:
-    """Yield the bytes of an array, in pieces of a few megabytes."""
+def blocks_of(array: NDArray[Any]) -> Iterator[memoryview]:
+    """Yield the bytes of an array, in blocks of a few megabytes."""
     if array.size:
         raw = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # an array is a buffer
-        for begin in range(0, len(raw), _PIECE):
-            yield raw[begin : begin + _PIECE]
+        for begin in range(0, len(raw), _BLOCK):
+            yield raw[begin : begin + _BLOCK]
 
 
 def is_ascending(ids: NDArray[np.int64]) -> bool:
-    """Return whether each id is above the one before; a piece at a time, without a copy of all."""
-    step = _PIECE // 8
+    """Return whether each id is above the one before; a block at a time, without a copy of all."""
+    step = _BLOCK // 8
     return all(
         bool((ids[begin + 1 : begin + step + 1] > ids[begin : begin + step][: len(ids) - begin - 1]).all())
         for begin in range(0, len(ids), step)
@@ -153,9 +153,9 @@ def is_ascending(ids: NDArray[np.int64]) -> bool:
 
 
 def all_finite(array: NDArray[Any]) -> bool:
-    """Return whether all numbers are finite; a piece at a time."""
+    """Return whether all numbers are finite; a block at a time."""
     return all(
-        bool(np.isfinite(np.frombuffer(piece, array.dtype)).all()) for piece in pieces(np.ascontiguousarray(array))
+        bool(np.isfinite(np.frombuffer(block, array.dtype)).all()) for block in blocks_of(np.ascontiguousarray(array))
     )
 
 

@@ -100,8 +100,8 @@ def save_model(
     if set_since is not None:
         metadata["set_since"] = portable(set_since)
     with written_whole(path) as file:
-        for piece in serialized(content["tensors"], metadata):
-            file.write(piece)
+        for block in serialized(content["tensors"], metadata):
+            file.write(block)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

@@ -3,27 +3,27 @@
 An online learner follows the rows that it saw last. On rows sorted by label it ends up with the last class, and while
 the rows of a class pass by it predicts that class and is right: its mistakes then say nothing about new rows.
 
-The rows are cut into 32 to 64 stretches of equal length (up to 64 rows: of one row), and the rows of each class are
-counted in each. In random order all stretches have the same share of a class, except for chance. What the stretches say
-about a class is measured by mutual information: MI of the row's stretch and whether it belongs to the class, and for
-each window of consecutive stretches, MI of whether the row is in the window and whether it belongs to the class. The
-rows are *grouped by label* if for some class one window, or all stretches together, are
+The rows are cut into 32 to 64 spans of equal length (up to 64 rows: of one row), and the rows of each class are
+counted in each. In random order all spans have the same share of a class, except for chance. What the spans say
+about a class is measured by mutual information: MI of the row's span and whether it belongs to the class, and for
+each window of consecutive spans, MI of whether the row is in the window and whether it belongs to the class. The
+rows are *grouped by label* if for some class one window, or all spans together, are
 
 significant
     In random order, so much information has a probability of at most 10⁻⁶, for all windows and classes together. With
     N rows, n of them of the class and w in the window, x rows of the class in the window have the probability
     C(w, x)·C(N − w, n − x) / C(N, n). Since √(N/(8n(N − n)))·exp(N·H(n/N)) ≤ C(N, n) ≤ exp(N·H(n/N)), where H is the
     entropy, that is at most √(8n(N − n)/N)·exp(−N·MI), and x has at most 1 + min(n, w, N − n, N − w) values. For all
-    stretches together it is the same, with the product of the numbers of values for each stretch.
+    spans together it is the same, with the product of the numbers of values for each span.
 
 and large
     For a window, MI is at least a twentieth of H(n/N), the entropy of the class: as much as 5 % of the rows with only
-    one class have, or two halves with 63.5 % and 36.5 % of a class that has half of all rows. For all stretches
+    one class have, or two halves with 63.5 % and 36.5 % of a class that has half of all rows. For all spans
     together it is at least a fifth: as much as in runs of about 2 % of the rows each. If the rows are sorted by label,
     MI is all of H.
 
 The second condition is there because in a long stream even differences that do no harm are significant. Where it lies
-was found by reordering the rows of real data: a model loses accuracy where a stretch with too many rows of a class is
+was found by reordering the rows of real data: a model loses accuracy where a span with too many rows of a class is
 long compared with the whole stream. The number of runs of equal labels says little. In runs of up to 1 % of the rows a
 model learns as well as in random order, and makes as many mistakes on its way, but one run of 10 % at the end can cost
 many points, although it hardly changes the number of runs (tests/model/test_label_order.py). So neither short runs and
@@ -46,8 +46,8 @@ from thresher.model.labels import Codes
 
 POOR_ON_GROUPED_ROWS = "Online learning gives poor results on such rows"
 
-_MOST_STRETCHES = 64
-_N_TESTS = 1 + _MOST_STRETCHES * (_MOST_STRETCHES + 1) // 2  # for each class: all stretches together, and each window
+_MOST_SPANS = 64
+_N_TESTS = 1 + _MOST_SPANS * (_MOST_SPANS + 1) // 2  # for each class: all spans together, and each window
 _FALSE_ALARMS = 1e-6
 _LARGE_WINDOW, _LARGE_TOTAL = 0.05, 0.2  # information, as a share of the entropy of a class
 
@@ -69,15 +69,15 @@ class Grouping(NamedTuple):
 
 
 class LabelOrder:
-    """Counts labels in stretches of a stream, to find out whether its rows are grouped by label.
+    """Counts labels in spans of a stream, to find out whether its rows are grouped by label.
 
     The answer depends on the rows alone, not on how they are cut into batches. The state has 64 numbers per class.
     """
 
     def __init__(self) -> None:
         self._n_rows = 0
-        self._length = 1  # of a stretch, in rows; doubled whenever there would be more than 64
-        self._counts = np.zeros((_MOST_STRETCHES, 2), dtype=np.int64)
+        self._length = 1  # of a span, in rows; doubled whenever there would be more than 64
+        self._counts = np.zeros((_MOST_SPANS, 2), dtype=np.int64)
 
     def add(self, codes: Codes) -> None:
         """Count the labels of the next rows."""
@@ -87,13 +87,13 @@ class LabelOrder:
         if n_classes > self._counts.shape[1]:
             self._counts = np.pad(self._counts, ((0, 0), (0, n_classes - self._counts.shape[1])))
         end = self._n_rows + len(codes)
-        while end > self._length * _MOST_STRETCHES:
+        while end > self._length * _MOST_SPANS:
             self._length *= 2
-            pairs = self._counts.reshape(_MOST_STRETCHES // 2, 2, n_classes).sum(axis=1)
+            pairs = self._counts.reshape(_MOST_SPANS // 2, 2, n_classes).sum(axis=1)
             self._counts = np.concatenate([pairs, np.zeros_like(pairs)])
-        stretches = np.arange(self._n_rows, end) // self._length
-        first, last = int(stretches[0]), int(stretches[-1])
-        found = np.bincount((stretches - first) * n_classes + codes, minlength=(last - first + 1) * n_classes)
+        spans = np.arange(self._n_rows, end) // self._length
+        first, last = int(spans[0]), int(spans[-1])
+        found = np.bincount((spans - first) * n_classes + codes, minlength=(last - first + 1) * n_classes)
         self._counts[first : last + 1] += found.reshape(-1, n_classes)
         self._n_rows = end
 
