@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thresher.evaluation.alignment import batches_for
 from thresher.evaluation.evaluation import Evaluation, evaluation_of
 from thresher.evaluation.tally import Tally
 from thresher.methods import Method, find
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
-from thresher.streams.alignment import batches_for
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History

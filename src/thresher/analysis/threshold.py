@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.model.labels import shown
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError, as_stream
-from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 
 _Floats = NDArray[np.float64]

@@ -16,6 +16,7 @@ from thresher.distributed.engines import Engine, local, nothing
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
+from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
 from thresher.model.learning import Session, learned_more, warn_if_saturated, warn_of_clashes, widen
@@ -24,9 +25,8 @@ from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError, Stream
-from thresher.streams.alignment import warn_if_unsure
-from thresher.streams.column_scale import warn_of_scale
 from thresher.streams.reading import add_skipped
+from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
 from thresher.training.loop import Estimator, models_of, opened
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeightError, ClassWeights
 from thresher.model.labels import as_words, together
 from thresher.model.learning import Session
@@ -21,9 +22,8 @@ from thresher.model.merging import changes_since
 from thresher.model.model import Model
 from thresher.model.targets import StreamClasses, UnknownLabelError
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.alignment import batches_for
-from thresher.streams.column_scale import large_columns
 from thresher.streams.reading import add_skipped
+from thresher.training.column_scale import large_columns
 
 # Rows that the size of a merge is chosen on, from all shards together.
 SAMPLE_ROWS = 1_000

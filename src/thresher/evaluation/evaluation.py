@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
+from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.counts import ClassCounts, Counts
 from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS, METRICS, HasMetrics, Metric, measured, pooled
 from thresher.evaluation.prediction import as_model
@@ -18,7 +19,6 @@ from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.streams import as_stream
-from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 
 MOST_LABELS = 50  # in a confusion matrix that is shown as a table

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.evaluation.alignment import batches_to_predict
 from thresher.io.atomic import refuse_inputs
 from thresher.messages import counted, warn
 from thresher.model.labels import as_whole_numbers, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
-from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_table
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import at_all_thresholds
 from thresher.messages import counted, some, warn
@@ -14,7 +15,6 @@ from thresher.model.labels import Labels, as_number, shown
 from thresher.model.model import Model
 from thresher.model.targets import places
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.alignment import batches_to_predict
 
 _Floats = NDArray[np.float64]
 

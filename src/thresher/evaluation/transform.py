@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import BatchNames
+from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.prediction import as_model, batches_of
 from thresher.io.atomic import refuse_inputs
 from thresher.model.labels import as_number, as_whole_numbers, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
-from thresher.streams.alignment import batches_to_predict
 from thresher.streams.reading import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 

@@ -17,9 +17,9 @@ from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.model.targets import StreamClasses, UnknownLabelError, agreed, encode
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
+from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, Watch
 from thresher.training.samples import demand_two_classes

@@ -20,10 +20,10 @@ from thresher.model.labels import Labels, as_labels, labels_read, together
 from thresher.model.model import Model
 from thresher.progress import progress_bar
 from thresher.streams import Data, DataError, Stream, as_stream
-from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
 from thresher.training.checkpoint import Checkpoint
+from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, Watch
 from thresher.training.samples import Sample, demand_two_classes

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
 from thresher.evaluation.tally import n_right, share_right
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
@@ -21,12 +22,11 @@ from thresher.model.model import Model
 from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
-from thresher.streams.alignment import batches_for, batches_to_predict, check_names
-from thresher.streams.column_scale import ScaleCheck
 from thresher.streams.position import Position
 from thresher.streams.reading import add_skipped
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
+from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History, Recorder
 from thresher.training.samples import Sample
 
