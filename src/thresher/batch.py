@@ -129,7 +129,7 @@ class Batch:
             None if self.row_weights is None else self.row_weights[begin:end],
             n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
             file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
-            names=None if self.names is None else self.names.part(low, high),
+            names=None if self.names is None else self.names.part(low, high), n_lines=end - begin,
         )  # fmt: skip
 
     def place(self, row: int) -> str:

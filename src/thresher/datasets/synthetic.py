@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,9 +14,9 @@ from thresher import _core
 from thresher.batch import Batch
 from thresher.csr import as_configured
 from thresher.parameters import Whole, check
-from thresher.streams.pipeline import in_order
-from thresher.streams.position import Identity, Position, digest_of
-from thresher.streams.row_span import RowSpan
+from thresher.streams.counted_rows import CountedRows
+from thresher.streams.pipeline import Task
+from thresher.streams.position import Identity, digest_of
 from thresher.streams.stream import Stream
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -35,60 +34,35 @@ class SyntheticStream(Stream):
     """
 
     def __init__(self, rows: GeneratedRows, n_features: int) -> None:
-        super().__init__("generated rows", rows, id_base=0, n_features=n_features)
+        super().__init__(rows.name, rows, id_base=0, n_features=n_features)
         self.informative: Ids = rows.synth.informative
 
 
-@dataclass(frozen=True)
-class GeneratedRows:
-    """Rows `first` to `end` of a generator."""
+class GeneratedRows(CountedRows):
+    """Rows `first` to `end` of a generator with these parameters."""
 
-    synth: _core.Synth
-    parameters: tuple[int, ...]  # that the generator was made with
-    first: int
-    end: int
-    batch_size: int
+    _number_of_first = 0
+    _n_threads = 1
 
-    def __reduce__(self) -> Any:
-        return _made_again, (self.parameters, self.first, self.end, self.batch_size)
+    def __init__(self, parameters: tuple[int, ...], first: int, end: int, batch_size: int) -> None:
+        super().__init__("generated rows", first, end, Identity(0, None, digest_of(str(parameters).encode())))
+        self._parameters, self._batch_size = parameters, batch_size
 
-    @property
-    def identity(self) -> Identity:
-        """The values that distinguish it from other generators."""
-        return Identity(0, None, digest_of(repr(self.parameters).encode()))
+    @cached_property
+    def synth(self) -> _core.Synth:
+        """The generator."""
+        return _generator(self._parameters)
 
-    @property
-    def n_bytes(self) -> None:
-        """None: there is no file."""
+    def __getstate__(self) -> dict[str, Any]:
+        # Without its object in the core, which another process could not be sent.
+        return {name: value for name, value in vars(self).items() if name != "synth"}
 
-    @property
-    def span(self) -> RowSpan:
-        """The rows that it has."""
-        return RowSpan(self.first, self.end)
+    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+        return (partial(self._batch, at, min(self._batch_size, end - at)) for at in range(first, end, self._batch_size))
 
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self.span.n_rows
-
-    def shard(self, k: int, n: int) -> GeneratedRows:
-        """Return the k-th of n parts by rows."""
-        part = self.span.shard(k, n)
-        return replace(self, first=part.first, end=part.end)
-
-    def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Generate from the start, or from a position."""
-        first = self.span.start(start, "generated rows", self.identity)
-        tasks = (partial(self._batch, at) for at in range(first, self.end, self.batch_size))
-        return in_order(tasks, 1)
-
-    def _batch(self, first: int) -> Batch:
-        n = min(self.batch_size, self.end - first)
+    def _batch(self, first: int, n: int) -> Batch:
         starts, ids, values, labels = _arrays(self.synth, first, n)
-        return Batch(
-            starts, ids, values, labels, int(ids.max()), zero_seen=True, file="generated rows", first_number=first,
-            counted_in="row", end=Position.at(0, "generated rows", 0, first + n, self.identity),
-        )  # fmt: skip
+        return Batch(starts, ids, values, labels, int(ids.max()), zero_seen=True, n_lines=n)
 
 
 def make_x1(
@@ -140,10 +114,13 @@ def make_x1(
     >>> X.shape, X.nnz
     ((1000, 20000), 600000)
     """
-    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    parameters = _checked(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
-    X, y = _matrix(synth, n_features, start, n_samples)
-    return (X, y, synth.informative) if return_informative else (X, y)
+    synth = _generator(parameters)
+    starts, ids, values, y = _arrays(synth, start, n_samples)
+    X = sp.csr_matrix((values, ids, starts), shape=(n_samples, n_features))
+    X.has_canonical_format = True
+    return (as_configured(X), y, synth.informative) if return_informative else (as_configured(X), y)
 
 
 def make_x2(
@@ -188,19 +165,18 @@ def make_x2(
     >>> model.n_samples_seen_, model.n_features_in_
     (100, 1000000000)
     """
-    seed = _new_seed() if random_state is None else random_state
-    synth = _synth(n_features, n_informative, n_noise, dense_noise, permute, seed)
+    parameters = _checked(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
     check("batch_size", batch_size, Whole(1))
-    parameters = tuple(int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, seed))
-    rows = GeneratedRows(synth, parameters, int(start), int(start + n_samples), int(batch_size))
+    rows = GeneratedRows(parameters, int(start), int(start + n_samples), int(batch_size))
     stream = SyntheticStream(rows, n_features)
     return (stream, stream.informative) if return_informative else stream
 
 
-def _synth(
+def _checked(
     n_features: int, n_informative: int, n_noise: int, dense_noise: int, permute: bool, random_state: int | None
-) -> _core.Synth:
+) -> tuple[int, ...]:
+    """Return the parameters of a generator; without a seed, a random one is chosen."""
     check("n_features", n_features, Whole(1))
     check("n_informative", n_informative, Whole(1))
     check("n_noise", n_noise, Whole(0))
@@ -214,22 +190,16 @@ def _synth(
     if dense_noise > n_noise:
         raise ValueError(f"dense_noise must not be above n_noise. Got {dense_noise} > {n_noise}.")
     if random_state is None:
-        random_state = _new_seed()
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
     check("random_state", random_state, Whole(0))
     if random_state >= 2**64:
         raise ValueError(f"random_state must be below 2^64. Got {random_state} instead.")
-    return _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), int(random_state))
+    return tuple(int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, random_state))
 
 
-def _made_again(parameters: tuple[int, ...], first: int, end: int, batch_size: int) -> GeneratedRows:
+def _generator(parameters: tuple[int, ...]) -> _core.Synth:
     n_features, n_informative, n_noise, dense_noise, permute, seed = parameters
-    synth = _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), seed)
-    return GeneratedRows(synth, parameters, first, end, batch_size)
-
-
-def _new_seed() -> int:
-    """Return a random seed."""
-    return int(np.random.SeedSequence().generate_state(1)[0])
+    return _core.Synth(n_features, n_informative, n_noise, dense_noise, bool(permute), seed)
 
 
 def _check_rows(n_samples: int, start: int) -> None:
@@ -237,13 +207,6 @@ def _check_rows(n_samples: int, start: int) -> None:
     check("start", start, Whole(0))
     if start + n_samples > 2**63:
         raise ValueError(f"start + n_samples must not be above 2^63. Got {start} + {n_samples}.")
-
-
-def _matrix(synth: _core.Synth, n_features: int, first: int, n: int) -> tuple[Any, NDArray[np.int64]]:
-    starts, ids, values, labels = _arrays(synth, first, n)
-    X = sp.csr_matrix((values, ids, starts), shape=(n, n_features))
-    X.has_canonical_format = True
-    return as_configured(X), labels
 
 
 def _arrays(

@@ -13,7 +13,8 @@ from thresher.features.base import Hasher, Tasks
 from thresher.messages import some_and_nearest, warn
 from thresher.model.names import Naming, NGrams
 from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
-from thresher.streams.frames import is_pandas, parts, reader_of
+from thresher.streams.frames import is_pandas, reader_of
+from thresher.streams.record_batches import tables_of
 from thresher.streams.tables import Columns
 
 
@@ -90,7 +91,7 @@ class ColumnHasher(Hasher):
             }
             naming = Naming.of(**by_kind, **options)
             if not isinstance(X, type(reader)):  # which can be read only once
-                _warn_of_text(next(parts(reader, _columns(naming), "X"), None), by_kind["categorical"])
+                _warn_of_text(next(tables_of(reader, _columns(naming), "X"), None), by_kind["categorical"])
         _check(schema, naming)
         self._naming = naming
         self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
@@ -111,11 +112,11 @@ class ColumnHasher(Hasher):
         check_is_fitted(self, "_naming")
         reader = reader_of(self._used(X, self._naming), "X")
         _check(reader.schema, self._naming)
-        for part in parts(reader, _columns(self._naming), "X"):
-            yield partial(self._read, part)
+        for table in tables_of(reader, _columns(self._naming), "X"):
+            yield partial(self._read, table)
 
-    def _read(self, part: Any) -> Any:
-        return self._naming.core.read_columns(table_columns(part, self._naming), part.num_rows, False)
+    def _read(self, table: Any) -> Any:
+        return self._naming.core.read_columns(table_columns(table, self._naming), table.num_rows, False)
 
 
 def _columns(naming: Naming) -> Columns:

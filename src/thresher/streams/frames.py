@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, with_types
+from thresher.streams.counted_rows import numbered
 from thresher.streams.pipeline import in_order
-from thresher.streams.record_batches import named_errors, rows_at_a_time, to_batch, validated
+from thresher.streams.record_batches import named_errors, tables_of, to_batch
 from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 
@@ -56,10 +57,10 @@ class _FrameRows:
     def batches(self) -> Iterator[Batch]:
         """Read from the start."""
         reader, self._first = self._first or self._opened_again(), None
-        n_rows = 0
-        batches = in_order(self._tasks(reader), self._n_threads)
-        for batch, end in numbered(self._name, batches, self._skip_bad):
-            n_rows = end
+        tables, n_rows = tables_of(reader, self.columns, self._name), 0
+        tasks = (partial(to_batch, self._name, table, self.columns, self._skip_bad) for table in tables)
+        for batch in numbered(self._name, in_order(tasks, self._n_threads), self._skip_bad):
+            n_rows += batch.n_lines
             yield batch
             del batch  # not kept while the next one is made
         if n_rows < self._n_rows:
@@ -68,14 +69,6 @@ class _FrameRows:
                 "can be read only once."
             )
         self._n_rows = n_rows
-
-    def _tasks(self, reader: Any) -> Iterator[Callable[[], Batch]]:
-        for part in parts(reader, self.columns, self._name):
-            yield partial(self._batch, part)
-
-    def _batch(self, part: Any) -> Batch:
-        with named_errors(self._name):
-            return to_batch(part, self.columns, self._skip_bad)
 
     def _opened_again(self) -> Any:
         reader = reader_of(self._frame, self._name)
@@ -86,16 +79,6 @@ class _FrameRows:
             reader.close()
             raise DataError(f"{error} The table had other columns when it was opened: open it again.") from None
         return reader
-
-
-def numbered(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 0) -> Iterator[tuple[Batch, int]]:
-    """Yield batches, whose rows are counted from `number` on, and how many rows there are up to their ends."""
-    for batch in batches:
-        batch.file, batch.counted_in, batch.first_number = name, "row", number + 1
-        batch.settle_bad(skip_bad)
-        number += batch.n_lines
-        yield batch, number
-        del batch  # not kept while the next one is made
 
 
 def reader_of(frame: Any, name: str) -> Any:
@@ -114,28 +97,6 @@ def reader_of(frame: Any, name: str) -> Any:
         return pa.RecordBatchReader.from_stream(frame)
     except Exception as error:  # each library raises its own
         raise DataError(f"{name} can't be read as an Arrow stream ({' '.join(str(error).split())}).") from None
-
-
-def parts(reader: Any, columns: Columns, name: str) -> Iterator[Any]:
-    """Yield the rows, as many as are converted at a time, and only the columns that are read.
-
-    What a query raises in the middle gets the name of the table.
-    """
-    row = 0
-    try:
-        for batch in reader:
-            if row == 0 < batch.num_rows:  # a table without rows has no types
-                columns.check_types(name, batch.schema)
-            table = validated(batch, columns, name, row)
-            step = rows_at_a_time(table, columns)
-            yield from (table.slice(begin, step) for begin in range(0, table.num_rows, step))
-            row += table.num_rows
-    except DataError:
-        raise
-    except Exception as error:  # each library raises its own
-        raise DataError(f"{name}: {' '.join(str(error).split())}.") from None
-    finally:
-        reader.close()
 
 
 def _n_rows(frame: Any) -> int | None:

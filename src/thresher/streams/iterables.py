@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from thresher.batch import Batch, DataError
 from thresher.csr import checked
 from thresher.model.class_weights import check_weights
 from thresher.model.labels import as_labels, distinct
-from thresher.streams.position import Position
-from thresher.streams.row_span import CutByRows
+from thresher.streams.counted_rows import CountedRows, identity_of, numbered, with_rows
+from thresher.streams.pipeline import Task
 from thresher.streams.stream import Stream
 
 # A large matrix is cut into batches of this many rows, so that there is a position after each.
@@ -28,47 +29,31 @@ def stream_of(items: Iterable[Any], labelled: bool, id_base: int | None) -> Stre
     """
     base = 0 if id_base is None else id_base
     if isinstance(items, list | tuple):
-        return Stream("the list of batches", ListRows(items, labelled), id_base=base, n_features=_width(items, base))
+        rows = ListRows(items, labelled)
+        return Stream(rows.name, rows, id_base=base, n_features=_width(items, base))
     once = iter(items) is items
     name = "the iterator of batches" if once else "the iterable of batches"
-    return Stream(name, lambda: _numbered(name, items, labelled), id_base=base, only_once=name if once else None)
+
+    def batches() -> Iterator[Batch]:
+        return numbered(name, (to_batch(item, number, labelled) for number, item in enumerate(items)), skip_bad=False)
+
+    return Stream(name, batches, id_base=base, only_once=name if once else None)
 
 
-class ListRows(CutByRows):
+class ListRows(CountedRows):
     """The rows of a list of batches."""
 
     def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
-        super().__init__([_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)])
+        self._sizes = [_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)]
+        super().__init__("the list of batches", 0, sum(self._sizes), identity_of(self._sizes))
         self._items = items
         self._labelled = labelled
 
-    def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position."""
-        name = "the list of batches"
-        return self._batches(name, self._span.start(start, name, self._identity))
-
-    def _batches(self, name: str, first: int) -> Iterator[Batch]:
-        for number, row in enumerate(self._starts[:-1].tolist()):
-            end = int(self._starts[number + 1])
-            if end <= first or row >= self._span.end:
-                continue
+    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+        for number, low, high in with_rows(self._sizes, first, end):
             batch = to_batch(self._items[number], number, self._labelled)
-            batch.file, batch.first_number = name, row + 1
-            low, high = max(first - row, 0), min(self._span.end - row, batch.n_rows)
             for begin in range(low, high, _BATCH_ROWS):
-                stop = min(begin + _BATCH_ROWS, high)
-                part = batch.part(begin, stop)
-                part.end = Position.at(0, name, 0, row + stop, self._identity)
-                yield part
-
-
-def _numbered(name: str, items: Iterable[Any], labelled: bool) -> Iterator[Batch]:
-    row = 1
-    for number, item in enumerate(items):
-        batch = to_batch(item, number, labelled)
-        batch.file, batch.first_number = name, row
-        row += batch.n_rows
-        yield batch
+                yield partial(batch.part, begin, min(begin + _BATCH_ROWS, high))
 
 
 def to_batch(item: Any, number: int, labelled: bool) -> Batch:
@@ -92,7 +77,7 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
         raise DataError(f"{where}: a value is too large for a float32. Scale the data.")
     return Batch(
         X.indptr.astype(ids.dtype, copy=False), ids, values, labels, X.shape[1] - 1,
-        zero_seen=bool((ids == 0).any()), row_weights=weights, counted_in="row",
+        zero_seen=bool((ids == 0).any()), row_weights=weights, n_lines=n_rows,
     )  # fmt: skip
 
 

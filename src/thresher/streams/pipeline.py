@@ -7,9 +7,12 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+from thresher.batch import Batch
 
 T = TypeVar("T")
+Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
 
 
 def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from thresher.batch import Batch, DataError
+from thresher.batch import DataError
 from thresher.streams.columns import with_types
-from thresher.streams.frames import numbered
-from thresher.streams.pipeline import in_order
-from thresher.streams.position import Position
-from thresher.streams.record_batches import rows_at_a_time, to_batch
-from thresher.streams.row_span import CutByRows
+from thresher.streams.counted_rows import CountedRows, identity_of, with_rows
+from thresher.streams.pipeline import Task
+from thresher.streams.record_batches import tables_of, to_batch
 from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 
@@ -61,14 +59,15 @@ def _about(block: Any) -> tuple[int, Any]:
     return block.num_rows, block.schema
 
 
-class BlockRows(CutByRows):
+class BlockRows(CountedRows):
     """Rows of Arrow tables in Ray's object store."""
 
     needs_ray = True  # only a process that is connected can read them
 
     def __init__(self, blocks: list[Any], sizes: list[int], columns: Columns, skip_bad: bool, n_threads: int) -> None:
-        super().__init__(sizes)
-        self._blocks, self._columns, self._skip_bad, self._n_threads = blocks, columns, skip_bad, n_threads
+        super().__init__(_NAME, 0, sum(sizes), identity_of(sizes))
+        self._blocks, self._sizes, self._columns = blocks, sizes, columns
+        self._skip_bad, self._n_threads = skip_bad, n_threads
 
     def with_threads(self, n: int) -> BlockRows:
         """Return the same rows, converted by n threads; 0 is the caller's own."""
@@ -76,24 +75,9 @@ class BlockRows(CutByRows):
         other._n_threads = n
         return other
 
-    def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position."""
-        first = self._span.start(start, _NAME, self._identity)
-        batches = in_order(self._tasks(first), self._n_threads)
-        for batch, row in numbered(_NAME, batches, self._skip_bad, first):
-            batch.end = Position.at(0, _NAME, 0, row, self._identity)
-            yield batch
-            del batch  # not kept while the next one is made
-
-    def _tasks(self, first: int) -> Iterator[Callable[[], Batch]]:
+    def _tasks(self, first: int, end: int) -> Iterator[Task]:
         ray: Any = importlib.import_module("ray")
-        for number, row in enumerate(self._starts[:-1].tolist()):
-            low, high = max(first - row, 0), min(self._span.end, int(self._starts[number + 1])) - row
-            if low >= high:
-                continue
-            block = ray.get(self._blocks[number])
-            self._columns.check_types(_NAME, block.schema)
-            for table in block.slice(low, high - low).combine_chunks().to_batches():
-                step = rows_at_a_time(table, self._columns)
-                for begin in range(0, table.num_rows, step):
-                    yield partial(to_batch, table.slice(begin, step), self._columns, self._skip_bad)
+        for number, low, high in with_rows(self._sizes, first, end):
+            rows = ray.get(self._blocks[number]).slice(low, high - low).combine_chunks().to_reader()
+            for table in tables_of(rows, self._columns, _NAME, sum(self._sizes[:number]) + low):
+                yield partial(to_batch, _NAME, table, self._columns, self._skip_bad)

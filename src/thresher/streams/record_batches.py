@@ -28,8 +28,40 @@ _BATCH_BYTES = 1 << 21  # of columns with names: text is converted that much at 
 _BATCH_CELLS = 1 << 20
 
 
-def rows_at_a_time(table: Any, columns: Columns) -> int:
-    """Return how many rows of a record batch to convert at a time."""
+def tables_of(reader: Any, columns: Columns, name: str, row: int = 0) -> Iterator[Any]:
+    """Yield all rows of a reader, of which the first is row `row`, in tables as large as are converted at a time.
+
+    What a query raises in the middle gets the name of the table.
+    """
+    is_checked = False
+    try:
+        for batch in reader:
+            if not is_checked and batch.num_rows:  # a table without rows has no types
+                columns.check_types(name, batch.schema)
+                is_checked = True
+            yield from slices(batch, columns, name, row)
+            row += batch.num_rows
+    except DataError:
+        raise
+    except Exception as error:  # each library raises its own
+        raise DataError(f"{name}: {' '.join(str(error).split())}.") from None
+    finally:
+        reader.close()
+
+
+def slices(table: Any, columns: Columns, name: str, row: int, first: int = 0, end: int | None = None) -> Iterator[Any]:
+    """Yield rows `first` up to `end` of a record batch, which begins at `row`, in slices to convert one at a time.
+
+    They have the columns that are read, with data that were validated.
+    """
+    table = _validated(table, columns, name, row)
+    end = table.num_rows if end is None else end
+    step = _rows_at_a_time(table, columns)
+    for begin in range(first, end, step):
+        yield table.slice(begin, min(step, end - begin))
+
+
+def _rows_at_a_time(table: Any, columns: Columns) -> int:
     if columns.naming is not None:
         return rows_of_bytes(table.nbytes, table.num_rows)
     return rows_of_cells(len(columns.features) if columns.features else _mean_length(table))
@@ -50,7 +82,7 @@ def _mean_length(table: Any) -> int:
     return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
-def validated(table: Any, columns: Columns, file: str, row: int) -> Any:
+def _validated(table: Any, columns: Columns, file: str, row: int) -> Any:
     """Return the columns of a record batch that are read.
 
     Raise DataError if an offset, a length or a code of a dictionary is out of range, or a label not UTF-8: pyarrow does
@@ -79,8 +111,13 @@ def named_errors(name: str) -> Iterator[None]:
         raise DataError(f"{name}: the name of a column is not UTF-8 text ({error.reason}).") from None
 
 
-def to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int = 0, n_bytes: int = 0) -> Batch:
-    """Return the rows of a record batch that passed the checks of structure and types."""
+def to_batch(name: str, table: Any, columns: Columns, skip_bad: bool, end_byte: int = 0, n_bytes: int = 0) -> Batch:
+    """Return the rows of a record batch of a file or table, which passed the checks of structure and types."""
+    with named_errors(name):
+        return _to_batch(table, columns, skip_bad, end_byte, n_bytes)
+
+
+def _to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int, n_bytes: int) -> Batch:
     checked = _Checked(table, skip_bad)
     try:
         labels = _labels(checked, columns.label, columns.needs_labels)

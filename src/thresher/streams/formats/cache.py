@@ -31,6 +31,7 @@ from thresher.messages import counted
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
+from thresher.streams.counted_rows import with_rows
 from thresher.streams.flows import HeldFile
 from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
 from thresher.streams.formats.format import Format, Opened, Options, Span, Task
@@ -97,12 +98,8 @@ class CacheReader:
         if start is not None and start.row is not None:
             first = start.row
         labels = _Labels(footer)
-        row = 0
-        for number, block in enumerate(footer.blocks, start=1):
-            low, high = max(first - row, 0), min(end - row, block.n_rows)
-            if low < high:
-                yield partial(_read, source, file, number, block, labels, low, high)
-            row += block.n_rows
+        for number, low, high in with_rows((block.n_rows for block in footer.blocks), first, end):
+            yield partial(_read, source, file, number + 1, footer.blocks[number], labels, low, high)
 
     def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
@@ -168,7 +165,7 @@ def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _La
         raise
     except (IndexError, TypeError, ValueError):
         raise damaged(source, number) from None
-    batch.n_lines, batch.end_byte = batch.n_rows, block.at + block.n_bytes * high // block.n_rows
+    batch.end_byte = block.at + block.n_bytes * high // block.n_rows
     return batch
 
 
@@ -201,7 +198,7 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str
         raise ValueError
     return Batch(
         starts, ids, values, labels.of(codes, place), block.largest_id, block.zero_seen, row_weights, block.n_bytes,
-        names=names,
+        names=names, n_lines=block.n_rows,
     )  # fmt: skip
 
 

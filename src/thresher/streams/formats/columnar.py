@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from thresher import _core
-from thresher.batch import Batch, DataError
+from thresher.batch import DataError
 from thresher.streams.columns import arrow, with_types
 from thresher.streams.formats.format import Opened, Options, Span, Task
 from thresher.streams.position import Position
-from thresher.streams.record_batches import named_errors, rows_at_a_time, rows_of_cells, to_batch, validated
+from thresher.streams.record_batches import named_errors, rows_of_cells, slices, to_batch
 from thresher.streams.sources import Source
 from thresher.streams.tables import Columns
 
@@ -66,13 +66,12 @@ class ColumnarReader(ABC):
             for table, row, n_bytes in self._record_batches(raw, first, end, most_rows):
                 if done == 0:
                     self._columns.check_types(self.source.name, table.schema)
-                table = validated(table, self._columns, self.source.name, row)
                 low, high = max(first - row, 0), table.num_rows if end is None else min(end - row, table.num_rows)
-                step = rows_at_a_time(table, self._columns)
-                for begin in range(low, high, step):
-                    stop = min(begin + step, high)
-                    byte = n_bytes if stop == high else done + (n_bytes - done) * (stop - low) // (high - low)
-                    yield partial(self._batch, table.slice(begin, stop - begin), byte, byte - done)
+                stop, before = low, done
+                for rows in slices(table, self._columns, self.source.name, row, low, high):
+                    stop += rows.num_rows
+                    byte = before + (n_bytes - before) * (stop - low) // (high - low)
+                    yield partial(to_batch, self.source.name, rows, self._columns, self._skip_bad, byte, byte - done)
                     done = byte
 
     def holds(self, span: Span, position: Position) -> bool:
@@ -99,10 +98,6 @@ class ColumnarReader(ABC):
     def _n_rows(self) -> int:
         with _opened(self.source) as raw:
             return self._count(raw)
-
-    def _batch(self, table: Any, byte: int, n_bytes: int) -> Batch:
-        with named_errors(self.source.name):
-            return to_batch(table, self._columns, self._skip_bad, byte, n_bytes)
 
 
 @contextmanager

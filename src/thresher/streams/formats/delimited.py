@@ -134,7 +134,7 @@ class DelimitedReader:
         layout = self._layout  # another thread may replace it meanwhile
         table = None if len(text) <= _FEW else self._table(text)
         if table is not None:
-            return to_batch(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+            return to_batch(self.source.name, self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         batch = self._row_by_row(text, byte, n_bytes)
         if batch.bad and layout is self._first and self.source != self._first.source:
             self._layout = self._own_layout(None)  # perhaps only the types guessed from the first file do not fit
@@ -221,7 +221,7 @@ class DelimitedReader:
             for (name, kind), each in zip(types.items(), values.values(), strict=True)
         }
         table = pa.RecordBatch.from_pydict(columns)
-        batch = to_batch(self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+        batch = to_batch(self.source.name, self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
         batch.numbers = of_rows if batch.numbers is None else of_rows[batch.numbers]
         batch.bad = sorted([*bad, *((numbers[row], why) for row, why in batch.bad)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from thresher.streams.columns import arrow
+from thresher.streams.counted_rows import with_rows
 from thresher.streams.formats.columnar import ColumnarReader
 from thresher.streams.formats.format import OF_TABLES, Format
 from thresher.streams.record_batches import rows_of_bytes
@@ -39,15 +40,9 @@ class ParquetReader(ColumnarReader):
 
 def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], int]:
     """Return the row groups that hold the rows asked for, and the number of rows before them."""
-    groups, row, before = [], 0, 0
-    for group in range(metadata.num_row_groups):
-        n_rows = metadata.row_group(group).num_rows
-        if row + n_rows <= first:
-            before = row + n_rows
-        elif end is None or row < end:
-            groups.append(group)
-        row += n_rows
-    return groups, before
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    groups = [group for group, _, _ in with_rows(sizes, first, sum(sizes) if end is None else end)]
+    return groups, sum(sizes[: groups[0]]) if groups else 0
 
 
 FORMAT = Format(

@@ -1,0 +1,90 @@
+"""Contents whose rows are counted, and cut by number: lists of matrices, a generator, the blocks of a Ray Dataset."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+from thresher.batch import Batch
+from thresher.streams.pipeline import Task, in_order
+from thresher.streams.position import Identity, Position, digest_of
+
+
+class CountedRows(ABC):
+    """Rows `first` up to `end` of a content.
+
+    Parameters
+    ----------
+    name : str
+        The name for messages.
+    first, end : int
+    identity : Identity
+        What distinguishes it from other contents.
+    """
+
+    n_bytes = None  # there is no file
+    _number_of_first = 1
+    _n_threads = 0  # that read; 0 is the caller's own
+    _skip_bad = False
+
+    def __init__(self, name: str, first: int, end: int, identity: Identity) -> None:
+        self.name, self._first, self._end, self._identity = name, first, end, identity
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._end - self._first
+
+    def shard(self, k: int, n: int) -> Self:
+        """Return the k-th of n parts by rows."""
+        shard = copy.copy(self)
+        shard._first, shard._end = (self._first + self.n_rows * at // n for at in (k, k + 1))
+        return shard
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position."""
+        if start is None:
+            return self._batches(self._first)
+        start.check(self.name, self._identity)
+        if start.row is None or not self._first <= start.row <= self._end:
+            raise ValueError(f"{self.name}: the position is in another shard (row {start.row}).")
+        return self._batches(start.row)
+
+    def _batches(self, row: int) -> Iterator[Batch]:
+        batches = in_order(self._tasks(row, self._end), self._n_threads)
+        for batch in numbered(self.name, batches, self._skip_bad, row + self._number_of_first):
+            row += batch.n_lines
+            batch.end = Position.at(0, self.name, 0, row, self._identity)
+            yield batch
+            del batch  # not kept while the next one is made
+
+    @abstractmethod
+    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+        """Yield what reads these rows, in their order."""
+
+
+def identity_of(sizes: list[int]) -> Identity:
+    """Return the identity of rows in blocks of these sizes."""
+    return Identity(sum(sizes), None, digest_of(str(sizes).encode()))
+
+
+def numbered(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 1) -> Iterator[Batch]:
+    """Yield batches with the numbers of their rows, the first of which has `number`; skip bad rows or refuse them."""
+    for batch in batches:
+        batch.file, batch.counted_in, batch.first_number = name, "row", number
+        batch.settle_bad(skip_bad)
+        number += batch.n_lines
+        yield batch
+        del batch  # not kept while the next one is made
+
+
+def with_rows(sizes: Iterable[int], first: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the index of each block, of these sizes, that has rows from `first` up to `end`, and which of its rows."""
+    row = 0
+    for index, size in enumerate(sizes):
+        low, high = max(first - row, 0), min(end - row, size)
+        if low < high:
+            yield index, low, high
+        row += size
