@@ -12,19 +12,20 @@ from typing import Annotated
 
 import typer
 
-from experiments import config, gamma_auto, store, truncation, x2
-from experiments import memory as memories
-from experiments import names as naming
-from experiments import scale as scaling
-from experiments import stability as stabilities
+from experiments import config, gamma_auto, memory, names, scale, stability, store, truncation, x2
 from experiments.config import HOME, Config
 from experiments.data import MissingDataError
+from experiments.figures import draw_all
 from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.protocol import DATA, SECONDS_PER_CELL, Experiment
+from experiments.reporting.report import write_report
 from experiments.store import Methods, Store, note_run, read_csv, write_csv, write_methods
+from experiments.study import Study
 from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+
+STUDIES = (gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, scale.STUDY)
 
 SMALLEST = store.CACHE / "smallest"
 SMALLEST_SECONDS = 1.0  # of CPU time per cell: l1-SVM would take a minute even on a few rows
@@ -43,16 +44,17 @@ Smallest = Annotated[
     bool,
     typer.Option("--smallest", help=f"The whole path on a few generated rows; writes to {SMALLEST} only."),
 ]
-Only = Annotated[
+Chosen = Annotated[
     str | None,
     typer.Option("--methods", help='Run these alone, separated by commas ("FGM,l1-SVM"); the results of others stay.'),
 ]
 Add = Annotated[bool, typer.Option("--add", help="Run only what results/ does not have, such as more permutations.")]
+Only = Annotated[list[str] | None, typer.Option("--only", help="Measure this table of results/ only; keep the rest.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="How many fits run at the same time; one per core.")]
 
 
 @app.command()
-def run(names: Names, methods: Only = None, add: Add = False, smallest: Smallest = False, jobs: Jobs = None) -> None:
+def run(names: Names, methods: Chosen = None, add: Add = False, smallest: Smallest = False, jobs: Jobs = None) -> None:
     """Run experiments and write the report; what is finished is not run again."""
     _check(names, (*ORDER, "all"), "data sets")
     wanted = None if methods is None else [name.strip() for name in methods.split(",")]
@@ -89,70 +91,25 @@ def _check(names: Iterable[str], known: Collection[str], what: str) -> None:
 @app.command()
 def report(folder: Path = HOME) -> None:
     """Draw the figures and write REPORT.md from the results in a folder."""
-    from experiments.figures import draw_all
-    from experiments.reporting.report import write_report
-
     draw_all(folder)
     write_report(folder)
     typer.echo(f"{folder / 'REPORT.md'}")
 
 
-@app.command("gamma-auto")
-def measure_gamma_auto(
-    smallest: Smallest = False,
-    time: Annotated[bool, typer.Option("--time", help="Measure the time only, and keep the rest.")] = False,
-) -> None:
-    """Measure accuracy and time of gamma="auto", and write GAMMA.md."""
-    from experiments.reporting.gamma import write_report as write_gamma_report
+def _add(study: Study) -> None:
+    """Add the command that measures a study and writes its page."""
 
-    folder = SMALLEST if smallest else HOME
-    with steps_bar("gamma-auto", len(gamma_auto.tasks(smallest)), True) as bar:
-        gamma_auto.run(folder / "results", bar, smallest, time)
-    write_gamma_report(folder)
-    typer.echo(f"{folder / 'GAMMA.md'}")
+    @app.command(study.name, help=f"Measure {study.what}, and write {study.page.name}.")
+    def measure(smallest: Smallest = False, only: Only = None) -> None:
+        _check(only or (), study.tables, "--only")
+        folder, _, _ = _places(smallest)
+        page = study.run(folder, smallest, only or study.tables)
+        draw_all(folder)
+        typer.echo(f"{page}")
 
 
-@app.command()
-def stability(smallest: Smallest = False) -> None:
-    """Measure how stable the selections of three methods are, and write STABILITY.md."""
-    folder = SMALLEST if smallest else HOME
-    with steps_bar("stability", len(stabilities.tasks(smallest)), True) as bar:
-        stabilities.run(folder, bar, smallest)
-    typer.echo(f"{folder / 'STABILITY.md'}")
-
-
-@app.command()
-def memory(
-    smallest: Smallest = False,
-    accuracy: Annotated[bool, typer.Option("--accuracy", help="Measure accuracy only, and keep the rest.")] = False,
-) -> None:
-    """Measure what dense memory, hash tables and sketches cost, and write MEMORY.md."""
-    folder = SMALLEST if smallest else HOME
-    with steps_bar("memory", len(memories.tasks(smallest)) + 1, True) as bar:
-        memories.run(folder, bar, smallest, accuracy)
-    typer.echo(f"{folder / 'MEMORY.md'}")
-
-
-@app.command()
-def names(smallest: Smallest = False) -> None:
-    """Measure what features with names give and cost, and write NAMES.md."""
-    folder = SMALLEST if smallest else HOME
-    with steps_bar("names", len(naming.STEPS), True) as bar:
-        naming.run(folder, bar, smallest)
-    typer.echo(f"{folder / 'NAMES.md'}")
-
-
-@app.command()
-def scale(
-    smallest: Smallest = False,
-    time: Annotated[bool, typer.Option("--time", help="Measure the time only, and keep the rest.")] = False,
-) -> None:
-    """Measure what training on shards costs and gives, and write docs/scale.md."""
-    folder = SMALLEST if smallest else HOME
-    page = folder / "scale.md" if smallest else scaling.PAGE
-    with steps_bar("scale", len(scaling.tasks(smallest)) + 1, True) as bar:
-        scaling.run(folder, page, bar, smallest, time)
-    typer.echo(f"{page}")
+for each in STUDIES:
+    _add(each)
 
 
 def run_set(

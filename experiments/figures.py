@@ -1,4 +1,4 @@
-"""Fig. 1 (X1) and Figs. 2–3 (the medium sets): accuracy and time against the number of features."""
+"""Fig. 1 (X1) and Figs. 2–3 (the medium sets), accuracy and time against the number of features; and memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ mpl.use("Agg")  # draws without a display
 
 import matplotlib.pyplot as plt
 
+from experiments import memory
 from experiments.paper import BUDGETS, TABLE_6
 from experiments.results import Record, SetResults
+from experiments.store import read_csv
+from experiments.study import Rows, means
 
 # A method looks the same in all figures: SOFS and ShadowSOFS in strong colours, the others in quieter ones. One without
 # an entry here is drawn last, in matplotlib's own colours.
@@ -42,30 +45,29 @@ def draw_all(folder: Path) -> None:
         if record.medium:
             _save(_panels(record.medium, "accuracy"), folder / "figures" / "fig2-accuracy")
             _save(_panels(record.medium, "seconds"), folder / "figures" / "fig3-time")
+        if rows := read_csv(folder / "results" / "memory.csv"):
+            _save(_memory(rows), folder / "figures" / "memory")
 
 
-def draw_memory(rows: list[dict[str, str]], folder: Path) -> None:
+def _memory(rows: Rows) -> Any:
     """Draw accuracy against the bytes of a sketch, and of feature hashing, for each set of experiments.memory."""
-    from experiments.memory import means
-
     sets = list(dict.fromkeys(row["set"] for row in rows))
-    with mpl.rc_context(_STYLE):
-        figure, panels = plt.subplots(1, len(sets), figsize=(9.5, 3.8), layout="constrained", squeeze=False)
-        for axes, name in zip(panels.flat, sets, strict=True):
-            cells = [(key, values) for key, values in means(rows) if key[0] == name]
-            for method in dict.fromkeys(key[2] for key, _ in cells):
-                of = [(int(key[4]), values) for key, values in cells if key[2] == method]
-                colour = LOOKS[method]["color"]
-                axes.axhline(of[0][1][0], color=colour, linewidth=0.8, label=f"{method}, dense")
-                for k, kind, dashes in ((1, "sketch", "-"), (2, "feature hashing", ":")):
-                    points = [values[k] for _, values in of]
-                    axes.plot([n for n, _ in of], points, dashes, color=colour, marker="o", label=f"{method}, {kind}")
-            axes.set_xscale("log")
-            axes.set_title(f"{name}, B = {int(cells[0][0][1]):,}", fontsize=9)
-            axes.set_xlabel("bytes")
-            axes.set_ylabel("accuracy on test rows, %")
-        _legend(figure, panels.flat[0])
-        _save(figure, folder / "figures" / "memory")
+    figure, panels = plt.subplots(1, len(sets), figsize=(9.5, 3.8), layout="constrained", squeeze=False)
+    for axes, name in zip(panels.flat, sets, strict=True):
+        cells = [(key, values) for key, values in means(rows, memory.CELL, memory.KINDS) if key[0] == name]
+        for method in dict.fromkeys(key[2] for key, _ in cells):
+            of = [(int(key[4]), values) for key, values in cells if key[2] == method]
+            colour = LOOKS[method]["color"]
+            axes.axhline(of[0][1][0], color=colour, linewidth=0.8, label=f"{method}, dense")
+            for k, kind, dashes in ((1, "sketch", "-"), (2, "feature hashing", ":")):
+                points = [values[k] for _, values in of]
+                axes.plot([n for n, _ in of], points, dashes, color=colour, marker="o", label=f"{method}, {kind}")
+        axes.set_xscale("log")
+        axes.set_title(f"{name}, B = {int(cells[0][0][1]):,}", fontsize=9)
+        axes.set_xlabel("bytes")
+        axes.set_ylabel("accuracy on test rows, %")
+    _legend(figure, panels.flat[0])
+    return figure
 
 
 def _pair(results: SetResults) -> Any:

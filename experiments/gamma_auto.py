@@ -5,26 +5,31 @@ Rows are learned in the order of the permutation.
 
 from __future__ import annotations
 
+import math
+import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from experiments import config, data
-from experiments.config import Config
-from experiments.data import Rows
+from experiments.config import HOME, Config
 from experiments.methods import METHODS, Method
-from experiments.store import Found, Methods, note_run, write_csv
+from experiments.processes import least_seconds
+from experiments.reporting.tables import table
+from experiments.results import Cell
+from experiments.store import Found
+from experiments.study import Rows, Step, Study
 from thresher import methods, train
 from thresher.model.race import FIRST_LOOK, grid
-from thresher.progress import Steps
 from thresher.streams.conversion import convert
 
 NAMES = tuple(method.estimator for method in methods.ONLINE if "gamma" in method.parameters)
-ACCURACY = ("method", "set", "budget", "permutation", "gamma", "accuracy", "chosen")
-TIME = ("method", "set", "budget", "where", "fixed", "auto")
+
+# What must hold: points of accuracy below the best γ in a cell and on average, and times as long as one γ.
+WORST, MEAN = 1.0, 0.4
+LONGEST = {"memory": 4.0, "text": 2.0}
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,11 @@ class Task:
     n_permutations: int
     n_times: int = 7  # each time is the least of so many runs
 
-    def budgets_of(self, method: Method) -> tuple[int, ...]:
-        """Return the budgets of a method; 0 where it keeps all features."""
-        return self.budgets if method.has_budget else (0,)
+    def cells(self) -> Iterator[tuple[Method, int, Found]]:
+        """Yield methods with their budgets, 0 where they keep all features, and how tables name them."""
+        for name in NAMES:
+            for budget in self.budgets if METHODS[name].has_budget else (0,):
+                yield METHODS[name], budget, {"method": name, "set": self.config.name, "budget": budget}
 
 
 def tasks(smallest: bool) -> list[Task]:
@@ -55,66 +62,37 @@ def tasks(smallest: bool) -> list[Task]:
     ]
 
 
-def run(results: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
-    """Measure, and write the tables; all data must be there."""
-    accuracy: list[Found] = []
-    times: list[Found] = []
-    for n_done, task in enumerate(tasks(smallest)):
-        bar.done(n_done, task.config.title)
-        rows = data.needed(task.config)
-        for method in (METHODS[name] for name in NAMES):
-            for budget in task.budgets_of(method):
-                cell = {"method": method.name, "set": task.config.name, "budget": budget}
-                training, _ = data.split(rows, task.config, 0)
-                times += [{**cell, **found} for found in timed(method, budget, training, task.n_times)]
-                for permutation in range(0 if only_time else task.n_permutations):
-                    of_one = {**cell, "permutation": permutation}
-                    found_here = measured(method, budget, *data.split(rows, task.config, permutation))
-                    accuracy += [{**of_one, **found} for found in found_here]
-    bar.done(len(tasks(smallest)), "")
-    if not only_time:
-        write_csv(results / "gamma-auto.csv", ACCURACY, accuracy)
-    write_csv(results / "gamma-auto-time.csv", TIME, times)
-    note_run("gamma-auto", Methods(NAMES, NAMES), results)
+def steps(measure: Callable[[Task], Iterator[Found]], smallest: bool) -> list[Step]:
+    """Return a step for each task."""
+    return [(task.config.title, partial(measure, task)) for task in tasks(smallest)]
 
 
-def measured(method: Method, budget: int, training: Rows, test: Rows) -> Iterable[Found]:
+def accuracies(task: Task) -> Iterator[Found]:
     """Yield γ, its accuracy on test rows, and the γ that was chosen, for each γ of the grid and for "auto"."""
-    for gamma in (*grid(default_of(method)), "auto"):
-        model = new_model(method, budget, gamma).fit(training.X, training.y)
-        chosen = model.gamma_ if gamma == "auto" else gamma
-        yield {"gamma": gamma, "accuracy": 100 * model.score(test.X, test.y), "chosen": chosen}
+    rows = data.needed(task.config)
+    for method, budget, cell in task.cells():
+        for permutation in range(task.n_permutations):
+            training, test = data.split(rows, task.config, permutation)
+            for gamma in (*grid(default_of(method)), "auto"):
+                model = new_model(method, budget, gamma).fit(training.X, training.y)
+                chosen = model.gamma_ if gamma == "auto" else gamma
+                found = {"gamma": gamma, "accuracy": 100 * model.score(test.X, test.y), "chosen": chosen}
+                yield {**cell, "permutation": permutation, **found}
 
 
-def timed(method: Method, budget: int, rows: Rows, n_times: int) -> list[Found]:
-    """Return the seconds of the default γ and of "auto", in memory and from svmlight text."""
-
-    def fit(gamma: Any) -> None:
-        new_model(method, budget, gamma).fit(rows.X, rows.y)
-
-    def read(gamma: Any) -> None:
-        train(new_model(method, budget, gamma), path, shuffle=False)
-
+def times(task: Task) -> Iterator[Found]:
+    """Yield the seconds of the default γ and of "auto", in memory and from svmlight text."""
+    rows, _ = data.split(data.needed(task.config), task.config, 0)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/rows.svm"
         convert(rows.stream(), path)
-        found = []
-        for where, work in (("memory", fit), ("text", read)):
-            fixed, auto = least_seconds(work, (default_of(method), "auto"), n_times)
-            found.append({"where": where, "fixed": fixed, "auto": auto})
-    return found
-
-
-def least_seconds(work: Callable[[Any], None], values: Iterable[Any], n_times: int) -> list[float]:
-    """Return the least time of each of some values, tried in turn so that other work disturbs all of them alike."""
-    seconds: list[list[float]] = []
-    for _ in range(n_times):
-        seconds.append([])
-        for value in values:
-            started = time.perf_counter()
-            work(value)
-            seconds[-1].append(time.perf_counter() - started)
-    return [min(column) for column in zip(*seconds, strict=True)]
+        for method, budget, cell in task.cells():
+            models = {"fixed": partial(new_model, method, budget, default_of(method))}
+            models["auto"] = partial(new_model, method, budget, "auto")
+            fits = {name: partial(lambda new: new().fit(rows.X, rows.y), new) for name, new in models.items()}
+            reads = {name: partial(lambda new: train(new(), path, shuffle=False), new) for name, new in models.items()}
+            for where, works in (("memory", fits), ("text", reads)):
+                yield {**cell, "where": where, **least_seconds(works, task.n_times)}
 
 
 def default_of(method: Method) -> float:
@@ -126,3 +104,108 @@ def default_of(method: Method) -> float:
 def new_model(method: Method, budget: int, gamma: Any) -> Any:
     """Return an estimator with its defaults that learns rows in their order."""
     return replace(method, fixed={"shuffle": False}).make(budget, {"gamma": gamma})
+
+
+@dataclass
+class Choice:
+    """A method on a set at a budget: the accuracies of the γ that is best on average, of "auto" and of the default."""
+
+    cells: dict[str, Cell]  # by γ, as it is written in the table
+    chosen: list[float]  # by "auto"
+
+    @property
+    def best(self) -> str:
+        """The γ of the highest mean accuracy."""
+        return max((gamma for gamma in self.cells if gamma != "auto"), key=lambda gamma: self.cells[gamma].accuracy)
+
+    @property
+    def gaps(self) -> list[float]:
+        """How far "auto" is above the best γ, by permutation."""
+        best = self.cells[self.best].accuracies
+        return [accuracy - best[permutation] for permutation, accuracy in self.cells["auto"].accuracies.items()]
+
+
+def choices(rows: Rows) -> dict[tuple[str, str, int], Choice]:
+    """Return the choices by method, set and budget, in the order of the table."""
+    accuracies: dict[tuple[str, str, int], dict[str, dict[int, float]]] = {}
+    chosen: dict[tuple[str, str, int], list[float]] = {}
+    for row in rows:
+        key = row["method"], row["set"], int(row["budget"])
+        by_gamma = accuracies.setdefault(key, {}).setdefault(row["gamma"], {})
+        by_gamma[int(row["permutation"])] = float(row["accuracy"])
+        if row["gamma"] == "auto":
+            chosen.setdefault(key, []).append(float(row["chosen"]))
+    return {
+        key: Choice({gamma: Cell("done", key[2], found) for gamma, found in by_gamma.items()}, chosen[key])
+        for key, by_gamma in accuracies.items()
+    }
+
+
+def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+    """Return the figures of GAMMA.md."""
+    ran = next((row for row in tables["runs"] if row["set"] == "gamma-auto"), None)
+    found = choices(tables["gamma-auto"])
+    return {
+        "where": f"{ran['cores']} cores of {ran['machine']}, commit {ran['commit']}" if ran else "no run yet",
+        "summary": _summary(found),
+        "accuracies": _accuracies(found),
+        "times": _times(tables["gamma-auto-time"]),
+    }
+
+
+def _summary(found: dict[tuple[str, str, int], Choice]) -> str:
+    rows = []
+    for name in NAMES:
+        gaps = [statistics.fmean(choice.gaps) for (method, _, _), choice in found.items() if method == name]
+        if gaps:
+            mean = statistics.fmean(gaps)
+            holds = "yes" if min(gaps) >= -WORST and mean >= -MEAN else "**no**"
+            rows.append([name, str(len(gaps)), f"{min(gaps):+.2f}", f"{mean:+.2f}", holds])
+    head = ["", "cells", "worst cell", "mean over cells", f"no more than {WORST:g} and {MEAN:g} below"]
+    return table(head, rows)
+
+
+def _accuracies(found: dict[tuple[str, str, int], Choice]) -> str:
+    rows = []
+    for (method, set_, budget), choice in found.items():
+        gaps, best = choice.gaps, choice.best
+        error = f" ± {statistics.stdev(gaps) / math.sqrt(len(gaps)):.2f}" if len(gaps) > 1 else ""
+        default = choice.cells[str(default_of(METHODS[method]))]
+        rows.append(
+            [
+                method, set_, _budget(budget), _power(float(best)), f"{choice.cells[best].accuracy:.2f}",
+                f"{choice.cells['auto'].accuracy:.2f}", f"{statistics.fmean(gaps):+.2f}{error}",
+                f"{default.accuracy:.2f}",
+                ", ".join(f"{_power(gamma)} ({choice.chosen.count(gamma)})" for gamma in sorted(set(choice.chosen))),
+            ]
+        )  # fmt: skip
+    head = ["", "set", "B", "best γ", "accuracy", 'with "auto"', "difference", "default γ", "chosen (how often)"]
+    return table(head, rows)
+
+
+def _times(found: Rows) -> str:
+    rows = []
+    for row in found:
+        fixed, auto, longest = float(row["fixed"]), float(row["auto"]), LONGEST[row["where"]]
+        ratio = f"{auto / fixed:.2f}" if auto <= longest * fixed else f"**{auto / fixed:.2f}**"
+        rows.append(
+            [
+                row["method"], row["set"], _budget(int(row["budget"])), row["where"], f"{fixed:.4f}", f"{auto:.4f}",
+                ratio, f"{longest:g}",
+            ]
+        )  # fmt: skip
+    return table(["", "set", "B", "from", "one γ", '"auto"', "ratio", "at most"], rows)
+
+
+def _power(gamma: float) -> str:
+    return f"2^{math.log2(gamma):g}"
+
+
+def _budget(budget: int) -> str:
+    return f"{budget:,}" if budget else "all"
+
+
+STUDY = Study(
+    "gamma-auto", 'accuracy and time of gamma="auto"', HOME / "GAMMA.md", NAMES,
+    {"gamma-auto": partial(steps, accuracies), "gamma-auto-time": partial(steps, times)}, placeholders,
+)  # fmt: skip

@@ -1,23 +1,35 @@
-"""Measurements in a process of their own, which alone can tell how much memory they take."""
+"""Time, and memory, which alone a process of its own can tell."""
 
 from __future__ import annotations
 
-import json
+import pickle
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from experiments.store import Found
+Name = TypeVar("Name")
 
 
-def apart(module: str, **order: Any) -> Found:
-    """Return what `python -m module ORDER` prints; both are JSON."""
-    command = [sys.executable, "-m", module, json.dumps(order)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: Found = json.loads(done.stdout)
-    return found
+def least_seconds(works: Mapping[Name, Callable[[], object]], n_times: int) -> dict[Name, float]:
+    """Return the least time of each, done in turn so that other work on the machine disturbs all of them alike."""
+    least = dict.fromkeys(works, float("inf"))
+    for _ in range(n_times):
+        for name, work in works.items():
+            started = time.perf_counter()
+            work()
+            least[name] = min(least[name], time.perf_counter() - started)
+    return least
+
+
+def apart(work: Callable[..., Any], *given: Any) -> Any:
+    """Return what a function of a module returns, called in a process of its own."""
+    command = [sys.executable, "-m", "experiments.processes"]
+    done = subprocess.run(command, input=pickle.dumps((work, given)), stdout=subprocess.PIPE, check=True)
+    return pickle.loads(done.stdout)
 
 
 def peak_megabytes() -> float:
@@ -36,3 +48,8 @@ def _status(name: str) -> float | None:
         return float(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0]) / 1024
     except OSError:  # not Linux
         return None
+
+
+if __name__ == "__main__":
+    asked, arguments = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(asked(*arguments)))

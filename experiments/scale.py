@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import pickle
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -17,24 +16,18 @@ from typing import Any
 import numpy as np
 
 from experiments import config, data
-from experiments.config import Config
+from experiments.config import HOME, Config
 from experiments.memory import estimator_of
 from experiments.processes import apart
 from experiments.reporting.tables import table
-from experiments.store import Found, Methods, note_run, read_csv, write_csv
+from experiments.store import Found
+from experiments.study import Rows, Step, Study, means
 from thresher import ShadowSOFS, datasets, distributed, evaluate, open_stream
 from thresher.batch import Batch
-from thresher.progress import Steps
 from thresher.streams.conversion import convert
 from thresher.streams.writing import write_stream
 
-PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
-TEMPLATE = Path(__file__).with_name("reporting") / "scale.md"
-ACCURACY = (
-    "set", "budget", "method", "permutation", "memory", "shards", "syncs", "sequential", "accuracy", "rows",
-    "moved", "model",
-)  # fmt: skip
-TIME = ("what", "workers", "syncs", "megabytes", "seconds")
+CELL = ("set", "budget", "method", "memory", "shards", "syncs")
 
 
 @dataclass(frozen=True)
@@ -79,17 +72,9 @@ def tasks(smallest: bool) -> list[Task]:
     ]
 
 
-def run(folder: Path, page: Path, bar: Steps, smallest: bool, only_time: bool) -> None:
-    """Measure everything, or the time only, and write the tables and the page; all data must be there."""
-    found: list[Found] = []
-    for done, task in enumerate(() if only_time else tasks(smallest)):
-        bar.done(done, task.of.title)
-        found += accuracies(task)
-        write_csv(folder / "results" / "scale.csv", ACCURACY, found)
-    bar.done(len(tasks(smallest)), "time on Ray")
-    write_csv(folder / "results" / "scale-time.csv", TIME, times(SMALLEST if smallest else Size()))
-    note_run("scale", Methods(("SOFS", "ShadowSOFS"), ("SOFS", "ShadowSOFS")), folder / "results")
-    write_page(folder / "results", page)
+def accuracy_steps(smallest: bool) -> list[Step]:
+    """Return a step for each task."""
+    return [(task.of.title, partial(accuracies, task)) for task in tasks(smallest)]
 
 
 def accuracies(task: Task) -> Iterator[Found]:
@@ -109,9 +94,8 @@ def accuracies(task: Task) -> Iterator[Found]:
                 sequential = estimator(task.budget, shuffle=False, **given).fit(training.X, training.y)
                 for n_shards, syncs in task.cuts:
                     model = estimator(task.budget, **given)
-                    history = distributed.train(
-                        model, stream, n_shards=n_shards, syncs=syncs, engine="local", workers=1
-                    )  # fmt: skip
+                    cut: dict[str, Any] = {"n_shards": n_shards, "syncs": syncs}
+                    history = distributed.train(model, stream, **cut, engine="local", workers=1)
                     yield {
                         "set": task.of.name, "budget": task.budget, "method": name, "permutation": permutation,
                         "memory": "auto" if task.memory_bytes is None else f"sketch of {task.memory_bytes:,} bytes",
@@ -124,21 +108,22 @@ def accuracies(task: Task) -> Iterator[Found]:
                     }  # fmt: skip
 
 
+def time_steps(smallest: bool) -> list[Step]:
+    """Return the only step."""
+    return [("time on Ray", partial(times, SMALLEST if smallest else Size()))]
+
+
 def times(size: Size) -> Iterator[Found]:
     """Yield the least seconds that one and two workers of Ray take for X1 as text, in turns."""
+    cells = [(1, 16), (2, 16), (1, 1), (2, 1)]  # workers and syncs
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x1.svm"
         write_x1(path, size.rows)
-        megabytes = path.stat().st_size / 1e6
-        cells = [(1, 16), (2, 16), (1, 1), (2, 1)]
-        seconds: dict[tuple[int, int], list[float]] = {cell: [] for cell in cells}
-        for _ in range(size.n_times):
-            for workers, syncs in cells:
-                order = {"path": str(path), "workers": workers, "syncs": syncs, "n_shards": size.shards}
-                seconds[workers, syncs].append(apart("experiments.scale", **order)["seconds"])
-        for (workers, syncs), taken in seconds.items():
-            what = f"X1, {size.rows:,} rows, {size.shards} shards"
-            yield dict(zip(TIME, (what, workers, syncs, round(megabytes, 1), min(taken)), strict=True))
+        megabytes = round(path.stat().st_size / 1e6, 1)
+        turns = [[apart(on_ray, str(path), *cell, size.shards) for cell in cells] for _ in range(size.n_times)]
+    for (workers, syncs), *taken in zip(cells, *turns, strict=True):
+        what = f"X1, {size.rows:,} rows, {size.shards} shards"
+        yield {"what": what, "workers": workers, "syncs": syncs, "megabytes": megabytes, "seconds": min(taken)}
 
 
 def write_x1(path: Path, n_rows: int) -> None:
@@ -152,7 +137,7 @@ def write_x1(path: Path, n_rows: int) -> None:
     write_stream(batches(), str(path), shift=1)
 
 
-def on_ray(path: str, workers: int, syncs: int, n_shards: int) -> Found:
+def on_ray(path: str, workers: int, syncs: int, n_shards: int) -> float:
     """Train on a Ray with so many cores, one thread each; the seconds are without the time that Ray takes to start."""
     import ray
 
@@ -166,73 +151,45 @@ def on_ray(path: str, workers: int, syncs: int, n_shards: int) -> Found:
         history = distributed.train(ShadowSOFS(200), stream, n_shards=n_shards, syncs=syncs)
     finally:
         ray.shutdown()
-    return {"seconds": round(history.seconds[-1], 2)}
+    return round(history.seconds[-1], 2)
 
 
-def write_page(results: Path, page: Path = PAGE) -> None:
-    """Write docs/scale.md from the tables."""
-    rows, timed = read_csv(results / "scale.csv"), read_csv(results / "scale-time.csv")
+def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+    """Return the figures of docs/scale.md."""
+    timed = tables["scale-time"]
     seconds = {(int(row["workers"]), int(row["syncs"])): float(row["seconds"]) for row in timed}
-    cells = list(means(rows))
-    page.write_text(
-        TEMPLATE.read_text().format(
-            accuracy=table(
-                ["set", "B", "method", "memory", "shards", "syncs", "rows per shard and sync", "one pass in order",
-                 "shards", "difference"],
-                [
-                    [*key, f"{of['rows'] / int(key[4]) / int(key[5]):,.0f}", f"{of['sequential']:.2f}",
-                     f"{of['accuracy']:.2f}", f"{of['accuracy'] - of['sequential']:+.2f}"]
-                    for key, of in cells
-                ],
-            ),
-            moved=table(
-                ["set", "B", "method", "memory", "shards", "syncs", "bytes of a shard's changes", "bytes of the model"],
-                [[*key, f"{of['moved']:,.0f}", f"{of['model']:,.0f}"] for key, of in cells],
-            ),
-            time=table(
-                ["", "workers", "syncs", "seconds", "MB/s"],
-                [
-                    [row["what"], row["workers"], row["syncs"], row["seconds"],
-                     f"{float(row['megabytes']) / float(row['seconds']):,.0f}"]
-                    for row in timed
-                ],
-            ),
-            ratio=f"{seconds[2, 16] / seconds[1, 16]:.2f}",
-            estimate=estimate(timed),
-        )
-    )  # fmt: skip
-
-
-def means(rows: list[dict[str, str]]) -> Iterator[tuple[tuple[str, ...], dict[str, float]]]:
-    """Yield each cell with the means of its figures."""
-    keys = ("set", "budget", "method", "memory", "shards", "syncs")
-    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in rows):
-        cell = [row for row in rows if tuple(row[name] for name in keys) == key]
-        figures = ("rows", "sequential", "accuracy", "moved", "model")
-        yield key, {name: mean(float(row[name]) for row in cell) for name in figures}
+    head = ["set", "B", "method", "memory", "shards", "syncs"]
+    accuracy, moved = [], []
+    figures = ("rows", "sequential", "accuracy", "moved", "model")
+    for key, (rows, sequential, sharded, n_moved, model) in means(tables["scale"], CELL, figures):
+        per_sync = f"{rows / int(key[4]) / int(key[5]):,.0f}"
+        accuracy.append([*key, per_sync, f"{sequential:.2f}", f"{sharded:.2f}", f"{sharded - sequential:+.2f}"])
+        moved.append([*key, f"{n_moved:,.0f}", f"{model:,.0f}"])
+    times = [
+        [row["what"], row["workers"], row["syncs"], row["seconds"],
+         f"{float(row['megabytes']) / float(row['seconds']):,.0f}"]
+        for row in timed
+    ]  # fmt: skip
+    return {
+        "accuracy": table([*head, "rows per shard and sync", "one pass in order", "shards", "difference"], accuracy),
+        "moved": table([*head, "bytes of a shard's changes", "bytes of the model"], moved),
+        "time": table(["", "workers", "syncs", "seconds", "MB/s"], times),
+        "ratio": f"{seconds[2, 16] / seconds[1, 16]:.2f}",
+        "estimate": estimate(timed),
+    }
 
 
 CORES, NETWORK = 16, 1.25e9  # of a node; bytes per second
 SYNCS, CHANGES, MODEL = 64, 5e6, 50e6  # bytes
 _NODES = (1, 4, 16, 64, 256, 1_000)
-_DATA = (
-    (1e9, "1 GB"),
-    (1e10, "10 GB"),
-    (1e11, "100 GB"),
-    (1e12, "1 TB"),
-    (1e13, "10 TB"),
-    (1e14, "100 TB"),
-    (1e15, "1 PB"),
-)
+_DATA = {"1 GB": 1e9, "10 GB": 1e10, "100 GB": 1e11, "1 TB": 1e12, "10 TB": 1e13, "100 TB": 1e14, "1 PB": 1e15}
 
 
-def estimate(timed: list[dict[str, str]]) -> str:
+def estimate(timed: Rows) -> str:
     """Return a table of the time of a pass, by the bytes of the data and the number of nodes."""
     one = next(row for row in timed if row["workers"] == "1" and row["syncs"] == "1")
     speed = float(one["megabytes"]) * 1e6 / float(one["seconds"])
-    rows = []
-    for n_bytes, name in _DATA:
-        rows.append([name, *(_shown(_seconds(n_bytes, nodes, speed)) for nodes in _NODES)])
+    rows = [[name, *(_shown(_seconds(n, nodes, speed)) for nodes in _NODES)] for name, n in _DATA.items()]
     return table(["data", *(f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in _NODES)], rows)
 
 
@@ -253,5 +210,7 @@ def _shown(seconds: float) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 100 * 3600 else f"{seconds / 86400:,.0f} days"
 
 
-if __name__ == "__main__":
-    print(json.dumps(on_ray(**json.loads(sys.argv[1]))))
+STUDY = Study(
+    "scale", "what training on shards costs and gives", HOME.parent / "docs" / "scale.md", ("SOFS", "ShadowSOFS"),
+    {"scale": accuracy_steps, "scale-time": time_steps}, placeholders,
+)  # fmt: skip

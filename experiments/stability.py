@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from experiments import config, data
+from experiments.config import HOME, Config
 from experiments.methods import METHODS
 from experiments.reporting.tables import table
-from experiments.store import read_csv, write_csv
+from experiments.store import Found
+from experiments.study import Rows, Step, Study
 from thresher import stability
-from thresher.progress import Steps
 
 BUDGET = 100
 NAMES = ("SOFS", "ShadowSOFS", "l1-SVM")
-COLUMNS = ("set", "method", "samples", "value", "low", "high", "always")
-
-TEXT = """\
-# Stability of the selection
-
-Written by `python -m experiments stability`.
-
-{n} random halves of all rows of a set, B = {budget}, every method with its defaults, online methods on shuffled rows.
-*Stability* is the measure of Nogueira, Sechidis and Brown with its 95 % interval: 1 if all halves give the same
-selection, about 0 if selections are as different as random ones. *In all* is how many features every half selects.
-
-{table}
-"""
 
 
-def tasks(smallest: bool) -> list[tuple[config.Config, str, int]]:
-    """Return sets, methods, and how many samples; the smallest form has a few generated rows."""
-    if smallest:
-        return [(config.read("relathe").smallest(), name, 3) for name in NAMES]
-    return [(config.read(name), method, 10) for name in ("basehock", "ccat") for method in NAMES]
+def steps(smallest: bool) -> list[Step]:
+    """Return sets and methods; the smallest form has a few generated rows."""
+    sets = [config.read("relathe").smallest()] if smallest else [config.read("basehock"), config.read("ccat")]
+    n = 3 if smallest else 10
+    return [(f"{name} on {of.name}", partial(measured, of, name, n)) for of in sets for name in NAMES]
 
 
-def run(folder: Path, bar: Steps, smallest: bool) -> None:
-    """Measure everything and write the table and the page; all data must be there."""
-    found: list[dict[str, Any]] = []
-    for done, (of, name, n) in enumerate(tasks(smallest), start=1):
-        rows = data.needed(of)
-        method = METHODS[name]
-        order = {"shuffle": True} if method.is_online else {}
-        st = stability(method.estimator(BUDGET), (rows.X, rows.y), n=n, **order)
-        always = sum(share == 1.0 for share in st.frequency.values())
-        low, high = st.interval
-        values = (of.name, name, n, f"{st.value:.3f}", f"{low:.3f}", f"{high:.3f}", always)
-        found.append(dict(zip(COLUMNS, values, strict=True)))
-        bar.done(done, f"{name} on {of.name}")
-    write_csv(folder / "results" / "stability.csv", COLUMNS, found)
-    write_report(folder)
+def measured(of: Config, name: str, n: int) -> Iterator[Found]:
+    """Measure a method on samples of a set."""
+    rows, method = data.needed(of), METHODS[name]
+    order = {"shuffle": True} if method.is_online else {}
+    found = stability(method.estimator(BUDGET), (rows.X, rows.y), n=n, **order)
+    low, high = found.interval
+    always = sum(share == 1.0 for share in found.frequency.values())
+    figures = {name: f"{value:.3f}" for name, value in (("value", found.value), ("low", low), ("high", high))}
+    yield {"set": of.name, "method": name, "samples": n, **figures, "always": always}
 
 
-def write_report(folder: Path) -> None:
-    """Write STABILITY.md from stability.csv."""
-    rows = read_csv(folder / "results" / "stability.csv")
+def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+    """Return the figures of STABILITY.md."""
+    rows = tables["stability"]
     cells = [[row["set"], row["method"], row["value"], f"{row['low']} to {row['high']}", row["always"]] for row in rows]
     head = ["set", "method", "stability", "95 % interval", "in all"]
-    n = rows[0]["samples"] if rows else 0
-    text = TEXT.format(n=n, budget=BUDGET, table=table(head, cells))
-    (folder / "STABILITY.md").write_text(text)
+    return {"n": rows[0]["samples"] if rows else "0", "budget": str(BUDGET), "table": table(head, cells)}
+
+
+STUDY = Study(
+    "stability", "how stable the selections of three methods are", HOME / "STABILITY.md", NAMES,
+    {"stability": steps}, placeholders,
+)  # fmt: skip

@@ -9,7 +9,6 @@ order of ids, so its mistakes are the same.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def run(size: Size, store: Store, bar: Steps, methods: Sequence[str] = TABLE_2_M
         bar.done(2 * n_done + 1, f"{name}: {size.n_train:,} rows")
         if store.get("measured", name) is None:
             parameters = chosen(store, name)
-            found = apart("experiments.x2", name=name, parameters=parameters, size=size.__dict__)
+            found = apart(measure, name, parameters, size)
             store.put(("measured", name), found)
     bar.done(2 * len(methods), "")
 
@@ -148,8 +147,3 @@ def _share_of_zeros(model: Any, size: Size) -> float:
         margins, _ = model._model.score_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
         n_zeros += int(np.count_nonzero(margins == 0))
     return n_zeros / (size.probes // piece * piece)
-
-
-if __name__ == "__main__":
-    ordered = json.loads(sys.argv[1])
-    print(json.dumps(measure(ordered["name"], ordered["parameters"], Size(**ordered["size"]))))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import pytest
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.config import HOME
-from experiments.gamma_auto import ACCURACY, NAMES, TIME
+from experiments.gamma_auto import NAMES, STUDY
 from experiments.methods import METHODS
-from experiments.reporting.gamma import write_report
 from experiments.store import write_csv
 
 
@@ -32,21 +29,21 @@ def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(tmp_p
 @pytest.mark.parametrize(("auto", "verdict"), [(89.1, "yes"), (88.9, "**no**")])
 def test_the_verdict(tmp_path, auto, verdict):
     """A point below the best γ in one cell is allowed; the mean over the cells is well above."""
-    accuracy = defaultdict(list)
+    accuracy = []
     for budget, gap in ((50, auto - 90.0), (100, 0.5), (200, 0.0)):
         for permutation in range(2):
             cell = {"method": "SOFS", "set": "ccat", "budget": budget, "permutation": permutation}
             # Of the others, one is better than the best on one permutation, and worse on average.
             for gamma, value in ((1.0, 90.0), (2.0, 91.0 - 4 * permutation), ("auto", 90.0 + gap)):
                 chosen = 2.0 if gamma == "auto" else gamma
-                accuracy[budget].append({**cell, "gamma": gamma, "accuracy": value, "chosen": chosen})
-    write_csv(tmp_path / "results" / "gamma-auto.csv", ACCURACY, [row for rows in accuracy.values() for row in rows])
+                accuracy.append({**cell, "gamma": gamma, "accuracy": value, "chosen": chosen})
+    write_csv(tmp_path / "results" / "gamma-auto.csv", accuracy[0], accuracy)
     times = {"method": "SOFS", "set": "ccat", "budget": 50, "fixed": 1.0}
     ratios = [
         {**times, "where": where, "auto": auto} for where, auto in (("memory", 3.9), ("memory", 4.1), ("text", 2.1))
     ]
-    write_csv(tmp_path / "results" / "gamma-auto-time.csv", TIME, ratios)
-    write_report(tmp_path)
+    write_csv(tmp_path / "results" / "gamma-auto-time.csv", ratios[0], ratios)
+    STUDY.write_page(tmp_path)
     text = (tmp_path / "GAMMA.md").read_text()
     assert f"| SOFS | 3 | {auto - 90:+.2f} | {(auto - 90 + 0.5) / 3:+.2f} | {verdict} |" in text
     assert f"| SOFS | ccat | 50 | 2^0 | 90.00 | {auto:.2f} | {auto - 90:+.2f} ± 0.00 | 90.00 | 2^1 (2) |" in text

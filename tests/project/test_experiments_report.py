@@ -10,6 +10,7 @@ from string import Formatter
 import pytest
 
 from experiments import paper, x2
+from experiments.__main__ import STUDIES
 from experiments.config import HOME, Config
 from experiments.methods import SHADOW, TABLE_2_METHODS, TABLE_6_METHODS
 from experiments.protocol import DATA
@@ -281,6 +282,11 @@ class TestReport:
     def test_the_committed_report_is_that_of_the_committed_results(self, committed):
         """Guards against results, or text, that were changed without the other."""
         assert (HOME / "REPORT.md").read_text() == report(committed), "run `python -m experiments report`"
+
+    @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+    def test_the_committed_pages_are_those_of_the_committed_tables(self, tmp_path, study):
+        (tmp_path / "results").symlink_to(HOME / "results")
+        assert study.write_page(tmp_path).read_text() == study.page.read_text()
 
     def test_the_template_uses_every_figure_and_verdict(self, committed):
         """A verdict or a table that no text asks for would be computed for nobody."""
