@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from thresher import methods
+from thresher.model.model import Model
 
 EVERY: list[Any] = [method.load_estimator() for method in methods.METHODS.values()]
 ONLINE: list[Any] = [method.load_estimator() for method in methods.ONLINE]
@@ -25,6 +26,16 @@ second_order = pytest.mark.parametrize("estimator", SECOND_ORDER, ids=lambda est
 def made(estimator: Any, budget: int | float, **given: Any) -> Any:
     """Return an estimator, with a budget if it supports one."""
     return estimator(**applicable(estimator, budget), **given)
+
+
+def row_of(estimator: Any) -> methods.Method:
+    """Return the row of an estimator's class in the table."""
+    return next(method for method in methods.METHODS.values() if method.estimator == estimator.__name__)
+
+
+def new_model(estimator: Any) -> Model:
+    """Return a new model with the parameters of an estimator, as its `fit` uses."""
+    return Model(row_of(type(estimator)).name, **estimator.get_params())
 
 
 def applicable(estimator: Any, budget: int | float) -> dict[str, Any]:

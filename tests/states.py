@@ -6,10 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from thresher.model.model import Model
+
+
+def model_of(estimator: Any) -> Model:
+    """Return the model of an estimator, or the model given: what has no public name in an estimator has one there."""
+    return estimator if isinstance(estimator, Model) else estimator._model
+
+
+def state_of(model: Any) -> dict[str, Any]:
+    """Return all that a model or an estimator knows."""
+    return model_of(model).state()
+
 
 def assert_same_state(one: Any, other: Any) -> None:
-    """Compare what two models have learned, by their states as `Model.state` returns them."""
-    one, other = one["learned"], other["learned"]
+    """Compare what two have learned: estimators, models, or states as `Model.state` returns them."""
+    one, other = ((each if isinstance(each, dict) else state_of(each))["learned"] for each in (one, other))
     assert one.keys() == other.keys() == {"ids", "cells", "intercept", "counters", "learner", "table"}
     for name in ("ids", "cells", "intercept", "table"):
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
@@ -18,7 +30,7 @@ def assert_same_state(one: Any, other: Any) -> None:
 
 
 def same_state(one: Any, other: Any) -> bool:
-    """Return whether two states are the same."""
+    """Return whether two have learned the same."""
     try:
         assert_same_state(one, other)
     except AssertionError:

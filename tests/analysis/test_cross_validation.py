@@ -44,7 +44,7 @@ def test_each_model_is_a_run_of_its_own(estimator, problem):
         assert evaluation.to_dict() == alone.to_dict() | {"log_loss": pytest.approx(alone.log_loss, abs=1e-12)}
     model = made(estimator, 15)
     train(model, (X, y))
-    assert_same_state(cv.model._model.state(), model._model.state())
+    assert_same_state(cv.model, model)
     assert not hasattr(template, "_model")
 
 

@@ -9,6 +9,7 @@ import pytest
 from command_line import thresher
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from states import model_of
 from strategies import random_problem
 
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, load, stability, train
@@ -86,7 +87,7 @@ def test_each_half_is_a_run_of_its_own(method):
     counts = {j: sum(j in each for each in selections) / 4 for each in selections for j in each}
     assert found.frequency == counts
     assert list(found.frequency.values()) == sorted(counts.values(), reverse=True)
-    assert found.model._model.selection_frequency == {j: counts.get(j, 0.0) for j in found.model.selected_.tolist()}
+    assert model_of(found.model).selection_frequency == {j: counts.get(j, 0.0) for j in found.model.selected_.tolist()}
 
 
 def test_frequency_is_in_the_model_file_and_shown(tmp_path):
@@ -99,7 +100,7 @@ def test_frequency_is_in_the_model_file_and_shown(tmp_path):
     assert found["cv"]["folds"] == 3
     expected = stability(ShadowSOFS(50), tmp_path / "x1.svm", n=5)
     assert found["stability"] == expected.to_dict()
-    frequency = load(model)._model.selection_frequency
+    frequency = model_of(load(model)).selection_frequency
     assert frequency == {j: expected.frequency.get(j, 0.0) for j in load(model).selected_.tolist()}
     shown = json.loads(thresher("show", model, "--json").stdout)["features"]
     assert [each["frequency"] for each in shown] == list(frequency.values())

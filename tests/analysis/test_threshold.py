@@ -11,6 +11,7 @@ from every import EVERY, made
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
+from states import model_of
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, datasets, evaluate, load, set_threshold, train
@@ -107,9 +108,9 @@ def test_saved_and_loaded(rare, tmp_path):
     model = ShadowSOFS(20).fit(*rare)
     threshold = set_threshold(model, rare, "precision=0.95")
     for compact in (True, False):
-        save_model(model._model, tmp_path / "m.thresher", compact=compact)
+        save_model(model_of(model), tmp_path / "m.thresher", compact=compact)
         np.testing.assert_array_equal(load(tmp_path / "m.thresher").predict(rare[0]), model.predict(rare[0]))
-    assert load(tmp_path / "m.thresher")._model.threshold == threshold
+    assert load(tmp_path / "m.thresher").threshold_ == threshold
 
 
 def test_learning_more_sets_it_back(rare):
@@ -142,7 +143,7 @@ def test_what_can_not_be_done(rare):
         set_threshold(
             model, (X[np.argsort(-model.decision_function(X))], np.where(random == 1, 1, -1)), "precision=0.99"
         )
-    assert model._model.threshold == 0.0
+    assert model.threshold_ == 0.0
     three = random_problem(200, 30, 0.3, seed=1, n_classes=3)
     model = SOFS(5).fit(*three)
     with pytest.raises(ValueError, match="a threshold needs two classes, but the model has 3"):

@@ -18,7 +18,7 @@ import pytest
 from command_line import in_a_process, thresher
 from engine_tasks import killed, killed_once, power, summed
 from every import made, online
-from states import assert_same_state
+from states import assert_same_state, model_of, state_of
 
 from thresher import MRMR, SOFS, ShadowSOFS, datasets, distributed, evaluate, load, open_stream, save, train
 from thresher.distributed.engines import FAN_IN, HandedOver, InProcess, Processes, groups, local
@@ -59,7 +59,7 @@ def test_one_shard_is_plain_training(files, estimator):
     plain = made(estimator, 100)
     train(plain, files / "all.svm", shuffle=False)
     assert [each["size"] for each in history.merges] == [1.0] * 3
-    assert model._model.counters == pytest.approx(plain._model.counters, rel=1e-5)
+    assert model_of(model).counters == pytest.approx(model_of(plain).counters, rel=1e-5)
     np.testing.assert_allclose(model.coef_.toarray(), plain.coef_.toarray(), rtol=1e-3, atol=1e-5)
 
 
@@ -103,7 +103,7 @@ def test_all_rows_are_learned_once_per_pass(files):
     parts = [files / f"part-{k}.svm" for k in range(5)]
     for source, n_shards, syncs in ((parts, 1, 4), (parts, 7, 1), (parts, 3, 4), (files / "all.svm", 3, 4)):
         model, history = trained(SOFS(50), source, n_shards=n_shards, syncs=syncs, passes=2)
-        assert model._model.counters["n_samples"] == history.rows[-1] == 8_000
+        assert model.n_samples_seen_ == history.rows[-1] == 8_000
         assert len(history.rows) == 2 * syncs == len(history.error) == len(history.merges) == len(history.entered)
         assert history.entered[0] == 50
         assert history.n_passes == 2
@@ -118,7 +118,7 @@ def test_compressed_files_are_not_cut(files, tmp_path):
     assert history.rows[-1] == 4_000
     assert set(np.diff([0, *history.rows])) <= {0, *map(sum, _sums((700, 800, 1_100, 300, 1_100)))}
     again, _ = trained(SOFS(50), sorted(tmp_path.glob("*.gz")), n_shards=3, syncs=4, workers=2)
-    assert_same_state(model._model.state(), again._model.state())
+    assert_same_state(model, again)
 
 
 def _sums(sizes):
@@ -147,7 +147,7 @@ def test_ids_count_from_where_they_do(tmp_path, has_zero):
     model, history = trained(SOFS(5), tmp_path / "a.svm", validate=tmp_path / "a.svm")
     plain = SOFS(5)
     train(plain, tmp_path / "a.svm")
-    assert model._model.id_base == plain._model.id_base == (0 if has_zero else 1)
+    assert model_of(model).id_base == model_of(plain).id_base == (0 if has_zero else 1)
     assert model.n_features_in_ == plain.n_features_in_
     assert set(model.selected_) >= ({1, 2} if has_zero else {0, 1})
     assert history.validation[-1] == 1.0
@@ -179,7 +179,7 @@ def test_a_trained_model_goes_on(files):
     model = ShadowSOFS(100)
     train(model, files / "part-0.svm")
     trained(model, files / "part-1.svm")
-    assert model._model.counters["n_samples"] == 1_500
+    assert model.n_samples_seen_ == 1_500
 
 
 def test_validation_and_callback(files):
@@ -196,7 +196,7 @@ def test_class_weights_are_those_of_all_rows(files):
     model, _ = trained(ShadowSOFS(100, class_weight="balanced"), files / "all.svm")
     plain = ShadowSOFS(100, class_weight="balanced")
     train(plain, files / "all.svm", shuffle=False)
-    assert model._model.class_weights.counts.tolist() == plain._model.class_weights.counts.tolist()
+    assert model_of(model).class_weights.counts.tolist() == model_of(plain).class_weights.counts.tolist()
 
 
 def test_a_sketch_moves_no_more_than_its_size(tmp_path):
@@ -316,10 +316,10 @@ class TestBadInput:
         (tmp_path / "a.svm").write_text("".join(lines))
         model = ShadowSOFS(100)
         train(model, files / "part-0.svm")
-        before = copy.deepcopy(model._model.state())
+        before = copy.deepcopy(state_of(model))
         with pytest.raises(DataError, match=r"a\.svm, line 3211: "):
             trained(model, tmp_path / "a.svm", workers=workers)
-        assert_same_state(model._model.state(), before)
+        assert_same_state(model, before)
 
     def test_a_new_model_stays_new(self, files, tmp_path):
         (tmp_path / "a.svm").write_text((files / "part-0.svm").read_text() + "x\n")
@@ -407,7 +407,7 @@ class TestCommandLine:
         )
         assert done.returncode == 0, done.stderr
         model, _ = trained(ShadowSOFS(100), files / "all.svm", n_shards=4)
-        assert_same_state(load(output)._model.state(), model._model.state())
+        assert_same_state(load(output), model)
 
     def test_workers(self, files, tmp_path, monkeypatch):
         started = []

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from every import ONLINE, SECOND_ORDER, made, online
+from every import ONLINE, SECOND_ORDER, made, new_model, online
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from states import assert_same_state
@@ -20,9 +20,9 @@ from thresher.model.merging import changes_since, core_class, merge
 from thresher.model.model import Model
 
 
-def model_of(estimator, budget, X, y, **given):
+def untrained(estimator, budget, X, y, **given):
     """Return a model that knows its classes and columns, and has learned nothing yet."""
-    model = made(estimator, budget, **given)._new_model()
+    model = new_model(made(estimator, budget, **given))
     Session(model, np.unique(y), 0, None, X.shape[1]).finish(0)
     widen(model, X.shape[1] - 1)
     return model
@@ -108,7 +108,7 @@ def test_equals_the_oracle(estimator, n_classes, data):
     X, y = data.draw(problems(n_classes=st.just(n_classes), max_rows=30))
     n_shards, size, budget = data.draw(st.integers(1, 5)), data.draw(SIZES), data.draw(st.integers(1, 12))
     is_second_order = estimator in SECOND_ORDER
-    start = model_of(estimator, budget, X, y)
+    start = untrained(estimator, budget, X, y)
     if data.draw(st.booleans()):
         start = learned(start, X[::-1], y[::-1])
     cuts = np.linspace(0, X.shape[0], n_shards + 1).astype(int)
@@ -152,7 +152,7 @@ def test_one_shard_is_the_shard_itself(estimator, memory):
     if memory == "sketch" and estimator not in (SOFS, ShadowSOFS):
         pytest.skip("has no sketch")
     X, y = random_problem(300, 200, 0.1, seed=1)
-    start = model_of(estimator, 20, X, y, memory=memory)
+    start = untrained(estimator, 20, X, y, memory=memory)
     alone = learned(start, X, y)
     again = merged(start, [alone], 1.0)
     np.testing.assert_array_equal(np.sort(again.members()[0]), np.sort(alone.members()[0]))
@@ -168,21 +168,21 @@ def test_any_grouping_gives_the_same(estimator, memory):
         pytest.skip("has no sketch")
     X, y = random_problem(800, 300, 0.05, seed=2)
     given = {"memory_bytes": 1 << 12} if memory == "sketch" else {}
-    start = learned(model_of(estimator, 30, X, y, memory=memory, **given), X[:200], y[:200])
+    start = learned(untrained(estimator, 30, X, y, memory=memory, **given), X[:200], y[:200])
     shards = [learned(start, X[a : a + 75], y[a : a + 75]) for a in range(200, 800, 75)]
     one, other = merged(start, shards, 4.0), merged(start, shards, 4.0, as_a_tree)
     assert one.counters["n_samples"] == other.counters["n_samples"]
     shared = set(one.members()[0].tolist()) & set(other.members()[0].tolist())
     assert len(shared) >= 29 if estimator not in (AROW, OGD) else len(shared) == len(one.members()[0])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-3, atol=1e-3)
-    assert_same_state(merged(start, shards, 4.0, as_a_tree).state(), other.state())
+    assert_same_state(merged(start, shards, 4.0, as_a_tree).state(), other)
 
 
 @pytest.mark.parametrize("estimator", ONLINE)
 def test_a_merged_model_goes_on(estimator):
     """After a merge it is a state like any other: it can be saved, restored and learned from, to the same bits."""
     X, y = random_problem(600, 200, 0.05, seed=3)
-    start = model_of(estimator, 15, X, y)
+    start = untrained(estimator, 15, X, y)
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     model = merged(start, shards, 2.0)
     restored = copy.deepcopy(model)
@@ -192,7 +192,7 @@ def test_a_merged_model_goes_on(estimator):
 
 def test_changes_are_those_of_what_was_touched():
     X, y = random_problem(400, 2_000, 0.01, seed=4)
-    start = learned(model_of(ShadowSOFS, 20, X, y), X[:300], y[:300])
+    start = learned(untrained(ShadowSOFS, 20, X, y), X[:300], y[:300])
     changes = changes_since(learned(start, X[300:310], y[300:310]), start)
     touched = set(np.unique(X[300:310].indices).tolist())
     assert set(changes["ids"].tolist()) <= touched
@@ -202,7 +202,7 @@ def test_changes_are_those_of_what_was_touched():
 
 def test_kept_features_stay():
     X, y = random_problem(400, 100, 0.1, seed=5)
-    start = model_of(ShadowSOFS, 5, X, y, keep=[97, 98])
+    start = untrained(ShadowSOFS, 5, X, y, keep=[97, 98])
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     assert {97, 98} <= set(merged(start, shards, 2.0).members()[0].tolist())
 
@@ -210,7 +210,7 @@ def test_kept_features_stay():
 @pytest.mark.parametrize("estimator", [PET, FOFS])
 def test_weights_of_outsiders_are_zero(estimator):
     X, y = random_problem(400, 100, 0.1, seed=6)
-    start = model_of(estimator, 5, X, y)
+    start = untrained(estimator, 5, X, y)
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     model = merged(start, shards, 4.0)
     state = model.state()["learned"]
@@ -219,10 +219,10 @@ def test_weights_of_outsiders_are_zero(estimator):
 
 def test_models_of_another_kind_are_refused():
     X, y = random_problem(100, 50, 0.1, seed=7)
-    start, other = model_of(ShadowSOFS, 5, X, y), model_of(ShadowSOFS, 6, X, y)
+    start, other = untrained(ShadowSOFS, 5, X, y), untrained(ShadowSOFS, 6, X, y)
     with pytest.raises(ValueError, match="the start is of another kind"):
         changes_since(learned(other, X, y), start)
-    of_ogd = model_of(OGD, 5, X, y)
+    of_ogd = untrained(OGD, 5, X, y)
     changes = changes_since(learned(of_ogd, X, y), of_ogd)
     with pytest.raises(ValueError, match="the changes are of another kind"):
         merge(start, changes, 1.0, ClassWeights(None))
@@ -232,7 +232,7 @@ def test_models_of_another_kind_are_refused():
 def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
     """A shard that has changed most of the table sends all of it, without numbers of slots."""
     X, y = random_problem(400, 3_000, 0.03, seed=8)
-    start = model_of(estimator, 10, X, y, memory="sketch", memory_bytes=1 << 12)
+    start = untrained(estimator, 10, X, y, memory="sketch", memory_bytes=1 << 12)
     much = changes_since(learned(start, X[:380], y[:380]), start)
     little = changes_since(learned(start, X[380:381, :], y[380:381]), start)
     assert len(much["slots"]) == 0

@@ -18,7 +18,7 @@ import polars
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, every, made, online
+from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, every, made, online, row_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -26,6 +26,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from states import model_of
 from strategies import random_problem
 
 from thresher import PET, methods
@@ -86,7 +87,7 @@ def test_class_weight_check_with_an_intercept(estimator):
 @every
 def test_signature_matches_the_parameter_table(estimator):
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
-    table = {name: p.default for name, p in methods.find(estimator._method).parameters.items()}
+    table = {name: p.default for name, p in row_of(estimator).parameters.items()}
     assert defaults == table
 
 
@@ -94,7 +95,7 @@ def test_signature_matches_the_parameter_table(estimator):
 def test_parameters_are_written_from_the_table(estimator):
     """Guards against a row of methods.py that was changed without `make format`, and an estimator changed by hand."""
     text = Path(inspect.getfile(estimator)).read_text()
-    assert write_estimators.written(methods.find(estimator._method), text) == text
+    assert write_estimators.written(row_of(estimator), text) == text
 
 
 def test_a_new_parameter_is_a_row_of_the_table():
@@ -202,7 +203,7 @@ class TestCopies:
         model.partial_fit(X[100:], y[100:])
         assert twin.n_samples_seen_ == 100
         twin.partial_fit(X[100:], y[100:])
-        assert pickle.dumps(model._model.learner.state()) == pickle.dumps(twin._model.learner.state())
+        assert pickle.dumps(model_of(model).learner.state()) == pickle.dumps(model_of(twin).learner.state())
         np.testing.assert_array_equal(model.decision_function(X), twin.decision_function(X))
 
     def test_clone_forgets(self, estimator, problem):

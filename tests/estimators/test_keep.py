@@ -12,7 +12,7 @@ from command_line import thresher
 from every import BATCH, BUDGETED, budgeted
 from hypothesis import given
 from hypothesis import strategies as st
-from states import assert_same_state
+from states import assert_same_state, model_of
 from strategies import TIES, class_counts, problems, random_problem
 from test_online import assert_equals_oracle, assert_same_bits, in_order, with_oracle
 
@@ -74,14 +74,14 @@ class TestSameBits:
         loaded = load(tmp_path / "m")
         assert loaded.keep == [40, 2]
         assert_same_bits(loaded.partial_fit(X[100:], y[100:]), whole)
-        save_model(whole._model, tmp_path / "compact", compact=True)
+        save_model(model_of(whole), tmp_path / "compact", compact=True)
         assert set(load(tmp_path / "compact").selected_) == set(whole.selected_)
 
     def test_stream_equals_fit(self, estimator):
         X, y = random_problem(300, 50, 0.2, seed=2)
         streamed = in_order(estimator, 6, keep=[40, 2])
         train(streamed, [(X[:70], y[:70]), (X[70:], y[70:])], shuffle=False)
-        assert_same_state(streamed._model.state(), in_order(estimator, 6, keep=[40, 2]).fit(X, y)._model.state())
+        assert_same_state(streamed, in_order(estimator, 6, keep=[40, 2]).fit(X, y))
 
 
 @with_a_budget

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from states import state_of
 from strategies import random_problem
 
 from thresher import OGD, datasets
@@ -28,6 +29,6 @@ def test_rows_without_a_loss_count_in_t():
 
 def test_four_bytes_a_feature():
     X, y = datasets.make_x1(500)
-    state = OGD().fit(X, y)._model.state()["learned"]
+    state = state_of(OGD().fit(X, y))["learned"]
     assert state["cells"].dtype == np.float32
     assert len(state["cells"]) == len(state["ids"])

@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from every import ONLINE, applicable, budgeted, made, online, own_parameters, second_order
+from every import ONLINE, applicable, budgeted, made, new_model, online, own_parameters, row_of, second_order
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import ORACLES
 from real_data import split
 from scipy.special import softmax
-from states import assert_same_state
+from states import assert_same_state, model_of, state_of
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
-from thresher import FOFS, _core, datasets, load, methods, save, train
+from thresher import FOFS, _core, datasets, load, save, train
 from thresher.model.model import Model
 
 # Rows of values too small to square.
@@ -41,7 +41,7 @@ def in_order(estimator, budget, **given):
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):
     """Return an estimator that learns the rows in their order, and its oracle with the same parameters."""
     model = in_order(estimator, budget, **given)
-    steps = {*methods.find(estimator._method).own, "norm", "fit_intercept"}
+    steps = {*row_of(estimator).own, "norm", "fit_intercept"}
     parameters = {name: value for name, value in model.get_params().items() if name in steps}
     return model, ORACLES[estimator.__name__](n_classes=n_classes, dtype=dtype or np.float32, **parameters)
 
@@ -54,7 +54,7 @@ def real_oracle(estimator, name: str, n_rows: int, budget: int):
 
 
 def assert_equals_oracle(model, oracle) -> None:
-    columns, weights = model._model.members()
+    columns, weights = model_of(model).members()
     assert (model.n_updates_, model.n_mistakes_) == (oracle.n_updates, oracle.n_mistakes)
     if oracle.dtype is np.float32:
         assert columns.tolist() == oracle.selected
@@ -64,7 +64,7 @@ def assert_equals_oracle(model, oracle) -> None:
         np.testing.assert_allclose(weights, oracle.weights, **{"rtol": 0, **near})
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
         if not oracle.scale_is_rounding:
-            np.testing.assert_allclose(model._model.counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
+            np.testing.assert_allclose(model_of(model).counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
         return
     assert sorted(columns.tolist()) == sorted(oracle.selected)
     by_column = dict(zip(oracle.selected, oracle.weights, strict=True))
@@ -74,7 +74,7 @@ def assert_equals_oracle(model, oracle) -> None:
 
 
 def assert_same_bits(a, b) -> None:
-    assert_same_state(a._model.state(), b._model.state())
+    assert_same_state(a, b)
     np.testing.assert_array_equal(a.selected_, b.selected_)
 
 
@@ -220,8 +220,7 @@ class TestSameBits:
         X, y = random_problem(300, 60, 0.2, seed=6)
         twice = in_order(estimator, 10, n_passes=2).fit(X, y)
         states = [
-            each._model.state()
-            for each in (twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
+            state_of(each) for each in (twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
         ]
         for state in states:  # to partial_fit all rows are new
             del state["learned"]["counters"]["margin_scale"], state["learned"]["counters"]["margin_information"]
@@ -331,14 +330,14 @@ class TestProbabilities:
     @pytest.mark.parametrize("n_classes", [2, 4])
     def test_the_scale_learns_from_new_rows_only(self, estimator, n_classes):
         X, y = random_problem(500, 100, 0.1, n_classes=n_classes, seed=1)
-        scales = [made(estimator, 30, n_passes=n).fit(X, y)._model.counters["margin_scale"] for n in (1, 3)]
+        scales = [model_of(made(estimator, 30, n_passes=n).fit(X, y)).counters["margin_scale"] for n in (1, 3)]
         assert scales[0] == scales[1]
 
     @pytest.mark.parametrize("n_classes", [2, 4])
     def test_the_scale_is_that_of_the_margins_before_learning(self, estimator, n_classes):
         """Its log loss on them is nearly the least that any scale has."""
         X, y = random_problem(2_000, 300, 0.1, n_classes=n_classes, seed=1)
-        model = made(estimator, 30)._new_model()
+        model = new_model(made(estimator, 30))
         margins = []
         for r in range(X.shape[0]):
             if r > 0:
@@ -393,18 +392,18 @@ class TestKeeping:
         train(by_train, stream)
         for rows, labels in stream:
             by_hand.partial_fit(rows[:, : by_hand.n_features_in_], labels)
-        assert by_train._model.parameters[rate] == 0.125
+        assert model_of(by_train).parameters[rate] == 0.125
         np.testing.assert_array_equal(by_train.selected_, by_hand.selected_)
 
     def test_a_failed_batch_does_not_change_parameters(self, estimator):
         X, y = random_problem(60, 10, 0.5, seed=9)
         model = made(estimator, 7).fit(X, y)
-        before = dict(model._model.parameters)
+        before = dict(model_of(model).parameters)
         bad = X.copy()
         bad.data[3] = np.nan
         with pytest.raises(ValueError, match="NaN"):
             model.set_params(fit_intercept=True).partial_fit(bad, y)
-        assert model._model.parameters == before
+        assert model_of(model).parameters == before
 
     def test_ctrl_c_in_fit_keeps_the_old_model(self, estimator, monkeypatch):
         X, y = random_problem(60, 10, 0.5, seed=9)
@@ -465,8 +464,8 @@ def test_the_learner_is_the_kind_for_its_classes(estimator):
     found, named = in_order(estimator, 5).fit(X, y), in_order(estimator, 5).partial_fit(X, y, classes=[-1, 1])
     assert_same_bits(found, named)
     assert found.coef_.shape == (1, 30)
-    assert isinstance(found._model, Model)
-    state = found._model.state()["learned"]
+    assert isinstance(model_of(found), Model)
+    state = state_of(found)["learned"]
     assert len(state["intercept"]) * len(state["ids"]) == len(state["cells"])
 
 
@@ -484,4 +483,4 @@ def test_rows_with_a_member_are_counted(estimator, n_classes, fit_intercept):
     assert 0 < n_expected < X.shape[0]
     at_once = made(estimator, 5, fit_intercept=fit_intercept).partial_fit(X, y, classes=np.unique(y))
     for each in (model, at_once, pickle.loads(pickle.dumps(model))):
-        assert each._model.counters["n_with_member"] == n_expected  # no public name: warnings go by it
+        assert model_of(each).counters["n_with_member"] == n_expected  # no public name: warnings go by it

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from states import state_of
 from strategies import random_problem
 
 from thresher import FOFS, PET
@@ -76,4 +77,4 @@ def test_time_does_not_depend_on_the_width(estimator):
 def test_only_members_are_kept(estimator):
     X, y = random_problem(500, 400, 0.1, seed=0)
     model = estimator(7).fit(X, y)
-    assert len(model._model.state()["learned"]["ids"]) == 7
+    assert len(state_of(model)["learned"]["ids"]) == 7

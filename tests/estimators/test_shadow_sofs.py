@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from real_data import split
 from sklearn.metrics import average_precision_score
+from states import state_of
 
 from thresher import AROW, FOFS, PET, SOFS, ShadowSOFS, datasets
 
@@ -160,5 +161,5 @@ def test_shadows_do_not_predict():
     model = ShadowSOFS(50, norm=None, fit_intercept=False).fit(X, y)
     margins = X @ model.coef_.toarray()[0]
     np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-3, atol=1e-4)
-    cells = model._model.state()["learned"]["cells"].reshape(-1, 2)
+    cells = state_of(model)["learned"]["cells"].reshape(-1, 2)
     assert np.count_nonzero(cells[:, 0]) > 10_000  # and yet every touched feature has learned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from states import model_of
 from strategies import random_problem
 
 from thresher import SOFS, datasets
@@ -83,6 +84,6 @@ def test_probabilities():
     X, y = datasets.make_x1(5_000)
     model = SOFS(200).fit(X, y)
     chances, margins = model.predict_proba(X), model.decision_function(X)
-    scale = model._model.counters["margin_scale"]
+    scale = model_of(model).counters["margin_scale"]
     np.testing.assert_allclose(chances[:, 1], 1 / (1 + np.exp(-scale * margins)))
     assert model.predict_proba(sp.csr_matrix((1, 20_000)))[0].tolist() == [0.5, 0.5]

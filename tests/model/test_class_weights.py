@@ -10,7 +10,7 @@ from command_line import thresher
 from every import made, online
 from hypothesis import given
 from hypothesis import strategies as st
-from states import assert_same_state
+from states import assert_same_state, model_of
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, evaluate, load, open_stream, save, train
@@ -56,7 +56,7 @@ class TestStreams:
             save(parts, tmp_path / "m.thresher")
             parts = load(tmp_path / "m.thresher")
         for model in (whole, parts):
-            assert_same_state(model._model.state(), expected._model.state())
+            assert_same_state(model, expected)
 
     def test_a_dict_without_naming_the_classes(self, estimator):
         X, y = random_problem(300, 40, 0.2, seed=1)
@@ -64,7 +64,7 @@ class TestStreams:
         expected = made(estimator, 6, shuffle=False, class_weight={"spam": 3.0}).fit(X, words)
         model = made(estimator, 6, class_weight={"spam": 3.0})
         train(model, [(X[:50], words[:50]), (X[50:], words[50:])])
-        assert_same_state(model._model.state(), expected._model.state())
+        assert_same_state(model, expected)
 
     def test_a_class_that_does_not_occur(self, estimator):
         X, y = random_problem(300, 40, 0.2, seed=1)
@@ -79,7 +79,7 @@ def test_the_first_rows_are_of_one_class():
     model = SOFS(5, class_weight={1: 2.0})
     train(model, [(X[:10], y[:10]), (X[10:], y[10:])], shuffle=False)
     expected = SOFS(5, class_weight={1: 2.0}, shuffle=False).fit(X, y)
-    assert_same_state(model._model.state(), expected._model.state())
+    assert_same_state(model, expected)
 
 
 def test_zero_weights_do_not_count_in_balanced():
@@ -87,16 +87,16 @@ def test_zero_weights_do_not_count_in_balanced():
     weights = (np.arange(200) % 3 > 0).astype(float)
     one = ShadowSOFS(5, class_weight="balanced", shuffle=False).fit(X, y, sample_weight=weights)
     other = ShadowSOFS(5, class_weight="balanced", shuffle=False).fit(X[weights > 0], y[weights > 0])
-    assert_same_state(one._model.state(), other._model.state())
+    assert_same_state(one, other)
 
 
 def test_an_error_counts_nothing():
     X, y = random_problem(100, 10, 0.5, seed=0)
     model = SOFS(3, class_weight={1: 2.0}).partial_fit(X, y, classes=[-1, 1])
-    before = model._model.class_weights.state()
+    before = model_of(model).class_weights.state()
     with pytest.raises(ValueError, match="class_weight names class 9"):
         model.set_params(class_weight={9: 1.0}).partial_fit(X, y)
-    assert model._model.class_weights.state() == before
+    assert model_of(model).class_weights.state() == before
 
 
 def test_nothing_but_zero_weights():
@@ -167,7 +167,7 @@ class TestTables:
         done = thresher("train", path, "-k", 2, *options, "--class-weight", "spam=3", "-o", model, "--json")
         expected = ShadowSOFS(2, class_weight={"spam": 3.0})
         train(expected, open_stream(path, weight="w", ignore=["row"]))
-        assert json.loads(done.stdout)["weights"] == expected._model.members()[1][:, 0].astype(float).tolist()
+        assert json.loads(done.stdout)["weights"] == model_of(expected).members()[1][:, 0].astype(float).tolist()
         assert load(model).class_weight == {"spam": 3.0}
         for command in ("evaluate", "predict"):
             assert thresher(command, model, path, *options).returncode == 0

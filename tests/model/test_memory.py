@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from real_data import load as load_set
 from real_data import split
 from sklearn.base import clone
-from states import assert_same_state
+from states import assert_same_state, model_of, state_of
 from strategies import TIES, budgets, class_counts, problems, random_problem
 
 from thresher import (
@@ -56,7 +56,7 @@ class TestHash:
     def test_equals_dense(self, estimator, problem, budget, fit_intercept):
         X, y = problem
         states = [
-            made(estimator, budget, memory=memory, fit_intercept=fit_intercept).fit(X, y)._model.state()
+            state_of(made(estimator, budget, memory=memory, fit_intercept=fit_intercept).fit(X, y))
             for memory in ("dense", "hash", "auto")
         ]
         assert_same_state(states[0], states[1])
@@ -69,7 +69,7 @@ class TestHash:
         wide = made(estimator, budget, memory="hash").fit(spread_out(X, step), y)
         narrow = made(estimator, budget, memory="dense").fit(X, y)
         np.testing.assert_array_equal(wide.selected_, narrow.selected_ * step)
-        np.testing.assert_array_equal(wide._model.members()[1], narrow._model.members()[1])
+        np.testing.assert_array_equal(model_of(wide).members()[1], model_of(narrow).members()[1])
         np.testing.assert_array_equal(wide.decision_function(spread_out(X, step)), narrow.decision_function(X))
 
     @pytest.mark.slow
@@ -78,7 +78,7 @@ class TestHash:
         X, y = load_set(name)
         rows = np.random.default_rng(0).permutation(X.shape[0])[:2_000]
         one, other = (made(estimator, 500, memory=memory).fit(X[rows], y[rows]) for memory in ("dense", "hash"))
-        assert_same_state(one._model.state(), other._model.state())
+        assert_same_state(one, other)
 
     def test_saved_pickled_cloned(self, estimator, tmp_path):
         X, y = random_problem(300, 60, 0.2, seed=0)
@@ -87,7 +87,7 @@ class TestHash:
         part = made(estimator, 9, memory="hash", shuffle=False).partial_fit(X[:100], y[:100], classes=[-1, 1])
         save(part, tmp_path / "m.thresher")
         for model in (load(tmp_path / "m.thresher"), pickle.loads(pickle.dumps(part))):
-            assert_same_state(model.partial_fit(X[100:], y[100:])._model.state(), whole._model.state())
+            assert_same_state(model.partial_fit(X[100:], y[100:]), whole)
         assert clone(whole).memory == "hash"
 
     def test_any_width(self, estimator):
@@ -180,7 +180,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
         X.sum_duplicates()
         y = random.integers(0, 2, 400)
         one, other = (made(estimator, 50, memory=memory).fit(X, y) for memory in ("auto", "dense"))
-        assert_same_state(one._model.state(), other._model.state())
+        assert_same_state(one, other)
 
 
 @sketched
@@ -191,7 +191,7 @@ class TestSketch:
         one = estimator(budget, memory="sketch", fit_intercept=fit_intercept).fit(X, y)
         other = estimator(budget, memory="dense", fit_intercept=fit_intercept).fit(X, y)
         np.testing.assert_array_equal(one.selected_, other.selected_)
-        np.testing.assert_array_equal(one._model.members()[1], other._model.members()[1])
+        np.testing.assert_array_equal(model_of(one).members()[1], model_of(other).members()[1])
         np.testing.assert_array_equal(one.intercept_, other.intercept_)
 
     @given(st.data(), problems(max_rows=40, n_classes=class_counts), budgets)
@@ -203,14 +203,14 @@ class TestSketch:
         cut = data.draw(st.integers(1, X.shape[0] - 1))
         first = estimator(budget, **given).partial_fit(X[:cut], y[:cut], classes=np.unique(y))
         again = pickle.loads(pickle.dumps(first)).partial_fit(X[cut:], y[cut:])
-        assert_same_state(again._model.state(), whole._model.state())
+        assert_same_state(again, whole)
         assert len(whole.selected_) <= budget
 
     def test_files(self, estimator, tmp_path):
         X, y = random_problem(500, 400, 0.1, seed=0)
         model = estimator(20, memory="sketch", memory_bytes=4096).fit(X, y)
         save(model, tmp_path / "full")
-        save_model(model._model, tmp_path / "compact", compact=True)
+        save_model(model_of(model), tmp_path / "compact", compact=True)
         assert (tmp_path / "compact").stat().st_size < (tmp_path / "full").stat().st_size - 3_000
         for name in ("full", "compact"):
             np.testing.assert_array_equal(load(tmp_path / name).predict(X), model.predict(X))
@@ -278,7 +278,7 @@ class TestBadInput:
             ShadowSOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, y)
 
     def test_a_table_that_can_not_be(self):
-        state = SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y)._model.state()["learned"]
+        state = state_of(SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y))["learned"]
         fresh = _core.SketchSofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sketch", memory_bytes=4096)
         with pytest.raises(ValueError, match="the table has a value that is out of range"):
             fresh.restore(**{**state, "table": -np.ones_like(state["table"])})
@@ -345,7 +345,7 @@ class TestErrorBound:
 
     def outsiders(self, model) -> np.ndarray:
         """Return (μ, E), the weight and the precision above its start, of all features that are not members."""
-        return model._model.learner.cells(self.IDS).reshape(-1, 2).astype(float)
+        return model_of(model).learner.cells(self.IDS).reshape(-1, 2).astype(float)
 
     @pytest.mark.parametrize("estimator", SKETCHED, ids=lambda each: each.__name__)
     def test_precision(self, estimator):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from command_line import thresher
 from oracles import ArowOracle, ShadowSofsOracle
+from states import model_of
 from strategies import random_problem
 
 from thresher import AROW, SOFS, ShadowSOFS, datasets, load, train
@@ -95,8 +96,8 @@ def test_another_gamma_that_learned_nothing(tmp_path):
 def test_in_model_files_and_shown(tmp_path):
     X, y = random_problem(300, 40, 0.3, seed=0)
     model = ShadowSOFS(8).fit(X, y)
-    save_model(model._model, tmp_path / "full.thresher", compact=False)
-    save_model(model._model, tmp_path / "compact.thresher", compact=True)
+    save_model(model_of(model), tmp_path / "full.thresher", compact=False)
+    save_model(model_of(model), tmp_path / "compact.thresher", compact=True)
     full, compact = load(tmp_path / "full.thresher"), load(tmp_path / "compact.thresher")
     np.testing.assert_array_equal(full.z_scores(range(40)), model.z_scores(range(40)))
     np.testing.assert_array_equal(compact.z_scores_, model.z_scores_)
@@ -120,4 +121,4 @@ def test_bad_columns():
             model.z_scores(columns)
     assert not hasattr(SOFS(5), "z_scores_")
     with pytest.raises(ValueError, match="SOFS has no z-scores; use ShadowSOFS or AROW"):
-        z_scores(SOFS(5).fit(X, y)._model)
+        z_scores(model_of(SOFS(5).fit(X, y)))

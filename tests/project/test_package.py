@@ -87,7 +87,7 @@ def test_every_method_of_the_table_is_public():
     assert {method.estimator for method in methods.METHODS.values()} <= set(thresher.__all__)
     for method in methods.METHODS.values():
         estimator = getattr(thresher, method.estimator)
-        assert estimator._method == method.name
+        assert estimator._method == method.name  # no public name: it is what makes a class this method's
         assert set(estimator().get_params()) == set(method.parameters)
 
 

@@ -23,8 +23,10 @@ from real_data import load
 pytest.importorskip("river", reason="river is not installed")
 
 import pandas as pd
+from every import row_of
 from river import checks, datasets, evaluate, feature_extraction, linear_model, metrics, preprocessing
 from river.base import Base
+from states import model_of
 
 import thresher
 from thresher import _core, methods, river
@@ -43,7 +45,7 @@ def made(selector, budget, **parameters):
 
 def estimator_like(model, **parameters):
     """Return the estimator of the same method with the same parameters."""
-    own = {name: getattr(model, name) for name in model._get_params() if name != "classes"}
+    own = {name: getattr(model, name) for name in inspect.signature(type(model)).parameters if name != "classes"}
     return getattr(thresher, type(model).__name__)(**{"memory": "hash", **own, **parameters})
 
 
@@ -72,6 +74,11 @@ def as_matrix(rows):
     return X
 
 
+def learner_of(model):
+    """Return the learner of a model: all bits of weights and counts, which have no public name."""
+    return model._learner
+
+
 def learned(model, rows, labels, w=None):
     if w is None:
         for x, y in zip(rows, labels, strict=True):
@@ -86,16 +93,16 @@ def assert_same(one, other):
     """Two models select the same features, with the same weights, and have counted the same."""
     assert list(one.weights.items()) == list(other.weights.items())
     assert one.intercept == other.intercept
-    assert one._learner.counters == other._learner.counters
+    assert learner_of(one).counters == learner_of(other).counters
     assert one.classes_ == other.classes_
 
 
 def assert_equals(model, estimator):
-    ids, weights = estimator._model.members()
+    ids, weights = model_of(estimator).members()
     assert _core.name_ids(model.selected_names_).tolist() == ids.tolist()
-    np.testing.assert_array_equal(model._learner.members()[1], weights.reshape(-1))
-    np.testing.assert_array_equal(model._learner.intercept, estimator.intercept_)
-    assert model._learner.counters == estimator._model.counters
+    np.testing.assert_array_equal(learner_of(model).members()[1], weights.reshape(-1))
+    np.testing.assert_array_equal(learner_of(model).intercept, estimator.intercept_)
+    assert learner_of(model).counters == model_of(estimator).counters
 
 
 # The labels of all data that river's checks have for classifiers of any number of classes.
@@ -299,7 +306,7 @@ class TestNames:
             model.learn_one(x, sum(x.values()) > 0)
             assert len(model._names) <= 2 * budget + 1_000
             if row % 100 == 0:
-                assert _core.name_ids(model.selected_names_).tolist() == model._learner.members()[0].tolist()
+                assert _core.name_ids(model.selected_names_).tolist() == learner_of(model).members()[0].tolist()
         assert len(model.selected_names_) == budget
 
     @pytest.mark.parametrize("selector", sorted(set(ONLINE) - set(BUDGETED), key=str), ids=lambda each: each.__name__)
@@ -307,7 +314,7 @@ class TestNames:
         rows, y = random_rows(1_000, n_names=5_000)
         model = learned(selector(), rows, y)
         assert set(model._names.values()) == {name for x in rows for name in x}
-        assert len(model.selected_names_) == len(model._learner.members()[0]) > 2_000
+        assert len(model.selected_names_) == len(learner_of(model).members()[0]) > 2_000
 
     def test_those_to_keep_are_known_from_the_start(self):
         model = river.ShadowSOFS(3, keep=["a", "b"])
@@ -452,9 +459,9 @@ class TestValues:
         rows, labels, w = [{"a": 1.0}, {"b": 2.0}, {"a": 2.0, "c": 1.0}], ["x", "y", "z"], [1.0, 0.0, 2.0]
         one, many = river.AROW(), river.AROW()
         for x, y, weight in zip(rows, labels, w, strict=True):
-            before = pickle.dumps(one._model), one.classes_, one.selected_names_
+            before = pickle.dumps(model_of(one)), one.classes_, one.selected_names_
             one.learn_one(x, y, w=weight)
-            assert weight or before == (pickle.dumps(one._model), one.classes_, one.selected_names_)
+            assert weight or before == (pickle.dumps(model_of(one)), one.classes_, one.selected_names_)
         many.learn_many(pd.DataFrame(rows), pd.Series(labels), pd.Series(w))
         assert one.classes_ == many.classes_ == ["x", "z"]
         assert one.weights == many.weights
@@ -600,7 +607,7 @@ class TestParameters:
 
     @online
     def test_signature_and_docstring_list_them(self, selector):
-        method = selector._method
+        method = row_of(selector)
         names = list(inspect.signature(selector).parameters)
         not_here = {"n_passes", "shuffle", "random_state"}
         if method.sketch_kernels is None:

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from states import model_of
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
 from thresher.features import ColumnHasher
@@ -67,7 +68,7 @@ def test_the_next_table_is_predicted_as_it_is(of, method):
     model = method(3)
     train(model, open_stream(of(WORDS), text="text", numeric="n"))
     new = WORDS.drop(columns="label")[["n", "text"]]
-    of_stream = model.decision_function(open_stream(of(WORDS), naming=model._model.naming))
+    of_stream = model.decision_function(open_stream(of(WORDS), naming=model_of(model).naming))
     np.testing.assert_array_equal(model.decision_function(of(new)), of_stream)
     assert model.predict(of(new)).tolist() == WORDS["label"].tolist()
     assert model.score(of(new), WORDS["label"]) == model.score(of(WORDS)) == 1.0

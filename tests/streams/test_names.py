@@ -23,6 +23,7 @@ from every import online
 from hypothesis import example, given
 from hypothesis import strategies as st
 from real_data import path_of
+from states import model_of
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.batch import NO_NAME, BatchNames
@@ -1011,13 +1012,13 @@ class TestCommandLine:
         forged = BatchNames(
             names.marks, np.frombuffer(names.text.tobytes().replace(b"free", b"fraa"), np.uint8), names.prefixes
         )
-        session = Session(model._model, names=stream.naming)
+        session = Session(model_of(model), names=stream.naming)
         session.learn(dataclasses.replace(batch, names=forged))
-        assert model._model.name_clashes == (20, "free", "fraa")
+        assert model_of(model).name_clashes == (20, "free", "fraa")
         with pytest.warns(UserWarning, match="'free' and 'fraa' have the same hash .* occurred 20 times"):
             session.finish()
         save(model, tmp_path / "m.thresher")
-        assert load(tmp_path / "m.thresher")._model.name_clashes == (20, "free", "fraa")
+        assert model_of(load(tmp_path / "m.thresher")).name_clashes == (20, "free", "fraa")
 
 
 class TestEnron:

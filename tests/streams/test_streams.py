@@ -21,7 +21,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from states import same_state
+from states import model_of, same_state
 from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
@@ -77,7 +77,7 @@ def folder(rows, tmp_path_factory):
 
 
 def same_bits(model: Model, other: Model) -> bool:
-    return same_state(model.state(), other.state())
+    return same_state(model, other)
 
 
 SOURCES = [
@@ -107,7 +107,7 @@ def test_memory_gives_the_same_model(rows, reference):
     X, y = rows
     model = SOFS(40, shuffle=False).fit(X, y)
     np.testing.assert_array_equal(model.selected_, reference.members()[0])
-    np.testing.assert_array_equal(model._model.members()[1], reference.members()[1])
+    np.testing.assert_array_equal(model_of(model).members()[1], reference.members()[1])
     np.testing.assert_array_equal(model.decision_function(X), reference.decision_function(X))
     assert model.n_mistakes_ == reference.counters["n_mistakes"]
 
@@ -443,7 +443,7 @@ class TestManySmallFiles:
         model, other = SOFS(1), SOFS(1)
         train(model, open_stream(files, **options), shuffle=False)
         train(other, open_stream(joined, **options), shuffle=False)
-        assert same_state(model._model.state(), other._model.state())
+        assert same_state(model, other)
 
     def test_they_are_handed_to_threads_together(self, small, monkeypatch):
         """Each handing over, and each start of pyarrow's reader, takes longer than reading such a file."""

@@ -284,4 +284,4 @@ def test_a_generator(connected, tmp_path):
     assert bytes_of(one, tmp_path) == bytes_of(other, tmp_path)
     write_stream(stream.batches(), str(tmp_path / "a.thc"))
     distributed.train(one, tmp_path / "a.thc", n_shards=3, syncs=2)
-    assert one._model.counters["n_samples"] == 4_000
+    assert one.n_samples_seen_ == 4_000

@@ -8,19 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import thresher
-from every import BATCH, batch
+from every import BATCH, batch, row_of
 from sklearn.linear_model import RidgeClassifier
 from strategies import random_problem
 
 from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
 from thresher.io.model_files import load_model
-from thresher.methods import find
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream, text
 from thresher.training import train_many
 from thresher.training.solvers import memory
 
-METHODS = [estimator._method for estimator in BATCH]
+METHODS = [row_of(estimator).name for estimator in BATCH]
 
 
 @batch
@@ -83,7 +82,7 @@ class TestModelFiles:
     def test_a_new_model_must_be_made_of_a_selection(self, estimator):
         X, y = random_problem(20, 5, 0.5, seed=7)
         with pytest.raises(ValueError, match="does not support incremental training; retrain with fit"):
-            Model(estimator._method).fit(X, y)
+            Model(row_of(estimator).name).fit(X, y)
 
     def test_loaded_and_saved_again_nothing_is_lost(self, estimator, files, tmp_path):
         """Neither how ids count nor the names, which a model from a file has for its selected columns only."""
@@ -118,7 +117,7 @@ def files(tmp_path_factory):
 
 @batch
 def test_the_command_line_does_what_fit_does(estimator, files, tmp_path):
-    method = estimator._method
+    method = row_of(estimator).name
     path = tmp_path / "model.thresher"
     done = thresher(
         "train", files / "train.svm", "-k", 30, "--method", method, "--test", files / "test.svm", "-o", path, "--json"
@@ -241,8 +240,8 @@ class TestTrain:
 
     def test_a_model_learns_without_its_estimator(self, estimator, files, monkeypatch):
         path, budget = files / "test.svm", {"n_features_to_select": 3}
-        model, shell = Model(estimator._method, **budget), estimator(3)
-        solver = find(estimator._method).load_solver()
+        model, shell = Model(row_of(estimator).name, **budget), estimator(3)
+        solver = row_of(estimator).load_solver()
         with monkeypatch.context() as patch:
 
             def interrupted(*_):
@@ -256,7 +255,7 @@ class TestTrain:
         train(shell, path)
         np.testing.assert_array_equal(model.members()[0], shell.selected_)
         np.testing.assert_array_equal(model.members()[1].T, shell.coef_.toarray()[:, shell.selected_])
-        with pytest.raises(ValueError, match=f"{estimator._method} does not support incremental training"):
+        with pytest.raises(ValueError, match=f"{row_of(estimator).name} does not support incremental training"):
             train(model, path)
 
     def test_names_of_a_table_are_known(self, estimator, tmp_path):

@@ -15,6 +15,7 @@ import pytest
 from command_line import THRESHER, thresher
 from every import BATCH, online
 from safetensors import safe_open
+from states import model_of
 
 from thresher import ShadowSOFS, datasets, open_stream, save, train
 from thresher.cli.checkpoints import how_to_resume
@@ -390,7 +391,7 @@ class TestFiles:
         train(model, rows / "a.svm", checkpoint=tmp_path / "run.ckpt")
         before = (tmp_path / "run.ckpt").read_bytes()
         with pytest.raises(TypeError):
-            write_checkpoint(tmp_path / "run.ckpt", model._model, {"settings": object()})
+            write_checkpoint(tmp_path / "run.ckpt", model_of(model), {"settings": object()})
         assert (tmp_path / "run.ckpt").read_bytes() == before
         assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
 

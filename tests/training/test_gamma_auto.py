@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from command_line import thresher
-from every import SECOND_ORDER, applicable, made, second_order
+from every import SECOND_ORDER, applicable, made, new_model, row_of, second_order
 from hypothesis import given
 from hypothesis import strategies as st
 from real_data import split
 from sklearn.base import clone
-from states import assert_same_state
+from states import assert_same_state, model_of, state_of
 from strategies import CONTINUOUS, TIES, class_counts, norms, problems, random_problem
 
-from thresher import AROW, PET, SOFS, ShadowSOFS, datasets, load, methods, save, train
+from thresher import AROW, PET, SOFS, ShadowSOFS, datasets, load, save, train
 from thresher.io.model_files import load_model, save_model
 from thresher.model.learning import Session, learner_for
 from thresher.model.model import Model
@@ -41,7 +41,7 @@ weights_of_rows = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=40, m
 
 
 def default_of(estimator) -> float:
-    return methods.find(estimator._method).parameters["gamma"].default
+    return row_of(estimator).parameters["gamma"].default
 
 
 @contextmanager
@@ -75,7 +75,7 @@ class NaiveRace:
         # Of γ, after each row: mistakes, loss, bytes.
         self.mistakes, self.loss, self.n_bytes = ({gamma: [0] for gamma in self.left} for _ in range(3))
         for gamma in self.left:
-            model = Model(estimator._method, gamma=gamma, memory=memory, **applicable(estimator, BUDGET), **given)
+            model = Model(row_of(estimator).name, gamma=gamma, memory=memory, **applicable(estimator, BUDGET), **given)
             for row in range(len(y)):
                 model.partial_fit(X[row], y[[row]], classes, self.weights[[row]])
                 self.mistakes[gamma].append(model.counters["mistake_weight"])
@@ -131,7 +131,7 @@ def auto(estimator, **given):
 
 
 def assert_same_bits(one, other) -> None:
-    assert_same_state(one._model.state(), other._model.state())
+    assert_same_state(one, other)
     assert (one.gamma_, one.classes_.tolist()) == (other.gamma_, other.classes_.tolist())
 
 
@@ -171,7 +171,7 @@ class TestNaiveRace:
         naive = NaiveRace(estimator, X, y, weights, first_look=first_look, **given)
         with short_race(first_look):
             model = auto(estimator, **given).fit(X, y, sample_weight=weights)
-        assert model._model.race == naive.looks
+        assert model_of(model).race == naive.looks
         assert model.gamma_ == naive.winner
         alone = made(estimator, BUDGET, gamma=naive.winner, shuffle=False, **given).fit(X, y, sample_weight=weights)
         assert_same_bits(model, alone)
@@ -183,7 +183,7 @@ class TestNaiveRace:
         naive = NaiveRace(estimator, X, y, first_look=128)
         with short_race(128):
             model = auto(estimator).fit(X, y)
-        assert model._model.race == naive.looks
+        assert model_of(model).race == naive.looks
         assert [look["rows"] for look in naive.looks] == [128, 256, 512, 530]
         n_left = [len(look["gamma"]) for look in naive.looks]
         assert n_left[0] == len(grid(default_of(estimator)))
@@ -196,7 +196,7 @@ class TestNaiveRace:
         X, y = datasets.make_x1(1_100, n_features=1_000, n_informative=100, n_noise=100)
         naive = NaiveRace(AROW, X, y, first_look=512, norm=None)
         model = auto(AROW, norm=None).fit(X, y)
-        assert model._model.race == naive.looks
+        assert model_of(model).race == naive.looks
         assert [len(look["gamma"]) for look in naive.looks] == [9, 2]
         assert model.gamma_ == 2.0**7
         assert_same_bits(model, AROW(gamma=2.0**7, norm=None, shuffle=False).fit(X, y))
@@ -218,7 +218,7 @@ class TestNaiveRace:
             model = auto(estimator, memory=memory).fit(wide, y)
             cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
             in_batches, _ = trained(auto(estimator, memory=memory), wide, y, cuts=cuts, classes=np.unique(y))
-        assert model._model.race == naive.looks
+        assert model_of(model).race == naive.looks
         alone = made(estimator, BUDGET, gamma=naive.winner, shuffle=False).fit(wide, y)
         assert_same_bits(model, alone)
         assert_same_bits(in_batches, alone)
@@ -233,7 +233,7 @@ class TestNaiveRace:
             expected += weights[row] * (margin * y[row] <= 0)
             model.partial_fit(X[row], y[[row]], [-1, 1], weights[[row]])
         with short_race(64):
-            race = auto(SOFS).fit(X, y, sample_weight=weights)._model.race
+            race = model_of(auto(SOFS).fit(X, y, sample_weight=weights)).race
         assert race[0]["mistakes"][race[0]["gamma"].index(2.0)] == expected
 
 
@@ -255,7 +255,7 @@ class TestSameBits:
             blocks = auto(estimator).fit(X, y, sample_weight=weights)
         assert_same_bits(parts, whole)
         assert_same_bits(blocks, whole)
-        assert history.race == parts._model.race == whole._model.race == blocks._model.race
+        assert history.race == model_of(parts).race == model_of(whole).race == model_of(blocks).race
 
     @second_order
     @pytest.mark.parametrize("labels", [(-1.0, 1.0), ("spam", "mail"), (2.0, 1.0)])
@@ -266,34 +266,31 @@ class TestSameBits:
         cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=5)))
         stop = data.draw(st.integers(0, len(cuts)))
 
-        def new_model():
-            return auto(estimator)._new_model()
-
         with short_race():
-            never_stopped = Session(new_model())
+            never_stopped = Session(new_model(auto(estimator)))
             for batch in batches_of(X, y, cuts=cuts):
                 never_stopped.learn(batch)
-            session = Session(new_model())
+            session = Session(new_model(auto(estimator)))
             for number, batch in enumerate(batches_of(X, y, cuts=cuts)):
                 session.learn(batch)
                 if number == stop:  # as a process that ended and one that began
                     kept = json.dumps(session.state())
                     state = session.model.state()
                     json.dumps(state["learned"]["race"])  # the rest is arrays and numbers, as a model file has them
-                    model = new_model()
+                    model = new_model(auto(estimator))
                     model.restore(pickle.loads(pickle.dumps(state)))
                     session = Session.resumed(model, json.loads(kept))
                     assert_same_race(session.model.state(), state)
             assert_same_race(session.model.state(), never_stopped.model.state())
             for each in (session, never_stopped):
                 each.finish()
-        assert_same_state(session.model.state(), never_stopped.model.state())
+        assert_same_state(session.model, never_stopped.model)
         assert session.model.race == never_stopped.model.race
         assert session.model.gamma == never_stopped.model.gamma
         whole = auto(estimator)
         with short_race():
             train(whole, stream_of(X, y), shuffle=False)
-        assert_same_state(whole._model.state(), session.model.state())
+        assert_same_state(whole, session.model)
 
     def test_a_run_resumes_with_its_race(self):
         X, y = random_problem(40, 20, 0.2, seed=1)
@@ -305,8 +302,8 @@ class TestSameBits:
             return run
 
         with short_race():
-            whole = new_run(auto(SOFS)._new_model())
-            parts = new_run(auto(SOFS)._new_model())
+            whole = new_run(new_model(auto(SOFS)))
+            parts = new_run(new_model(auto(SOFS)))
             for number, batch in enumerate(stream.batches()):
                 for run in (whole, parts):
                     run.learn(batch, batch.rows_from(0))
@@ -330,7 +327,7 @@ class TestSameBits:
             model = auto(estimator).fit(X, y, sample_weight=weights)
             without = auto(estimator).fit(X[kept], y[kept], sample_weight=weights[kept])
         assert_same_bits(model, without)
-        assert model._model.race == without._model.race
+        assert model_of(model).race == model_of(without).race
 
     @second_order
     @given(problem=problems(TIES, max_rows=30))
@@ -363,7 +360,7 @@ class TestSameBits:
             shuffled = auto(estimator, shuffle=True, random_state=7).fit(X, y)
             by_hand = auto(estimator).fit(X[order], y[order])
         assert_same_bits(shuffled, by_hand)
-        assert shuffled._model.race == by_hand._model.race
+        assert model_of(shuffled).race == model_of(by_hand).race
 
     def test_class_weight(self):
         X, y = random_problem(200, 50, 0.1, seed=6)
@@ -373,7 +370,7 @@ class TestSameBits:
             streamed, _ = trained(auto(SOFS, class_weight={1: 5.0}), X, y, classes=[-1, 1], cuts=[70])
         assert_same_bits(one, other)
         assert_same_bits(one, streamed)
-        assert one._model.race == NaiveRace(SOFS, X, y, np.where(y == 1, 5.0, 1.0), first_look=16).looks
+        assert model_of(one).race == NaiveRace(SOFS, X, y, np.where(y == 1, 5.0, 1.0), first_look=16).looks
 
 
 def assert_same_race(one, other):
@@ -406,7 +403,7 @@ class TestEnds:
     def test_fewer_rows_than_the_first_look(self, estimator):
         X, y = random_problem(511, 50, 0.1, seed=3)
         model = auto(estimator).fit(X, y)
-        race = model._model.race
+        race = model_of(model).race
         assert [(look["rows"], look["reason"]) for look in race] == [(511, "end")]
         assert race[0]["gamma"] == grid(default_of(estimator))
         assert sorted([*race[0]["dropped"], model.gamma_]) == race[0]["gamma"]
@@ -441,7 +438,7 @@ class TestEnds:
         weights[3] = 0.0
         with short_race(4):
             model = auto(SOFS).fit(X, y, sample_weight=weights)
-        assert model._model.race[0]["rows"] == 32
+        assert model_of(model).race[0]["rows"] == 32
 
     @second_order
     def test_later_passes_train_the_winner_only(self, estimator):
@@ -451,7 +448,7 @@ class TestEnds:
             streamed = auto(estimator, n_passes=3)
             history = train(streamed, stream_of(X, y, cuts=[100]), shuffle=False)
         assert thrice.gamma_ == once.gamma_
-        assert thrice._model.race == history.race == once._model.race
+        assert model_of(thrice).race == history.race == model_of(once).race
         alone = made(estimator, BUDGET, gamma=once.gamma_, n_passes=3, shuffle=False).fit(X, y)
         assert_same_bits(thrice, alone)
         assert_same_bits(streamed, alone)
@@ -490,14 +487,14 @@ class TestEnds:
         for interrupted_at in range(7):
             at = interrupted_at
             calls = itertools.count()
-            model = auto(SOFS)._new_model()
+            model = new_model(auto(SOFS))
             history = train(model, stream_of(X, y, cuts=[45]), shuffle=False)
             # The work of the first batch is handed over three times, then that of the second.
             n_rows = 45 if interrupted_at < 3 else 90
             assert (history.interrupted, model.counters["n_samples"]) == (interrupted_at < 6, n_rows)
             assert history.race[-1]["gamma"] == grid(1.0)  # all of them until the end
             at = None  # the race by which it is judged is not interrupted
-            assert_same_state(model.state(), auto(SOFS).fit(X[:n_rows], y[:n_rows])._model.state())
+            assert_same_state(model, auto(SOFS).fit(X[:n_rows], y[:n_rows]))
 
 
 class _Counted:
@@ -534,7 +531,7 @@ class TestGoingOn:
             _, again = trained(each, X[200:], y[200:])
             assert again.race == []
             assert each.gamma_ == gamma
-            assert_same_state(each._model.state(), fixed._model.state())
+            assert_same_state(each, fixed)
         assert history.race
 
     @second_order
@@ -543,9 +540,9 @@ class TestGoingOn:
         with short_race(16):
             model = auto(estimator).fit(X[:100], -y[:100]).fit(X, y)
             assert_same_bits(model, auto(estimator).fit(X, y))
-            model = auto(estimator)._new_model().fit(X[:100], -y[:100]).fit(X, y)
-            assert_same_state(model.state(), auto(estimator).fit(X, y)._model.state())
-            assert model.race == auto(estimator).fit(X, y)._model.race
+            model = new_model(auto(estimator)).fit(X[:100], -y[:100]).fit(X, y)
+            assert_same_state(model, auto(estimator).fit(X, y))
+            assert model.race == model_of(auto(estimator).fit(X, y)).race
 
     def test_a_gamma_given_later_is_used(self, rows):
         X, y = rows
@@ -574,12 +571,12 @@ class TestGoingOn:
     def test_a_fixed_gamma_is_gamma(self, rows):
         X, y = rows
         model, history = trained(SOFS(BUDGET, gamma=3), X, y)
-        assert (model.gamma_, history.race, model._model.chosen_gamma) == (3, [], None)
+        assert (model.gamma_, history.race, model_of(model).chosen_gamma) == (3, [], None)
         assert not hasattr(PET, "gamma_")
 
     def test_after_an_error_a_new_model_races_again(self, rows):
         X, y = rows
-        model = auto(SOFS)._new_model()
+        model = new_model(auto(SOFS))
         bad = y.copy()
         bad[250] = 7
         with short_race(16):
@@ -587,12 +584,12 @@ class TestGoingOn:
                 trained(model, X, bad)
             assert (model.is_trained, model.gamma, model.race) == (False, None, [])
             trained(model, X, y)
-            assert_same_state(model.state(), auto(SOFS).fit(X, y)._model.state())
+            assert_same_state(model, auto(SOFS).fit(X, y))
 
     @pytest.mark.parametrize("compact", [False, True])
     def test_model_files_keep_it(self, rows, tmp_path, compact):
         model = auto(ShadowSOFS).fit(*rows)
-        save_model(model._model, tmp_path / "model.thresher", compact=compact)
+        save_model(model_of(model), tmp_path / "model.thresher", compact=compact)
         loaded = load_model(tmp_path / "model.thresher")
         assert (loaded.parameters["gamma"], loaded.gamma) == ("auto", model.gamma_)
         np.testing.assert_array_equal(loaded.decision_function(rows[0]), model.decision_function(rows[0]))
@@ -608,16 +605,16 @@ class TestBadInput:
             model.partial_fit(X, y, classes=[-1, 1])
         assert set(vars(model)) - {"_lock_"} == set(vars(auto(estimator)))  # nothing was set
         with pytest.raises(ValueError, match=message):
-            Model(estimator._method, gamma="auto").partial_fit(X, y, classes=[-1, 1])
+            Model(row_of(estimator).name, gamma="auto").partial_fit(X, y, classes=[-1, 1])
 
     def test_partial_fit_of_a_trained_model_is_refused(self):
         X, y = random_problem(30, 20, 0.2, seed=1)
         model = auto(SOFS).fit(X, y)
-        before, gamma = model._model.state(), model.gamma_
+        before, gamma = state_of(model), model.gamma_
         message = rf"use fit or train, or continue with gamma={gamma:g}, which was chosen\.$"
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, y)
-        assert_same_state(model._model.state(), before)
+        assert_same_state(model, before)
         model.set_params(gamma=gamma).partial_fit(X, y)
         assert model.n_samples_seen_ == 60
 
@@ -632,12 +629,12 @@ class TestBadInput:
     def test_bad_rows_are_found_and_nothing_changes(self, estimator):
         X, y = random_problem(600, 20, 0.2, seed=1)
         model = auto(estimator).fit(X, y)
-        before = model._model.state()
+        before = state_of(model)
         bad = X.copy()
         bad.data[-1] = np.nan
         with pytest.raises(ValueError, match=r"X\[599, \d+\] is NaN"):
             model.fit(bad, y)
-        assert_same_state(model._model.state(), before)
+        assert_same_state(model, before)
 
     def test_unsorted_ids(self):
         X, y = random_problem(600, 20, 0.2, seed=1)
@@ -654,7 +651,7 @@ class TestBadInput:
 
     def test_a_model_in_the_middle_of_its_race_is_not_saved(self, tmp_path):
         X, y = random_problem(30, 20, 0.2, seed=1)
-        session = Session(auto(SOFS)._new_model())
+        session = Session(new_model(auto(SOFS)))
         session.learn(next(batches_of(X, y)))
         with pytest.raises(ValueError, match="the race for gamma has not ended yet"):
             save_model(session.model, tmp_path / "model.thresher")
@@ -688,14 +685,14 @@ class TestCommandLine:
         assert as_json["chosen_gamma"] == loaded.gamma_
         alone = tmp_path / "alone.thresher"
         thresher("train", data, "--method", method, "--gamma", loaded.gamma_, "--full", "-o", alone)
-        assert_same_state(load(alone)._model.state(), loaded._model.state())
+        assert_same_state(load(alone), loaded)
         about = json.loads(thresher("show", model, "--json").stdout)
         assert (about["gamma"], about["chosen_gamma"]) == ("auto", loaded.gamma_)
         assert f"chosen gamma             {loaded.gamma_}\n" in thresher("show", model).stdout
         assert "chosen_gamma" not in json.loads(thresher("show", alone, "--json").stdout)
         for path in (model, alone):
             assert thresher("train", data, "--from", path, "-o", path).returncode == 0
-        assert_same_state(load(alone)._model.state(), load(model)._model.state())
+        assert_same_state(load(alone), load(model))
         assert load(model).gamma_ == loaded.gamma_
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from every import made, online
 from real_data import load as load_data
-from states import assert_same_state
+from states import assert_same_state, model_of
 from strategies import random_problem
 from test_training import write
 
@@ -52,10 +52,10 @@ def mixed(tmp_path):
 
 
 def same(one, other) -> None:
-    assert_same_state(one._model.state(), other._model.state())
+    assert_same_state(one, other)
     assert one.classes_.tolist() == other.classes_.tolist()
-    assert (one.n_features_in_, one._model.id_base) == (other.n_features_in_, other._model.id_base)
-    assert one._model.grouped_by_label == other._model.grouped_by_label
+    assert (one.n_features_in_, model_of(one).id_base) == (other.n_features_in_, model_of(other).id_base)
+    assert model_of(one).grouped_by_label == model_of(other).grouped_by_label
 
 
 class Flow(Stream):
@@ -81,7 +81,7 @@ class TestAgain:
         assert (history.rows, history.error, history.loss) == (expected.rows, expected.error, expected.loss)
         assert (history.shuffled, history.grouped_by_label) == (True, False)
         assert (history.n_passes, history.n_skipped) == (passes, 0)
-        assert not model._model.grouped_by_label
+        assert not model_of(model).grouped_by_label
 
     @pytest.mark.parametrize("n_rows", [60, 300, 3_000])
     def test_files_of_any_length(self, tmp_path, n_rows):
@@ -197,8 +197,8 @@ class TestNotAgain:
             direct.fit(X, y)
         np.testing.assert_array_equal(model.coef_.toarray(), direct.coef_.toarray())
         assert (history.shuffled, history.grouped_by_label) == (False, True)
-        assert model._model.grouped_by_label
-        assert direct._model.grouped_by_label
+        assert model_of(model).grouped_by_label
+        assert model_of(direct).grouped_by_label
 
     def test_a_stream_that_can_be_read_only_once(self, grouped):
         model, in_order = SOFS(7), SOFS(7)
@@ -218,7 +218,7 @@ class TestNotAgain:
             assert history.grouped_by_label
         same(model, in_order)
         train(model, mixed)
-        assert model._model.grouped_by_label  # it has learned them
+        assert model_of(model).grouped_by_label  # it has learned them
 
     def test_batch_methods_do_not_depend_on_the_order(self, grouped):
         history = train(MRMR(3), grouped)  # warnings are errors here
@@ -239,7 +239,7 @@ class TestNotAgain:
                 train(model, flow, shuffle=True)
             assert sum(batch.n_rows for batch in flow.batches()) == 400  # nor was it read
         assert not new.is_trained
-        assert_same_state(trained.state(), before)
+        assert_same_state(trained, before)
 
 
 class TestMany:
@@ -258,7 +258,7 @@ class TestMany:
         histories = train_many(together, grouped, 2, shuffle=shuffle, n_threads=n_threads)
         for model, other, history in zip(together, apart, histories, strict=True):
             alone = train(other, grouped, 2, shuffle=shuffle)
-            assert_same_state(model.state(), other.state())
+            assert_same_state(model, other)
             assert (history.shuffled, history.grouped_by_label) == (alone.shuffled, alone.grouped_by_label)
             assert history.error == alone.error
             assert model.grouped_by_label == other.grouped_by_label == (shuffle is False)
@@ -313,9 +313,9 @@ class TestErrorWhileLearning:
             train(model, grouped, shuffle=False)
         save(model, tmp_path / "m.thresher")
         again = load(tmp_path / "m.thresher")
-        assert again._model.grouped_by_label
-        assert pickle.loads(pickle.dumps(model))._model.grouped_by_label
-        assert not again.fit(*sorted_problem())._model.grouped_by_label
+        assert model_of(again).grouped_by_label
+        assert model_of(pickle.loads(pickle.dumps(model))).grouped_by_label
+        assert not model_of(again.fit(*sorted_problem())).grouped_by_label
 
 
 class TestRealData:

@@ -19,7 +19,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from states import assert_same_state, same_state
+from states import assert_same_state, model_of, same_state
 from strategies import problems
 
 from thresher import (
@@ -78,9 +78,9 @@ class TestClasses:
         codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
         direct = Model("sofs", n_features_to_select=5, shuffle=False).fit(X, codes)
         state = model.state()
-        assert_same_state(state, known.state())
+        assert_same_state(state, known)
         learned = {**state["learned"], "ids": state["learned"]["ids"] - model.id_base}
-        assert_same_state({"learned": learned}, direct.state())
+        assert_same_state({"learned": learned}, direct)
         np.testing.assert_array_equal(model.members()[1], direct.members()[1])
         assert model.counters == known.counters == direct.counters
 
@@ -342,18 +342,18 @@ class TestGoingOn:
         assert not hasattr(model, "classes_")
         train(model, good)
         model.threshold_ = 0.25
-        model._model.selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
+        model_of(model).selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
         save(model, tmp_path / "before.thresher")
         before = load(tmp_path / "before.thresher")
         model.gamma = 3.0
         fail(model)
-        save(model._model, tmp_path / "after.thresher")
+        save(model_of(model), tmp_path / "after.thresher")
         assert (tmp_path / "after.thresher").read_bytes() == (tmp_path / "before.thresher").read_bytes()
         assert (model.n_features_in_, model.classes_.tolist(), model.gamma_) == (4, [-1, 1], 1.0)
         model.gamma = 1.0
         for each in (model, before):
             train(each, good)
-        assert_same_state(model._model.state(), before._model.state())
+        assert_same_state(model, before)
 
     def test_an_error_leaves_the_names(self, tmp_path):
         """Those of features that left are found again."""
@@ -388,7 +388,7 @@ class TestGoingOn:
         X, y = np.eye(4, dtype=np.float32).repeat(10, axis=0), [0, 1] * 20
         model = SOFS(2).fit(X, y)
         model.threshold_ = 0.25
-        model._model.selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
+        model_of(model).selection_frequency = dict.fromkeys(model.selected_.tolist(), 0.5)
         save(model, tmp_path / "before.thresher")
         recwarn.clear()
         margins = model.decision_function(2 * X)
@@ -398,7 +398,7 @@ class TestGoingOn:
         with pytest.raises(DataError, match="every row has weight 0"):
             train(model, (X, y, np.zeros(40)))
         np.testing.assert_array_equal(model.decision_function(2 * X), margins)
-        save(model._model, tmp_path / "after.thresher")
+        save(model_of(model), tmp_path / "after.thresher")
         assert (tmp_path / "after.thresher").read_bytes() == (tmp_path / "before.thresher").read_bytes()
         assert not recwarn.list
 
@@ -411,7 +411,7 @@ class TestGoingOn:
         train(model, tmp_path / "b.parquet")
         assert model.classes_.tolist() == [2, 10]
         assert model.score([[1, 0], [0, 1]], [2, 10]) == 1.0
-        assert accuracy(model._model, open_stream(tmp_path / "b.parquet")) == 1.0
+        assert accuracy(model_of(model), open_stream(tmp_path / "b.parquet")) == 1.0
 
     def test_columns_in_another_order_are_refused(self, tmp_path):
         (tmp_path / "abc.csv").write_text("a,b,label\n" + "1,0,x\n0,1,y\n" * 20)
@@ -421,7 +421,7 @@ class TestGoingOn:
         message = r"bca.csv: column 1 must be 'a', as in the training data; it is 'b'"
         with pytest.raises(DataError, match=message):
             train(model, tmp_path / "bca.csv")
-        save_model(model._model, tmp_path / "m.thresher", compact=True)
+        save_model(model_of(model), tmp_path / "m.thresher", compact=True)
         compact = load_model(tmp_path / "m.thresher")
         with pytest.raises(DataError, match=message):
             accuracy(compact, open_stream(tmp_path / "bca.csv"))
@@ -450,7 +450,7 @@ class TestGoingOn:
         model = SOFS(2).fit(frame, [0, 1, 0, 1])
         save(model, tmp_path / "m.thresher")
         assert load(tmp_path / "m.thresher").get_feature_names_out().tolist() == ["a", "b"]
-        save_model(model._model, tmp_path / "m.thresher", compact=True)
+        save_model(model_of(model), tmp_path / "m.thresher", compact=True)
         again = load(tmp_path / "m.thresher")
         assert again.get_feature_names_out().tolist() == ["a", "b"]
         save(again, tmp_path / "again.thresher")
@@ -514,7 +514,7 @@ class TestTrainMany:
         histories = train_many(together, stream, passes, test, n_threads=n_threads)
         for model, other, history in zip(together, apart, histories, strict=True):
             alone = train(other, stream, passes, test)
-            assert same_state(model.state(), other.state())
+            assert same_state(model, other)
             assert model.counters == other.counters
             assert (history.rows, history.error, history.loss) == (alone.rows, alone.error, alone.loss)
             assert history.validation == alone.validation
@@ -527,7 +527,7 @@ class TestTrainMany:
             train(other, path)
             assert model.id_base == other.id_base == 1
             assert model.classes.tolist() == ["a", "b"]
-            assert same_state(model.state(), other.state())
+            assert same_state(model, other)
 
     def test_estimators_are_taken_back(self):
         stream = datasets.make_x2(500, n_features=400, n_informative=20, n_noise=30)
@@ -584,7 +584,7 @@ class TestWhatATrainedModelExpects:
         model, twin = trained(paths[base]), trained(paths[base])
         train(model, open_stream(paths[1 - base], zero_based=base == 1))
         train(twin, paths[base])
-        assert_same_state(model.state(), twin.state())
+        assert_same_state(model, twin)
 
     def test_a_share_of_columns_that_may_grow_is_refused(self, tmp_path):
         X, y = datasets.make_x1(200, n_features=1_000)
@@ -604,7 +604,7 @@ class TestWhatATrainedModelExpects:
     def test_a_failed_call_leaves_the_names(self, tmp_path):
         frame = pandas.DataFrame({name: np.arange(40) % (k + 2) * 1.0 for k, name in enumerate("abcde")})
         fitted = SOFS(2).fit(frame, [1, 0] * 20)
-        save_model(fitted._model, tmp_path / "compact.thresher", compact=True)
+        save_model(model_of(fitted), tmp_path / "compact.thresher", compact=True)
         model = load(tmp_path / "compact.thresher")
         names = model.get_feature_names_out().tolist()
         with pytest.raises(ValueError, match="saved compact"):
