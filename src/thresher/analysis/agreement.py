@@ -16,6 +16,7 @@ from thresher.evaluation.prediction import as_model
 from thresher.messages import counted
 from thresher.parameters import Whole, check
 from thresher.streams import Data
+from thresher.training.request import Request
 
 SAMPLES = Whole(2, 1000)  # how many halves there may be
 _NORMAL_95 = 1.959963984540054  # two-sided, 95 %
@@ -114,12 +115,9 @@ def stability(
     Nogueira, Sechidis, Brown. On the stability of feature selection algorithms. Journal of Machine Learning Research
     18(174), 2018.
     """
+    request = Request.of(locals())
     check("n", n, SAMPLES)
-    found = resample(
-        model, data, n_halves=n, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
-        progress=progress,
-    )  # fmt: skip
-    return of_halves(found)
+    return of_halves(resample(model, data, request, n_halves=n))
 
 
 def of_halves(found: Resampled) -> Stability:

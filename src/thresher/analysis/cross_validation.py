@@ -17,6 +17,7 @@ from thresher.model.labels import shown
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.history import History
+from thresher.training.request import Request
 
 FOLDS = Whole(2, 100)  # how many there may be
 
@@ -151,12 +152,9 @@ def cross_validate(
     >>> 0.85 < cv.accuracy < 0.95, cv.standard_error < 0.01, len(cv.model.selected_)
     (True, True, 200)
     """
+    request = Request.of(locals())
     check("folds", folds, FOLDS)
-    found = resample(
-        model, data, n_folds=folds, passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass,
-        progress=progress,
-    )  # fmt: skip
-    return of_folds(found)
+    return of_folds(resample(model, data, request, n_folds=folds))
 
 
 def of_folds(found: Resampled) -> CrossValidation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,9 +16,10 @@ from thresher.evaluation.metrics import ACCURACY
 from thresher.messages import counted
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
-from thresher.streams import Data, DataError, Stream, as_stream
+from thresher.streams import Data, DataError, as_stream
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
+from thresher.training.request import Request
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,16 +162,14 @@ def path(
     >>> curve.n_features, curve.suggested
     ([20, 100, 200, 300], 200)
     """
+    request = Request.of(locals())
     budgets = _budgets(model, n_features)
     stream = as_stream(data)
     held_out = None if validate is None else as_stream(validate, naming=stream.naming)
     models = [_with_budget(model, budget) for budget in budgets]
     with models_of(models) as trained:
-        _check_validation(trained[0], passes, held_out)
-        runs = run(
-            trained, stream, passes, held_out, shuffle=shuffle, classes=classes, multiclass=multiclass,
-            progress=progress,
-        )  # fmt: skip
+        _check_validation(trained[0], request)
+        runs = run(trained, stream, replace(request, validate=held_out))
     histories = [each.history for each in runs]
     if histories[0].interrupted:
         raise KeyboardInterrupt
@@ -187,14 +186,14 @@ def path(
     return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", models, histories)
 
 
-def _check_validation(model: Model, passes: int | None, held_out: Stream | None) -> None:
+def _check_validation(model: Model, request: Request) -> None:
     """Raise ValueError if validation data are needed and not there."""
-    if held_out is not None:
+    if request.validate is not None:
         return
     if model.is_batch:
         name = model.method_row.estimator
         raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
-    n_passes = model.parameters["n_passes"] if passes is None else passes
+    n_passes = model.parameters["n_passes"] if request.passes is None else request.passes
     if n_passes != 1:
         raise ValueError(f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data.")
 

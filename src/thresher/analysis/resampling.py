@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import batches_for
 from thresher.evaluation.evaluation import Evaluation, evaluation_of
@@ -26,6 +26,7 @@ from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
+from thresher.training.request import Request
 from thresher.training.samples import AllBut, Half, Sample, demand_two_classes, fold_of
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
@@ -53,18 +54,7 @@ class Resampled:
     halves: list[Any]
 
 
-def resample(
-    template: Any,
-    data: Data,
-    *,
-    n_folds: int = 0,
-    n_halves: int = 0,
-    passes: int | None = None,
-    shuffle: bool | str = "auto",
-    classes: ArrayLike | None = None,
-    multiclass: bool = False,
-    progress: bool = False,
-) -> Resampled:
+def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n_halves: int = 0) -> Resampled:
     """Train a model on all rows, one without each fold, and one on each of several random halves.
 
     `template` does not change: all of them are new, with its parameters.
@@ -80,13 +70,10 @@ def resample(
     # The rows of a batch method are all in memory in any case.
     rows = _StoredRows(stream, np.inf if _method(template).is_batch else MEMORY_LIMIT)
     folds: list[Evaluation] = []
+    # Shuffled rows are in memory, or in a temporary file, in any case.
+    watch = rows.store if n_folds and request.shuffle is not True else None
     with models_of(models) as trained:
-        runs = run(
-            trained, stream, passes, None, samples=samples, shuffle=shuffle, classes=classes, multiclass=multiclass,
-            progress=progress,
-            # Shuffled rows are in memory, or in a temporary file, in any case.
-            watch=rows.store if n_folds and shuffle is not True else None,
-        )  # fmt: skip
+        runs = run(trained, stream, replace(request, samples=samples, watch=watch))
         history = runs[0].history
         if n_folds and not history.interrupted:
             again = rows.batches(trained[0], runs[0].stream)

@@ -215,8 +215,9 @@ def _on_samples(
     from thresher.analysis.agreement import of_halves
     from thresher.analysis.cross_validation import of_folds
     from thresher.analysis.resampling import resample
+    from thresher.training.request import Request
 
-    resampled = resample(learner, stream, n_folds=cv or 0, n_halves=stability or 0, **options)
+    resampled = resample(learner, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
     found: dict[str, Any] = {}
     if not resampled.history.interrupted:
         found |= {"cv": of_folds(resampled)} if cv else {}

@@ -12,23 +12,25 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from thresher import parameters
-from thresher.distributed.engines import Engine, local, nothing
+from thresher.distributed.engines import Engine, local
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
-from thresher.model.learning import Session, learned_more, warn_if_saturated, warn_of_clashes, widen
+from thresher.model.learning import learned_more, warn_if_saturated, warn_of_clashes, widen
 from thresher.model.merging import core_class, count_from, merge, merge_names
 from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
 from thresher.progress import Steps, steps_bar
-from thresher.streams import DataError, Stream
+from thresher.streams import DataError
 from thresher.streams.reading import add_skipped
 from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
-from thresher.training.loop import Estimator, models_of, opened
+from thresher.training.loop import Estimator, models_of
+from thresher.training.request import Request, Task, opened
+from thresher.training.run import session_on
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
 _FEW = 20
@@ -100,6 +102,7 @@ def train(
     >>> history.rows
     [1000, 2000, 3000, 4000]
     """
+    request = Request.of(locals())
     parameters.check("n_shards", n_shards, parameters.Whole(1))
     parameters.check("syncs", syncs, parameters.Whole(1))
     parameters.check("workers", workers, parameters.Whole(1), parameters.OneOf((None,)))
@@ -115,15 +118,15 @@ def train(
             raise ValueError(
                 "gamma='auto' can't be used with shards: choose γ by training on one, such as stream.shard(0, 64)."
             )
-        task = opened(own, source, passes, validate)
+        task = opened(own, source, request)
         stream, n_passes = task.stream, task.n_passes
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
         running: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
         with running as found, steps_bar("training", n_passes * syncs * n_shards, progress) as bar:
-            run = _Run(copy.deepcopy(own), Shards(stream, n_shards, syncs), found, task.held_out, callback, bar)
-            run.agree(classes, multiclass)
+            run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), found, bar)
+            run.agree()
             try:
                 for _ in range(n_passes):
                     run.one_pass()
@@ -139,31 +142,22 @@ def train(
 class _Run:
     """A model on its way through the syncs."""
 
-    def __init__(
-        self,
-        model: Model,
-        shards: Shards,
-        engine: Engine,
-        held_out: Stream | None,
-        callback: Callable[[History], None] | None,
-        bar: Steps,
-    ) -> None:
+    def __init__(self, model: Model, task: Task, shards: Shards, engine: Engine, bar: Steps) -> None:
         self.model = model
         self.history = History()
-        self._shards, self._engine, self._held_out = shards, engine, held_out
-        self._callback, self._bar = callback, bar
+        self._task, self._shards, self._engine, self._bar = task, shards, engine, bar
         self._recorder = Recorder(model, time.perf_counter())
         self._size = 1.0  # of the last merge
         self._n_done = 0  # parts of shards
-        self._stream = shards.stream  # as it was given
         self._is_base_open = self._keeps_as_written = self._zero_seen = False
 
-    def agree(self, classes: ArrayLike | None, multiclass: bool) -> None:
+    def agree(self) -> None:
         """Settle on the classes before anything is learned."""
-        model, stream = self.model, self._shards.stream
+        model, stream, request = self.model, self._task.stream, self._task.request
         if model.target is not None:
-            agreed(model.target, classes)
-        handles = self._engine.map(look, (self._shards,), [(k, multiclass) for k in range(self._shards.n)], nothing)
+            agreed(model.target, request.classes)
+        tasks = [(k, request.multiclass) for k in range(self._shards.n)]
+        handles = self._engine.map(look, (self._shards,), tasks)
         seen = self._engine.merge(seen_together, handles)
         if isinstance(seen, Failure):
             raise DataError(seen.message)
@@ -171,26 +165,25 @@ class _Run:
         if seen.large_columns is not None and model.norm == "l2":
             warn_of_scale(stream.name, seen.large_columns)
         if model.target is None:
-            self._settle(seen.labels, classes, multiclass)
+            self._settle(seen.labels)
         learned_more(model)
         if model.id_base == 0 and stream.id_base is None:
             # Each part would warn that id 0 does not occur in it; `finish` asks about all of them.
             self._shards = replace(self._shards, stream=stream.with_base(0))
 
-    def _settle(self, labels: Labels, classes: ArrayLike | None, multiclass: bool) -> None:
+    def _settle(self, labels: Labels) -> None:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
-        model, stream = self.model, self._shards.stream
-        if classes is not None:
-            found = agreed(None, classes)
+        model, stream, request = self.model, self._task.stream, self._task.request
+        if request.classes is not None:
+            found = agreed(None, request.classes)
         else:
             try:
-                found = found_in(labels, many=multiclass)
+                found = found_in(labels, many=request.multiclass)
             except ValueError as error:
                 raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None
         self._keeps_as_written = bool(model.words_to_keep)
-        names = stream.feature_names or stream.naming
-        Session(model, found.labels, stream.id_base, names, stream.n_features).finish(stream.id_base or 0)
+        session_on(stream, model, found.labels).finish(stream.id_base or 0)
         self._zero_seen = bool((model.kept_ids == 0).any())
         if stream.feature_names is not None:
             model.feature_names = stream.feature_names
@@ -216,7 +209,7 @@ class _Run:
         if self._is_base_open and not self._zero_seen:
             count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:
-            warn_if_unsure(self.model, self._stream, self.history.rows[-1], self._zero_seen)
+            warn_if_unsure(self.model, self._task.stream, self.history.rows[-1], self._zero_seen)
 
     def _show_progress(self) -> None:
         """Count a shard that has learned its part."""
@@ -239,16 +232,17 @@ class _Run:
             add_skipped(history, learned.n_skipped, learned.skipped)
         self._recorder.note(history)
         history.merges.append({"size": self._size, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes})
-        if self._held_out is not None:
-            is_open = self._is_base_open and self._held_out.id_base is None
-            result = evaluate(model, self._held_out.with_base(0) if is_open else self._held_out)
+        held_out, callback = self._task.held_out, self._task.request.callback
+        if held_out is not None:
+            is_open = self._is_base_open and held_out.id_base is None
+            result = evaluate(model, held_out.with_base(0) if is_open else held_out)
             history.validation[-1], history.n_validation_rows = result.accuracy, result.n_rows
-        if self._callback is not None:
-            self._callback(history)
+        if callback is not None:
+            callback(history)
 
     def _check_shards(self, seen: Seen) -> None:
         """Refuse shards without rows, and those with one class that should have more."""
-        name, n = self._shards.stream.name, self._shards.n
+        name, n = self._task.stream.name, self._shards.n
         n_rows = {k: int(counts.sum()) for k, (_, counts, _) in seen.by_shard.items()}
         for k, (labels, _, is_all) in seen.by_shard.items():
             if n_rows[k] == 0 and any(n_rows.values()):

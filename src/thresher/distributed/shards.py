@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import batches_for
-from thresher.model.class_weights import ClassWeightError, ClassWeights
+from thresher.model.class_weights import ClassWeights
 from thresher.model.labels import as_words, together
-from thresher.model.learning import Session
-from thresher.model.memory import NotEnoughMemoryError
 from thresher.model.merging import changes_since
 from thresher.model.model import Model
 from thresher.model.targets import StreamClasses, UnknownLabelError
-from thresher.streams import Batch, DataError, Stream
+from thresher.streams import Batch, Stream
 from thresher.streams.reading import add_skipped
 from thresher.training.column_scale import large_columns
+from thresher.training.run import errors_of_rows, session_on
 
 # Rows that the size of a merge is chosen on, from all shards together.
 SAMPLE_ROWS = 1_000
@@ -172,16 +171,11 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Outcome:
 
 def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
-    names = stream.feature_names or stream.naming
-    session = Session(model, None, stream.id_base, names, stream.n_features, start.is_first_pass)
+    session = session_on(stream, model, None, start.is_first_pass)
     done = Learned(ClassWeights(None))
     for batch in batches_for(model, stream):
-        try:
+        with errors_of_rows(batch, stream):
             session.learn(batch)
-        except UnknownLabelError as error:
-            raise DataError(f"{batch.place(error.row)}: {error}") from None
-        except (NotEnoughMemoryError, ClassWeightError) as error:
-            raise DataError(f"{batch.file or stream.name}: {error}") from None
         done.n_rows += batch.n_rows
         done.zero_seen |= batch.zero_seen
         done.n_read += batch.n_bytes

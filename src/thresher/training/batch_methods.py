@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from thresher import _core, parameters
 from thresher.csr import as_batch
@@ -15,13 +14,14 @@ from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import Naming
-from thresher.model.targets import StreamClasses, UnknownLabelError, agreed, encode
+from thresher.model.targets import StreamClasses, agreed, encode
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
-from thresher.training.run import Run, SharedReading, Watch
+from thresher.training.request import Task
+from thresher.training.run import Run, SharedReading, errors_of_rows
 from thresher.training.samples import demand_two_classes
 from thresher.training.solvers.memory import check_memory
 from thresher.training.solvers.problem import Solver, problem_of, with_kept
@@ -30,22 +30,14 @@ from thresher.training.solvers.problem import Solver, problem_of, with_kept
 _BYTES_TO_COLLECT = 24
 
 
-def learn_all_rows(
-    runs: list[Run],
-    held_out: Stream | None,
-    *,
-    classes: ArrayLike | None,
-    multiclass: bool,
-    progress: bool,
-    watch: Watch | None = None,
-) -> None:
+def learn_all_rows(runs: list[Run], task: Task) -> list[Run]:
     """Train new models of a batch method on rows that are read once; on an error or Ctrl-C they stay as they were.
 
     `watch` is called with all rows as one batch, once they were learned.
     """
-    reading = SharedReading(runs, n_threads=1)
+    request, reading = task.request, SharedReading(runs, n_threads=1)
     try:
-        rows, history = _read(runs[0].model, runs[0].stream, classes, multiclass, progress)
+        rows, history = _read(runs[0].model, task)
         for run in runs:
             run.history = copy.deepcopy(history)
             _learn(run, rows)
@@ -53,14 +45,15 @@ def learn_all_rows(
         for run in runs:
             run.history.seconds.append(seconds)
             run.history.validation.append(None)
-        if watch is not None:
-            watch(_as_batch(rows), np.arange(len(rows.y)))
-        if held_out is not None:
-            reading.validate(held_out)
+        if request.watch is not None:
+            request.watch(_as_batch(rows), np.arange(len(rows.y)))
+        if task.held_out is not None:
+            reading.validate(task.held_out)
         reading.call_back()
     except BaseException:
         reading.revert()
         raise
+    return runs
 
 
 def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
@@ -100,20 +93,19 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     model.become(trained)
 
 
-def _read(
-    model: Model, stream: Stream, classes: ArrayLike | None, multiclass: bool, progress: bool
-) -> tuple[Matrix, History]:
+def _read(model: Model, task: Task) -> tuple[Matrix, History]:
     """Read all rows of a stream, while they will fit in memory; the history has what was read."""
+    stream, request = task.stream, task.request
     if stream.naming is not None and not stream.can_be_read_again:
         raise DataError(
             f"{stream.name} can be read only once, but {model.method_row.estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
-    known = None if classes is None else agreed(None, classes)
+    known = None if request.classes is None else agreed(None, request.classes)
     reading, history = Reading(), History(n_passes=1)
-    batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), progress), history)
-    if known is not None or not multiclass:
-        batches = _of_classes(StreamClasses(known), batches)
+    batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), request.progress), history)
+    if known is not None or not request.multiclass:
+        batches = _of_classes(StreamClasses(known), stream, batches)
     rows = collect(stream, batches)
     if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
@@ -142,13 +134,11 @@ def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: Hi
         yield batch
 
 
-def _of_classes(classes: StreamClasses, batches: Iterator[Batch]) -> Iterator[Batch]:
+def _of_classes(classes: StreamClasses, stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Let batches pass while their labels are among the classes, or the first two that turn up."""
     for batch in batches:
-        try:
+        with errors_of_rows(batch, stream):
             classes.encode(batch.labels)
-        except UnknownLabelError as error:
-            raise DataError(f"{batch.place(error.row)}: {error}") from None
         yield batch
 
 

@@ -10,13 +10,16 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.io.atomic import refuse_inputs
 from thresher.io.checkpoints import Saved, read_checkpoint, write_checkpoint
 from thresher.messages import counted
+from thresher.model.labels import as_labels
 from thresher.model.model import Model
-from thresher.streams import DataError, Stream
+from thresher.streams import DataError
 from thresher.streams.position import Identity
+from thresher.training.request import Task
 from thresher.training.run import SharedReading
 from thresher.training.stop_signals import StopRequests
 
@@ -32,25 +35,23 @@ class Checkpoint:
     ----------
     path : path
         The file, which is replaced each time.
-    every : str or int
-        "60s", "5m" or "1h", or a number of rows.
     model : Model
         The model before the run.
-    stream : Stream
-        The data, in their order.
-    settings : dict
-        What else a run that is resumed must have in common with the one that was saved, as values for JSON.
+    task : Task
+        The run, with its data in their order. One that is resumed must have the same settings.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], every: str | int, model: Model, stream: Stream, settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], model: Model, task: Task) -> None:
+        stream, request = task.stream, task.request
         if not stream.has_positions:
             raise DataError(f"{stream.name} has no positions, so checkpoint= can't be used: write it to a file first.")
         refuse_inputs(path, stream.files)
         self._path = path
-        self._seconds, self._rows = interval(every)
-        self._settings = _plain({**_started_from(model), **settings})
+        self._seconds, self._rows = interval(request.every)
+        self._settings = _plain({
+            **_started_from(model), "passes": task.n_passes, "shuffle": request.shuffle,
+            "multiclass": request.multiclass, "classes": _listed(request.classes),
+        })  # fmt: skip
         self._files = stream.files
         self._inputs = [asdict(Identity.of_file(file)) for file in self._files]
         self._last_time, self._last_row, self._cost = time.perf_counter(), 0, 0.0
@@ -82,6 +83,10 @@ class Checkpoint:
                     "from the beginning."
                 )
         return saved
+
+    def begin(self, classes: ArrayLike | None) -> None:
+        """Set what is known of the run before its first pass."""
+        self.note(classes=_listed(classes), finished=False, grouping=None)
 
     def note(self, **about: Any) -> None:
         """Set what will be saved beside the reading."""
@@ -116,6 +121,10 @@ def interval(every: str | int) -> tuple[float, int | None]:
     if found is None or int(found[1]) == 0:
         raise ValueError(f"every must be a time, as 60s, 5m or 1h, or a number of rows. Got {every!r} instead.")
     return (0.0, int(found[1])) if not found[2] else (float(int(found[1]) * _UNITS[found[2]]), None)
+
+
+def _listed(classes: ArrayLike | None) -> list[Any] | None:
+    return None if classes is None else as_labels(classes).tolist()
 
 
 def _started_from(model: Model) -> dict[str, Any]:

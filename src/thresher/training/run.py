@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, TypeAlias, TypeVar
 
@@ -33,6 +34,23 @@ from thresher.training.samples import Sample
 _FIRST_NOTE = 100  # rows
 _Answer = TypeVar("_Answer")
 Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
+
+
+def session_on(stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True) -> Session:
+    """Return a session in which a model learns rows of a stream."""
+    names = stream.feature_names or stream.naming
+    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass)
+
+
+@contextmanager
+def errors_of_rows(batch: Batch, stream: Stream) -> Iterator[None]:
+    """Give the file, and the line if it is of one row, in errors of learning a batch."""
+    try:
+        yield
+    except UnknownLabelError as error:
+        raise DataError(f"{batch.place(error.row)}: {error}") from None
+    except (NotEnoughMemoryError, ClassWeightError) as error:
+        raise DataError(f"{batch.file or stream.name}: {error}") from None
 
 
 class Run:
@@ -68,9 +86,7 @@ class Run:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open a session for the next pass."""
-        stream, first = self.stream, self.history.n_passes == 0
-        names = stream.feature_names or stream.naming
-        self._session = Session(self.model, classes, stream.id_base, names, stream.n_features, first)
+        self._session = session_on(self.stream, self.model, classes, is_first_pass=self.history.n_passes == 0)
         self.history.n_passes += 1
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
@@ -80,12 +96,8 @@ class Run:
         """
         if self.history.n_passes == 1:  # later passes skip the same lines
             add_skipped(self.history, len(batch.skipped), batch.skipped)
-        try:
+        with errors_of_rows(batch, self.stream):
             self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
-        except UnknownLabelError as error:
-            raise DataError(f"{batch.place(error.row)}: {error}") from None
-        except (NotEnoughMemoryError, ClassWeightError) as error:
-            raise DataError(f"{batch.file or self.stream.name}: {error}") from None
         self.history.n_bytes += batch.n_bytes
 
     def _row_weights(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.float64]:

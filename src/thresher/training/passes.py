@@ -1,0 +1,181 @@
+"""The passes of online models through a stream: in its order or shuffled, from the start or from a checkpoint on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TypeAlias
+
+import numpy as np
+
+from thresher import parameters
+from thresher.io.checkpoints import Saved
+from thresher.messages import warn
+from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
+from thresher.model.labels import Labels, labels_read, together
+from thresher.model.model import Model
+from thresher.progress import progress_bar
+from thresher.streams import DataError, Stream
+from thresher.streams.position import Position
+from thresher.streams.shuffling import shuffled
+from thresher.training.checkpoint import Checkpoint
+from thresher.training.column_scale import ScaleCheck
+from thresher.training.request import Task
+from thresher.training.run import Run, SharedReading
+from thresher.training.samples import demand_two_classes
+
+RunsOn: TypeAlias = Callable[[Stream, int], list[Run]]  # runs on a stream, after so many bytes were read
+
+
+class Passes:
+    """How a stream is learned, pass after pass; `model` is the first of those that learn it."""
+
+    def __init__(self, model: Model, task: Task, runs_on: RunsOn) -> None:
+        self._model, self._task, self._request, self._runs_on = model, task, task.request, runs_on
+        self._is_new = model.target is None
+        self._saver = None if self._request.checkpoint is None else Checkpoint(self._request.checkpoint, model, task)
+        self._saved = self._saver.read() if self._saver is not None and self._request.resume else None
+        self._classes = self._request.classes
+        if self._saved is not None and self._saved.about["classes"] is not None:
+            self._classes = labels_read(self._saved.about["classes"])
+        elif self._request.multiclass and self._classes is None and self._is_new:
+            self._classes = _find_classes(task.stream, self._request.progress)
+        if self._saver is not None:
+            self._saver.begin(self._classes)
+
+    def learn(self) -> list[Run]:
+        """Learn all passes."""
+        reading = self._learn_in_some_order()
+        stream = self._task.stream
+        for run in reading.runs:
+            if stream.feature_names is not None and not run.is_continued:
+                run.model.feature_names = stream.feature_names
+            if run.sample is not None and not reading.interrupted:
+                counts = run.model.class_weights.counts
+                demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
+        return reading.runs
+
+    def _learn_in_some_order(self) -> SharedReading:
+        """Learn the rows in their order or shuffled; with "auto", a new model learns grouped rows again, shuffled."""
+        request, in_order, saved = self._request, self._task.stream, self._saved
+        # Where a run that is resumed had started again on shuffled rows, so does this one.
+        is_shuffled = request.shuffle is True or (saved is not None and saved.about["reading"]["shuffle"] is not None)
+        can_restart = request.shuffle == "auto" and self._is_new and in_order.can_be_read_again and not is_shuffled
+        stream = in_order
+        if is_shuffled and not (saved is not None and saved.about["finished"]):
+            stream = self._shuffled()
+        scale = ScaleCheck(stream, self._model.norm)
+        reading = SharedReading(self._runs_on(stream, 0), request.n_threads, request.watch, scale)
+        with reading:
+            grouping = self._learn_all(reading, stop_if_grouped=can_restart, saved=saved)
+        if grouping is None:
+            return reading
+        if not can_restart or reading.interrupted:
+            warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {self._remedy()}.", UserWarning)
+            return reading
+        warn(
+            f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; shuffle=True does so at "
+            "once.",
+            UserWarning,
+        )
+        before = reading.runs[0].history
+        again = self._runs_on(self._shuffled(), before.n_bytes)
+        again[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
+        reading = SharedReading(again, request.n_threads)  # nobody needs to watch: the shuffled rows can be read again
+        with reading:
+            self._learn_all(reading, stop_if_grouped=False)
+        return reading
+
+    def _shuffled(self) -> Stream:
+        generator = parameters.random_generator(self._model.parameters["random_state"])
+        return shuffled(self._task.stream, generator, progress=self._request.progress)
+
+    def _remedy(self) -> str:
+        if not self._task.stream.can_be_read_again:
+            return "write them to a file, and train on that"
+        if not self._is_new:
+            return "start from the earlier model again, with shuffle=True"
+        return "use shuffle=True"
+
+    def _learn_all(
+        self, reading: SharedReading, *, stop_if_grouped: bool, saved: Saved | None = None
+    ) -> Grouping | str | None:
+        """Learn all passes, or the rest of them; return how the rows were grouped by label, if they were.
+
+        With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows
+        that are grouped at first can be a small part of a stream that is not.
+        """
+        grouping: Grouping | str | None = None
+        first, start = 0, None
+        if saved is not None:
+            grouping = saved.about["grouping"]
+            start = self._resume(reading, saved)
+            if saved.about["finished"]:
+                return grouping
+            if reading.runs[0].history.rows:
+                reading.call_back()
+            first = reading.runs[0].history.n_passes - 1
+        with (
+            progress_bar("training", reading.runs[0].stream, self._task.n_passes, self._request.progress) as bar,
+            nullcontext() if self._saver is None else self._saver.requests,
+        ):
+            for turn in range(first, self._task.n_passes):
+                if saved is None or turn > first:
+                    reading.begin_pass(self._classes)
+                    start = None
+                try:
+                    reading.one_pass(bar, start, None if self._saver is None else self._saver.after_batch)
+                except KeyboardInterrupt:
+                    reading.interrupt()
+                if turn == 0:
+                    grouping = reading.grouping()
+                    if grouping is not None and stop_if_grouped and not reading.interrupted:
+                        reading.revert()
+                        return grouping
+                reading.end_pass()
+                if grouping is not None:
+                    reading.note_grouped()
+                if self._task.held_out is not None and not reading.interrupted:
+                    reading.validate(self._task.held_out)
+                reading.call_back()
+                if reading.interrupted:
+                    break
+                if self._saver is not None:
+                    self._saver.note(grouping=None if grouping is None else str(grouping))
+        if self._saver is not None and not reading.interrupted:
+            self._saver.note(finished=True)
+            self._saver.save(reading, reading.state())
+            if self._saver.requests.received is not None:  # after the last batch
+                self._saver.requests.pass_on()
+        return grouping
+
+    def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
+        """Put the run where the checkpoint was written; return where to continue reading."""
+        assert self._saver is not None
+        self._saver.note(grouping=saved.about["grouping"])
+        run = reading.runs[0]
+        with saved.used():
+            run.model.restore(saved.state)
+            position = reading.resume(saved.about["reading"])
+            if position is not None and not saved.about["finished"]:
+                run.stream.batches(position)  # which checks it
+            return position
+
+
+def _find_classes(stream: Stream, progress: bool) -> Labels | None:
+    """Read a stream for its labels alone: a learner must know up front how many classes there are.
+
+    Fewer than two are none; the training will say what is wrong with that.
+    """
+    if not stream.can_be_read_again:
+        raise DataError(
+            f"{stream.name} can be read only once, so its classes can't be looked for first: "
+            "name them with classes=['a', 'b', 'c']."
+        )
+    found: list[Labels] = []
+    with progress_bar("looking for classes", stream, 1, progress) as bar:
+        for batch in stream.batches():
+            found = [np.unique(together([*found, batch.labels]))]
+            bar.advance(batch.n_bytes, batch.n_rows, None)
+    classes = together(found)
+    return classes if len(classes) > 1 else None

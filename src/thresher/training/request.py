@@ -1,0 +1,64 @@
+"""What a training run is asked for, and the data that it opens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+
+from thresher import parameters
+from thresher.model.model import Model
+from thresher.streams import Data, Stream, as_stream
+from thresher.training.history import History
+from thresher.training.run import Watch
+from thresher.training.samples import Sample
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a training run is asked for; `train` and `train_many` say what it means.
+
+    A new argument of `train` is a line in its signature, a line here, and what it changes: all functions between take
+    the request whole.
+    """
+
+    passes: int | None = None
+    validate: Data | None = None
+    shuffle: bool | Literal["auto"] = "auto"
+    classes: ArrayLike | None = None
+    multiclass: bool = False
+    progress: bool = False
+    callback: Callable[[History], None] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    every: str | int = "60s"
+    resume: bool = False
+    n_threads: int | None = None
+    samples: Sequence[Sample | None] | None = None  # which rows each model learns; None stands for all rows
+    watch: Watch | None = None  # sees the batches of the first pass, but not if that starts again on shuffled rows
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return what a public function was asked for: its `locals()`, among which others can be."""
+        return cls(**{each.name: arguments[each.name] for each in fields(cls) if each.name in arguments})
+
+
+@dataclass(frozen=True)
+class Task:
+    """A request with its data opened: what is learned, how often it is read, and the data it is measured on."""
+
+    request: Request
+    stream: Stream
+    n_passes: int
+    held_out: Stream | None
+
+
+def opened(model: Model, data: Any, request: Request) -> Task:
+    """Open the data for a model; without `passes` it reads them as often as its parameter says, a batch method once."""
+    stream = as_stream(data, naming=model.naming)
+    held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)
+    n_passes = model.parameters.get("n_passes", 1) if request.passes is None else request.passes
+    parameters.check("passes", n_passes, parameters.Whole(1))
+    return Task(request, stream, n_passes, held_out)
