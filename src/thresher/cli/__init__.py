@@ -42,7 +42,7 @@ def main() -> NoReturn:
 
 
 def _run() -> Any:
-    from thresher.cli.console import name_standard_streams
+    from thresher.cli.output import name_standard_streams
 
     name_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.console import say
+from thresher.cli.output import say
 from thresher.messages import counted
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def refuse_to_overwrite(checkpoint: str) -> None:
 
 
 def train_saving(
-    learner: Any, stream: Stream, checkpoint: str, every: str, resume: bool, options: dict[str, Any]
+    learner: Any, stream: Stream, checkpoint: str | None, every: str | None, resume: bool, options: dict[str, Any]
 ) -> History:
-    """Train with a checkpoint, and say where the run was resumed, if it was."""
+    """Train, and say where the run was resumed from its checkpoint, if it was."""
     from thresher.training import train
 
     resumed_at: int | None = None
@@ -47,7 +47,8 @@ def train_saving(
             with suppress(OSError):  # the run is worth more than the line
                 say(f"{checkpoint}: resumed at row {resumed_at:,}{in_pass}.")
 
-    history = train(learner, stream, **options, checkpoint=checkpoint, every=every, resume=resume, callback=say_once)
+    options |= {"checkpoint": checkpoint, "every": every or "60s", "resume": resume, "callback": say_once}
+    history = train(learner, stream, **options)
     if resumed_at is None and history.resumed_at is not None:  # there were no more points
         n_rows = counted(history.resumed_at, "row")
         say(f"{checkpoint}: this run had finished, after {n_rows}; nothing is learned again.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.options import Data, with_options
+from thresher.cli.output import report_skipped, report_written
 from thresher.cli.reading import NAMING, READING, open_data
 
 EXAMPLES = ("thresher convert train.svm train.thc", "thresher convert 'part-*.csv' all.svm.gz --label y")
@@ -25,7 +26,6 @@ def convert(
 
     .thc is a binary cache, several times faster to train from than text.
     """
-    from thresher.cli.console import report_skipped, report_written
     from thresher.streams.conversion import convert as run
 
     done = run(open_data(data, **reading), output, progress=True)

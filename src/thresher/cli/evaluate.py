@@ -6,6 +6,7 @@ import json as json_
 from typing import Any
 
 from thresher.cli.options import Data, Json, ModelFile, with_options
+from thresher.cli.output import report_skipped
 from thresher.cli.reading import READING, open_data
 
 EXAMPLES = ("thresher evaluate model.thresher test.svm", "thresher evaluate model.thresher test.svm --json")
@@ -25,7 +26,6 @@ def evaluate(
     and average precision for two classes, of which the second is the positive one. --json adds the confusion matrix,
     and its counts by pair of labels.
     """
-    from thresher.cli.console import report_skipped
     from thresher.evaluation.evaluation import evaluate as run
     from thresher.io.model_files import load_model
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.names import DEFAULT, PARAMETERS, flag, method_called
-from thresher.cli.numbers import NUMBER, SIZE, WHOLE, n_bytes
-from thresher.cli.options import Group, check_choice
+from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, check_choice, n_bytes
+from thresher.cli.words import DEFAULT, PARAMETERS, flag, method_called
 from thresher.methods import LEAST_BYTES, METHODS, MOST_BYTES, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 

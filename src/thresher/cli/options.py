@@ -1,4 +1,8 @@
-"""Arguments that commands share, and how a command gets groups of options."""
+"""Arguments that commands share, how a command gets groups of options, and how numbers are written.
+
+Text that is no number stays text, so that it is refused where the value is checked: in one line that names the option,
+what was given, and what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,48 @@ import typer
 from thresher.cli.rules import check_together
 
 ON_THIS_MACHINE = "local"  # what --ray means without an address
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        show_default=False,
         help="Files, folders or globs of svmlight, VW, JSON lines, CSV, Parquet, Arrow or .thc data; text and CSV also "
         "as .gz, .bz2, .xz or .zst. - is standard input, for svmlight, VW, JSON lines and CSV.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that thresher train wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a web page on the run to this file: how it learned, how good it is, and what it selected.",
+    ),
+]
+
+
+def whole_or_text(text: str) -> int | str:
+    """Return a whole number, or what was given instead."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def number_or_text(text: str) -> float | str:
+    """Return a number, or what was given instead."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# How an option is parsed and shown, for typer.
+WHOLE: dict[str, Any] = {"parser": whole_or_text, "metavar": "N"}
+NUMBER: dict[str, Any] = {"parser": number_or_text, "metavar": "X"}
+SIZE: dict[str, Any] = {"metavar": "N|NK|NM|NG"}
 
 
 @dataclass(frozen=True)
@@ -84,6 +118,22 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Raise ValueError if an option's value is none of its choices."""
     if value not in choices:
         raise ValueError(f"{option} must be one of {', '.join(choices)}. Got {value!r} instead.")
+
+
+def n_bytes(option: str, text: str, least: int, most: int) -> int:
+    """Return a number of bytes; an error names the option."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
+    if not (number.isascii() and number.isdigit() and len(number) < 20):
+        raise ValueError(f"{option} must be a number of bytes, as 64M. Got {text!r} instead.")
+    size = int(number) << _UNITS[unit]
+    if not least <= size <= most:
+        raise ValueError(f"{option} must be from {_short(least)} to {_short(most)}. Got {text!r} instead.")
+    return size
+
+
+def _short(size: int) -> str:
+    """Return the shortest way to write a size."""
+    return min((f"{size >> power}{unit}" for unit, power in _UNITS.items() if size % (1 << power) == 0), key=len)
 
 
 def with_address(arguments: list[str]) -> list[str]:

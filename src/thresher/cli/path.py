@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.console import report_skipped
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
-from thresher.cli.options import Data, Json, with_options
-from thresher.cli.outputs import Report, check_report, write_page, written
-from thresher.cli.reading import NAMING, READING, open_data
-from thresher.io.file_errors import refuse_empty
+from thresher.cli.options import Data, Json, Report, with_options
+from thresher.cli.output import check_report, report_skipped, write_page, written
+from thresher.cli.reading import NAMING, READING, open_data_and_test
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",
@@ -42,19 +40,13 @@ def path(
     with the suggested number of features.
     """
     from thresher.analysis import path as run
-    from thresher.io.atomic import refuse_inputs
 
     budgets = _budgets(features)
     template = new_model({**chosen, "n_features_to_select": max(budgets)})
     options = learning_options(**learning)
     if report is not None:
         check_report(report)
-    if test is not None:
-        refuse_empty("--test", test)
-    stream, held_out = open_data(data, **reading), open_data(test, **reading) if test is not None else None
-    if report is not None:
-        refuse_inputs(report, [*stream.files, *(held_out.files if held_out else [])])
-
+    stream, held_out = open_data_and_test(data, test, [report], **reading)
     curve = run(template, stream, budgets, held_out, **options, progress=not json)
     report_skipped(curve.skipped, curve.n_skipped)
     if not json:

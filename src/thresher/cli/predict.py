@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.options import Data, ModelFile, with_options
+from thresher.cli.output import report_skipped, report_written, say
 from thresher.cli.reading import NO_LABELS, READING, open_data
 
 EXAMPLES = (
@@ -44,7 +45,6 @@ def predict(
     Rows need no labels; where they have some, thresher evaluate says how many are predicted right. A table names its
     columns; those of text are named on stderr.
     """
-    from thresher.cli.console import report_skipped, report_written, say
     from thresher.evaluation.prediction import column_names, write_predictions
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.numbers import SIZE, WHOLE, n_bytes
-from thresher.cli.options import Group
+from thresher.cli.options import SIZE, WHOLE, Group, n_bytes
+from thresher.io.file_errors import refuse_empty
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
@@ -136,6 +136,22 @@ def open_data(
     if delimiter in ("tab", r"\t"):
         delimiter = "\t"
     return open_stream(source, delimiter=delimiter, **options)
+
+
+def open_data_and_test(
+    data: Sequence[str], test: str | None, outputs: Sequence[str | None], **options: Any
+) -> tuple[Stream, Stream | None]:
+    """Open the data and those of --test; none of them may be a file that is to be written."""
+    from thresher.io.atomic import refuse_inputs
+
+    if test is not None:
+        refuse_empty("--test", test)
+    stream = open_data(data, **options)
+    held_out = None if test is None else open_data(test, **{**options, "naming": stream.naming})
+    for output in outputs:
+        if output is not None:
+            refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
+    return stream, held_out
 
 
 def _columns(lists: list[str] | None) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.options import Json, ModelFile
+from thresher.cli.output import listed
 
 if TYPE_CHECKING:
     from thresher.model.description import Selected
@@ -40,8 +41,6 @@ def show(
 
 def _words(name: str, value: Any) -> str:
     """Return a setting, or what was learned, in words."""
-    from thresher.cli.console import listed
-
     if name == "mistakes_while_learning" and value is None:
         return "not shown: the rows were grouped by label"
     if isinstance(value, list):

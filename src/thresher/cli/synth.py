@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.options import check_choice
+from thresher.cli.output import report_written
+
 EXAMPLES = (
     "thresher synth x1 -o train.svm --rows 20000",
     "thresher synth x2 -o - --rows 1000 | thresher train - -k 500",
@@ -26,8 +29,6 @@ def synth(
     """Write the paper's synthetic data; row i depends on the seed and i alone."""
     import inspect
 
-    from thresher.cli.console import report_written
-    from thresher.cli.options import check_choice
     from thresher.datasets import make_x1, make_x2
     from thresher.streams.reading import Reading
     from thresher.streams.writing import write_stream

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.checkpoints import how_to_resume, refuse_to_overwrite, train_saving
-from thresher.cli.console import report_skipped
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model, values_of
-from thresher.cli.numbers import WHOLE
-from thresher.cli.options import ON_THIS_MACHINE, Data, Json, with_options
-from thresher.cli.outputs import Report, check_outputs
-from thresher.cli.reading import NAMING, READING, open_data
+from thresher.cli.options import ON_THIS_MACHINE, WHOLE, Data, Json, Report, with_options
+from thresher.cli.output import check_outputs, report_skipped
+from thresher.cli.reading import NAMING, READING, open_data_and_test
 from thresher.cli.train_report import finish
-from thresher.io.file_errors import refuse_empty
 from thresher.parameters import check
 
 if TYPE_CHECKING:
@@ -34,36 +31,28 @@ EXAMPLES = (
 @with_options(METHOD, LEARNING, READING, NAMING)
 def train(
     data: Data,
-    test: Annotated[
-        str | None, typer.Option(help="Data to measure accuracy on at the end.", show_default=False)
-    ] = None,
+    test: Annotated[str | None, typer.Option(help="Data to measure accuracy on at the end.")] = None,
     threshold: Annotated[
         str | None,
         typer.Option(
             metavar="f1|precision=P",
             help="With --test: choose the margin above which the second of two classes is predicted, for the best F1 "
             "or for a precision of at least P.",
-            show_default=False,
         ),
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Cross-validate with this many folds (2 to 100), in the same reading.", show_default=False, **WHOLE
-        ),
+        typer.Option(help="Cross-validate with this many folds (2 to 100), in the same reading.", **WHOLE),
     ] = None,
     stability: Annotated[
         int | None,
         typer.Option(
             help="Measure how the selection changes over this many random halves of the rows (2 to 1000), in the same "
             "reading.",
-            show_default=False,
             **WHOLE,
         ),
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", help="The file to write the model to.", show_default=False)
-    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="The file to write the model to.")] = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -73,16 +62,13 @@ def train(
     ] = False,
     from_: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="MODEL", help="Continue with this model, written with --full.", show_default=False
-        ),
+        typer.Option("--from", metavar="MODEL", help="Continue with this model, written with --full."),
     ] = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
             help="Save the run to this file at intervals, so that it can be resumed. Without --resume, the "
             "checkpoint of a run that has not finished is not overwritten.",
-            show_default=False,
         ),
     ] = None,
     every: Annotated[
@@ -101,7 +87,6 @@ def train(
         int | None,
         typer.Option(
             help="Cut the data into this many parts, which learn side by side and are merged; with --ray or --local.",
-            show_default=False,
             **WHOLE,
         ),
     ] = None,
@@ -114,7 +99,6 @@ def train(
         typer.Option(
             metavar="[ADDRESS]",
             help="Train the shards on the Ray cluster at ADDRESS; without one, on a Ray of its own on this machine.",
-            show_default=False,
         ),
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="Train the shards in processes on this machine.")] = False,
@@ -133,58 +117,53 @@ def train(
 
     Prints what was selected. With -o it also writes the model, for predict, evaluate, transform, show and --from.
     """
-    options = learning_options(**learning)
-    if threshold is not None:
-        _check_threshold(threshold, options["classes"])
-    _check_samples(cv, stability)
+    options = {**learning_options(**learning), "progress": not json}
+    _check_before_the_work(threshold, options["classes"], cv, stability)
     learner = new_model(chosen) if from_ is None else _continued(from_, chosen)
     check_outputs({"-o": output, "--checkpoint": checkpoint, "--report": report})
-    if test is not None:
-        refuse_empty("--test", test)
-    stream = open_data(data, **reading, naming=None if from_ is None else learner.naming)
-    held_out = None if test is None else open_data(test, **reading, naming=stream.naming)
-    _refuse_inputs([output, report, checkpoint], stream, held_out)
+    naming = None if from_ is None else learner.naming
+    stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading, naming=naming)
     if checkpoint is not None and not resume:
         refuse_to_overwrite(checkpoint)
 
-    options["progress"] = not json
     found: dict[str, Any] = {}
     with how_to_resume(checkpoint, resume):
         if cv or stability:
             learner, history, found = _on_samples(learner, stream, cv, stability, options)
         elif shards is not None:
-            history = _on_shards(learner, stream, shards, syncs, ray, workers, options)
-        elif checkpoint is not None:
-            history = train_saving(learner, stream, checkpoint, every or "60s", resume, options)
-        else:
-            from thresher.training import train as run
+            from thresher.distributed import train as train_on_shards
 
-            history = run(learner, stream, **options)
+            del options["shuffle"]  # a shard learns its rows in their order
+            history = train_on_shards(
+                learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs,
+                engine="local" if ray is None else "ray", address=None if ray == ON_THIS_MACHINE else ray,
+                workers=workers, **options,
+            )  # fmt: skip
+        else:
+            history = train_saving(learner, stream, checkpoint, every, resume, options)
         report_skipped(history.skipped, history.n_skipped)
         full = full or from_ is not None  # a model that could continue learning can do so again
         finish(learner, history, found, stream, held_out, threshold, output, full, report, json)
 
 
-def _check_threshold(target: str, classes: list[Any] | None) -> None:
-    """Raise ValueError for what `set_threshold` would refuse when the model is trained."""
-    from thresher.analysis.threshold import check_target
+def _check_before_the_work(
+    threshold: str | None, classes: list[Any] | None, cv: int | None, stability: int | None
+) -> None:
+    """Raise ValueError for what the library would refuse only when the model is trained, or by another name."""
+    if threshold is not None:
+        from thresher.analysis.threshold import check_target
 
-    check_target(target)
-    if classes is not None and len(classes) > 2:
-        names = ",".join(map(str, classes))
-        raise ValueError(f"--threshold needs two classes. Got --classes {names} instead.")
+        check_target(threshold)
+        if classes is not None and len(classes) > 2:
+            names = ",".join(map(str, classes))
+            raise ValueError(f"--threshold needs two classes. Got --classes {names} instead.")
+    if cv is not None or stability is not None:
+        from thresher.analysis.agreement import SAMPLES
+        from thresher.analysis.cross_validation import FOLDS
 
-
-def _check_samples(cv: int | None, stability: int | None) -> None:
-    """Raise ValueError for numbers of models that nobody wants to wait for."""
-    if cv is None and stability is None:
-        return
-    from thresher.analysis.agreement import SAMPLES
-    from thresher.analysis.cross_validation import FOLDS
-
-    for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
-        if value is not None:
-            check(option, value, allowed)
+        for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
+            if value is not None:
+                check(option, value, allowed)
 
 
 def _continued(path: str, chosen: dict[str, Any]) -> Model:
@@ -197,15 +176,6 @@ def _continued(path: str, chosen: dict[str, Any]) -> Model:
     model.adopt_parameters(parameters)
     model.parameters |= {"n_passes": 1, **values_of(model.method_row, chosen)}
     return model
-
-
-def _refuse_inputs(outputs: list[str | None], stream: Stream, held_out: Stream | None) -> None:
-    """Raise an error if a file to write is one to read; a model that learning continues from may be replaced."""
-    from thresher.io.atomic import refuse_inputs
-
-    for output in outputs:
-        if output is not None:
-            refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
 
 
 def _on_samples(
@@ -223,18 +193,3 @@ def _on_samples(
         found |= {"cv": of_folds(resampled)} if cv else {}
         found |= {"stability": of_halves(resampled)} if stability else {}
     return resampled.model, resampled.history, found
-
-
-def _on_shards(
-    learner: Any, stream: Stream, shards: int, syncs: int | None, ray: str | None, workers: int | None,
-    options: dict[str, Any],
-) -> History:  # fmt: skip
-    """Train on shards, on the Ray cluster that --ray names or in processes on this machine."""
-    from thresher.distributed import train
-
-    del options["shuffle"]  # a shard learns its rows in their order
-    return train(
-        learner, stream, n_shards=shards, syncs=16 if syncs is None else syncs,
-        engine="local" if ray is None else "ray", address=None if ray == ON_THIS_MACHINE else ray, workers=workers,
-        **options,
-    )  # fmt: skip

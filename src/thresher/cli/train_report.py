@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.console import listed, report_skipped, say
-from thresher.cli.outputs import write_page, written
+from thresher.cli.output import listed, report_skipped, say, write_page, written
 from thresher.io.file_errors import sentence
 from thresher.messages import counted
 from thresher.progress import speed
@@ -25,15 +24,13 @@ _INTERRUPTED = ".interrupted"  # follows the name of a model whose training Ctrl
 
 
 def finish(
-    learner: Any, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
+    model: Model, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
     threshold: str | None, output: str | None, full: bool, page: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
     from thresher.evaluation.evaluation import evaluate
-    from thresher.evaluation.prediction import as_model
     from thresher.io.model_files import save_model
 
-    model = as_model(learner)
     if output is not None and history.interrupted:
         output += _INTERRUPTED
     # What was learned is safe before anything else can go wrong.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.options import Data, ModelFile, with_options
+from thresher.cli.output import report_skipped, report_written
 from thresher.cli.reading import NO_LABELS, READING, open_data
 
 EXAMPLES = (
@@ -42,7 +43,6 @@ def transform(
     In a .svm or .thc file rows without labels get the label 0. A .csv or .parquet table has the columns label, weight
     if rows have weights, and one for each selected feature, with its name or else its id.
     """
-    from thresher.cli.console import report_skipped, report_written
     from thresher.evaluation.transform import write_selected
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model

@@ -1,17 +1,43 @@
-"""Messages of the library in the words of the command line.
+"""How methods and their parameters are called on the command line, also in messages of the library.
 
 The library speaks of parameters: `use shuffle=True`. Here that becomes `use --shuffle`.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import cache
 
-from thresher.cli.names import PARAMETERS, flag
+from thresher.methods import METHODS, SHARED_ONLINE, Method
 
-# Parameters that are not called as their option is, and those that are an option only with one value.
-_OPTIONS = {"n_shards": "--shards", "validate": "--test", "target": "--threshold", "address": "--ray"}
+DEFAULT = next(iter(METHODS.values()))
+
+# The parameters that are options: those that the table of methods has a line of help for.
+PARAMETERS = tuple(
+    {
+        name: None
+        for parameters in (*(method.own for method in METHODS.values()), SHARED_ONLINE)
+        for name, parameter in parameters.items()
+        if parameter.help
+    }
+)
+
+# Options that are not called as their parameter is.
+_FLAGS = {
+    "n_features_to_select": "-k",
+    "fit_intercept": "--intercept",
+    "n_passes": "--passes",
+    "random_state": "--seed",
+}
+# Other arguments that are not called as their option is, and those that are an option only with one value.
+_OPTIONS = {
+    "passes": "--passes",
+    "n_shards": "--shards",
+    "validate": "--test",
+    "target": "--threshold",
+    "address": "--ray",
+}
 _VALUES = {
     "engine='ray'": "--ray",
     "engine='local'": "--local",
@@ -34,6 +60,21 @@ _OF_OPTIONS = {  # what a message that begins with an option says of the values 
     "a range of lengths from 1 to 1,000, such as 2, (1, 3) or '1-3'. Got": "a range from 1 to 1,000, as 2 or 1-3. Got",
 }
 _VALUE = r"""(?:True|False|None|'[^']*'|"[^"]*"|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|)(?![\w/])"""
+
+
+def flag(parameter: str) -> str:
+    """Return the option of a parameter."""
+    return _FLAGS.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+def method_called(name: str | None) -> Method:
+    """Return a method by the value of --method; its full name, as `thresher show` prints it, works too."""
+    if name is None:
+        return DEFAULT
+    for method in METHODS.values():
+        if name in (method.cli, method.name):
+            return method
+    raise ValueError(f"--method must be one of {', '.join(m.cli for m in METHODS.values())}. Got {name!r} instead.")
 
 
 def in_words(message: str) -> str:
@@ -68,10 +109,12 @@ def _option(found: re.Match[str]) -> str:
 
 @cache
 def _options() -> dict[str, str]:
-    """Return the options of parameters."""
-    from thresher.cli.method_options import LEARNING
-    from thresher.cli.reading import NAMING, NO_LABELS, READING
+    """Return the options that have the name of a parameter, and those that have another one."""
+    from typer.models import OptionInfo
 
-    groups = (READING, NAMING, NO_LABELS, LEARNING)
-    names = (*PARAMETERS, *(name for group in groups for name in group.options))
-    return {name: flag(name) for name in (*names, "passes", "checkpoint", "every", "syncs", "workers")} | _OPTIONS
+    from thresher.cli.predict import predict
+    from thresher.cli.train import train
+
+    given = {**inspect.signature(train).parameters, **inspect.signature(predict).parameters}
+    names = [name for name, each in given.items() if isinstance(each.annotation.__metadata__[0], OptionInfo)]
+    return {name: flag(name) for name in names} | _OPTIONS
