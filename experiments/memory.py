@@ -20,8 +20,7 @@ from experiments.reporting.tables import table
 from experiments.store import Found
 from experiments.study import Rows as Table
 from experiments.study import Step, Study, means
-from thresher import datasets, train
-from thresher.evaluation.tally import accuracy
+from thresher import datasets, evaluate, train
 from thresher.methods import METHODS, ONLINE
 from thresher.model.model import Model
 from thresher.streams.conversion import convert
@@ -133,7 +132,8 @@ def one_of_x2(name: str, memory: str, n_rows: int, size: Size) -> Found:
     start = time.perf_counter()
     train(model, datasets.make_x2(n_rows, n_features=size.x2_columns), shuffle=False)
     seconds, peak = time.perf_counter() - start, peak_megabytes()
-    right = accuracy(model, datasets.make_x2(size.x2_test, n_features=size.x2_columns, start=size.x2_rows))
+    test = datasets.make_x2(size.x2_test, n_features=size.x2_columns, start=size.x2_rows)
+    right = evaluate(model, test).accuracy
     return _cost(f"X2, {n_rows:,} rows", name, memory, seconds, peak, right)
 
 

@@ -20,8 +20,7 @@ from experiments.data import Rows
 from experiments.methods import METHODS, TABLE_2_METHODS
 from experiments.processes import apart, peak_megabytes
 from experiments.store import Found, Store
-from thresher import datasets
-from thresher.evaluation.tally import accuracy
+from thresher import datasets, evaluate
 from thresher.progress import Steps
 from thresher.streams import Batch
 from thresher.training import train, train_many
@@ -124,7 +123,7 @@ def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
     zeros = _share_of_zeros(model, size) if n_selected == "" else 1 - n_selected / size.n_features
     return {
         "parameters": json.dumps(parameters),
-        "accuracy": accuracy(model._model, size.stream(size.n_train, size.n_test)),
+        "accuracy": evaluate(model, size.stream(size.n_train, size.n_test)).accuracy,
         "seconds": round(seconds, 3),
         "learning_seconds": round(learning, 3),
         "sparsity": round(100 * zeros, 6),

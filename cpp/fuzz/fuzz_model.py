@@ -34,7 +34,7 @@ def _equal(one: Model, other: Model) -> None:
     for a, b in zip(one.members(), other.members(), strict=True):
         assert np.array_equal(a, b)
     assert one.n_features is not None
-    assert one.classes is not None
+    assert one.target is not None
     columns = np.unique(np.append(one.members()[0][:3], [0, one.n_features - 1]))
     columns = columns[(columns >= 0) & (columns < one.n_features)]
     values, starts = np.ones(len(columns), np.float32), np.array([0, len(columns)])
@@ -44,5 +44,5 @@ def _equal(one: Model, other: Model) -> None:
     if one.compact or one.n_features == 0 or one.parameters.get("gamma") == "auto":
         return  # it can't learn a row
     for model in (one, other):
-        model.partial_fit(rows, one.classes[:1], sample_weight=[0.5], feature_names=one.feature_names)
+        model.partial_fit(rows, one.target.labels[:1], sample_weight=[0.5], feature_names=one.feature_names)
     assert np.array_equal(one.members()[1], other.members()[1], equal_nan=True)

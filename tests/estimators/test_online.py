@@ -346,7 +346,7 @@ class TestProbabilities:
         scores = np.array(margins)
         if n_classes == 2:
             scores = np.column_stack([np.zeros(len(scores)), scores])
-        truth = np.searchsorted(model.classes, y[1:])
+        truth = np.searchsorted(model.target.labels, y[1:])
 
         def log_loss(scale: float) -> float:
             return -np.log(softmax(scale * scores, axis=1)[np.arange(len(truth)), truth]).mean()

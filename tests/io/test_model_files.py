@@ -74,7 +74,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
         assert set(file.keys()) == {"ids", "cells", "intercept", "table", "names", "digest"}
         about = json.loads(file.metadata()["thresher"])
     assert about["method"] == "sofs"
-    assert about["classes"] == [-1, 1]
+    assert about["target"] == [-1, 1]
     assert about["learners"][0]["counters"] == model.counters
 
 
@@ -119,7 +119,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"n_features": 3}, "an id is out of range"),
         ({"n_features": 2**70}, "n_features is out of range"),
         ({"id_base": 7}, "id_base is neither 0 nor 1"),
-        *(({"classes": bad}, "must have at least two classes") for bad in ([1], "ab", [1, 1], [2, 1], ["a", 1], [], 3)),
+        *(({"target": bad}, "must have at least two classes") for bad in ([1], "ab", [1, 1], [2, 1], ["a", 1], [], 3)),
         ({"compact": "yes"}, "compact is neither"),
         ({"grouped_by_label": 1}, "grouped_by_label is neither"),
         ({"parameters": {"n_features_to_select": 2}}, "4 members, more than its budget of 2"),
@@ -135,7 +135,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"learners": [{"counters": 3, "learner": {}}]}, "not valid"),
         ({"learners": [{"counters": {}, "learner": {"scale": 1.0}}]}, "not valid: .*scale"),
         ({"learners": []}, "its tensors are not those of its learners"),
-        ({"n_classes": 3}, "another number of classes"),
+        ({"n_vectors": 3}, "another number of classes"),
         ({"n_features": None}, "not trained to the end"),
         ({"kept_ids": [-1]}, "an id to keep is out of range"),
         ({"naming": {}}, "the naming of features is not valid"),

@@ -35,7 +35,7 @@ def batches_of(X, labels, cuts):
 
 def assert_same_model(one: Model, other: Model) -> None:
     assert_same_state(one, other)
-    assert one.classes.tolist() == other.classes.tolist()
+    assert one.target.labels.tolist() == other.target.labels.tolist()
     assert (one.parameters, one.n_features, one.id_base) == (other.parameters, other.n_features, other.id_base)
 
 
@@ -79,7 +79,7 @@ def test_given_classes_are_kept_while_some_have_not_turned_up(method):
     for each in (session, resumed):
         each.learn(Batch(starts, ids, X[1], np.array(["c"]), 2, False))
         each.finish()
-    assert resumed.model.classes.tolist() == ["a", "b", "c"]
+    assert resumed.model.target.labels.tolist() == ["a", "b", "c"]
     assert_same_model(session.model, resumed.model)
 
 

@@ -99,7 +99,7 @@ def test_every_source_gives_the_same_model(folder, reference, source, threads):
     model = Model("sofs", n_features_to_select=40)
     history = train(model, open_stream(str(folder / source), threads=threads))
     assert same_bits(model, reference)
-    assert (model.n_features, model.id_base, model.classes.tolist()) == (2_000, 1, [-1, 1])
+    assert (model.n_features, model.id_base, model.target.labels.tolist()) == (2_000, 1, [-1, 1])
     assert history.rows[-1] == 600
 
 
@@ -525,7 +525,7 @@ class TestOddSources:
         for source, shuffle in ((path, False), (path, True), (tmp_path / "a.thc", False)):
             model = Model("sofs", random_state=0)
             train(model, source, shuffle=shuffle)
-            assert model.classes.tolist() == ["100000", "spam"]
+            assert model.target.labels.tolist() == ["100000", "spam"]
 
     def test_repeated_ids_must_not_add_up_to_infinity(self, tmp_path):
         (tmp_path / "a.svm").write_text("1 1:1\n1 1:3e38 1:3e38\n")

@@ -395,7 +395,7 @@ class TestEnds:
 
     def test_of_two_equally_near_the_larger(self):
         """Without the default, 2^-1 and 2 tie on one row."""
-        race = Race(lambda gamma: learner_for(Model("sofs", gamma=gamma), 2, None, None, None), 1.0, 1, "l2")
+        race = Race(lambda gamma: learner_for(Model("sofs", gamma=gamma), 1, None, None, None), 1.0, 1, "l2")
         del race._learners[1.0]
         assert race.finish()[0] == 2.0
 

@@ -159,7 +159,7 @@ class TestAgain:
         with pytest.warns(UserWarning, match=AGAIN), pytest.raises(DataError, match="gone"):
             train(model, Stream("rows", rows))
         assert not model.is_trained
-        assert model.classes is None
+        assert model.target is None
 
     def test_ctrl_c_in_the_first_reading_ends_the_training(self, grouped, monkeypatch):
         monkeypatch.setattr("thresher.streams.text.PIECE", 500)

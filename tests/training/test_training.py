@@ -29,13 +29,13 @@ from thresher import (
     cross_validate,
     datasets,
     distributed,
+    evaluate,
     load,
     open_stream,
     save,
     stability,
     train,
 )
-from thresher.evaluation.tally import accuracy
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream
@@ -73,7 +73,7 @@ class TestClasses:
         labels = [first if label == y[0] else second for label in y]
         path = write(tmp_path_factory.getbasetemp() / "c.svm", labels, rows)
         model = trained(path)
-        assert model.classes.tolist() == classes
+        assert model.target.labels.tolist() == classes
         known = trained(path, classes=classes)
         codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
         direct = Model("sofs", n_features_to_select=5, shuffle=False).fit(X, codes)
@@ -411,7 +411,7 @@ class TestGoingOn:
         train(model, tmp_path / "b.parquet")
         assert model.classes_.tolist() == [2, 10]
         assert model.score([[1, 0], [0, 1]], [2, 10]) == 1.0
-        assert accuracy(model_of(model), open_stream(tmp_path / "b.parquet")) == 1.0
+        assert evaluate(model_of(model), open_stream(tmp_path / "b.parquet")).accuracy == 1.0
 
     def test_columns_in_another_order_are_refused(self, tmp_path):
         (tmp_path / "abc.csv").write_text("a,b,label\n" + "1,0,x\n0,1,y\n" * 20)
@@ -424,8 +424,8 @@ class TestGoingOn:
         save_model(model_of(model), tmp_path / "m.thresher", compact=True)
         compact = load_model(tmp_path / "m.thresher")
         with pytest.raises(DataError, match=message):
-            accuracy(compact, open_stream(tmp_path / "bca.csv"))
-        assert accuracy(compact, open_stream(tmp_path / "abc.csv")) == 1.0
+            evaluate(compact, open_stream(tmp_path / "bca.csv"))
+        assert evaluate(compact, open_stream(tmp_path / "abc.csv")).accuracy == 1.0
 
     def test_a_model_from_a_matrix_reads_a_file_that_counts_from_one(self, tmp_path):
         X, y = datasets.make_x1(500, n_features=200, n_informative=20, n_noise=20)
@@ -433,11 +433,11 @@ class TestGoingOn:
         path = write(tmp_path / "a.svm", y, rows)
         model = Model("sofs", n_features_to_select=20).fit(X, y)
         on_the_matrix = float(np.mean(model.predict(X) == y))
-        assert accuracy(model, open_stream(path, zero_based=False)) == on_the_matrix
+        assert evaluate(model, open_stream(path, zero_based=False)).accuracy == on_the_matrix
         with pytest.warns(
             UserWarning, match=r"a.svm: the model counts ids from 0, but id 0 does not occur.*zero_based=False"
         ):
-            accuracy(model, open_stream(path))
+            evaluate(model, open_stream(path))
 
     def test_id_zero_is_refused_by_a_model_that_counts_from_one(self, tmp_path):
         model = SOFS(3)
@@ -526,7 +526,7 @@ class TestTrainMany:
         for model, other in zip(together, apart, strict=True):
             train(other, path)
             assert model.id_base == other.id_base == 1
-            assert model.classes.tolist() == ["a", "b"]
+            assert model.target.labels.tolist() == ["a", "b"]
             assert same_state(model, other)
 
     def test_estimators_are_taken_back(self):
@@ -569,13 +569,13 @@ class TestWhatATrainedModelExpects:
         model = trained(write(tmp_path / "one.svm", [1, -1] * 20, rows))
         zero = write(tmp_path / "zero.svm", [1, -1] * 20, rows, base=0)
         for use in (
-            lambda: accuracy(model, open_stream(zero)),
+            lambda: evaluate(model, open_stream(zero)),
             lambda: train(model, zero),
             lambda: train(model, tmp_path / "one.svm", validate=zero),
         ):
             with pytest.raises(DataError, match=r"zero.svm: id 0 occurs, but the model .* zero_based=True"):
                 use()
-        assert accuracy(model, open_stream(zero, zero_based=True)) == 1.0
+        assert evaluate(model, open_stream(zero, zero_based=True)).accuracy == 1.0
 
     @pytest.mark.parametrize("base", [0, 1])
     def test_a_base_that_is_given_is_believed(self, tmp_path, base):

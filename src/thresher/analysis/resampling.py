@@ -27,7 +27,7 @@ from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
 from thresher.training.request import Request
-from thresher.training.samples import AllBut, Half, Sample, demand_two_classes, fold_of
+from thresher.training.samples import AllBut, Half, Sample, demand_enough, fold_of
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 
@@ -114,7 +114,7 @@ def _score(
             folds = fold_of(numbers, n_folds, seed)
             list(pool.map(Tally.add, tallies, repeat(batch), [np.flatnonzero(folds == k) for k in range(n_folds)]))
     for fold, (tally, model) in enumerate(zip(tallies, models, strict=True)):
-        demand_two_classes(stream.name, f"fold {fold + 1} of {n_folds} has", tally.support, model.classes)
+        demand_enough(stream.name, f"fold {fold + 1} of {n_folds} has", model.target, tally.support)
     return [evaluation_of(tally, stream.name) for tally in tallies]
 
 

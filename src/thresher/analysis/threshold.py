@@ -62,10 +62,9 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     margins, is_second = tally.margins(stream.name)
     threshold, found = _best(margins, is_second, wanted)
     if wanted is not None and found < wanted:
-        assert trained.classes is not None
         raise DataError(
             f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
-            f"less, or use data with more rows of class {shown(trained.classes[1])}."
+            f"less, or use data with more rows of class {shown(trained.target.labels[1])}."
         )
     trained.threshold = threshold
     return threshold

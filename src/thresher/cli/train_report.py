@@ -83,11 +83,9 @@ def _still_written(output: str | None) -> Iterator[None]:
 def _report(
     model: Model, history: History, tested: Evaluation | None, output: str | None, page: str | None
 ) -> dict[str, Any]:
-    from thresher.model.labels import shown
-
     columns, weights = model.members()
     seconds = history.seconds[-1]
-    assert model.classes is not None
+    assert model.target is not None
     return {
         "rows": history.rows[-1],
         "passes": history.n_passes,
@@ -109,7 +107,7 @@ def _report(
         "selected": [model.name_of(column) for column in columns.tolist()],
         # One per feature; with more than two classes, one for each class.
         "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
-        "classes": [shown(label) for label in model.classes.tolist()],
+        **model.target.described(),
         "lines_skipped": history.n_skipped,
         "interrupted": history.interrupted,
         "resumed_at": history.resumed_at,

@@ -155,7 +155,7 @@ class _Run:
         """Settle on the classes before anything is learned."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if model.target is not None:
-            agreed(model.target, request.classes)
+            agreed(model, request.classes)
         tasks = [(k, request.multiclass) for k in range(self._shards.n)]
         handles = self._engine.map(look, (self._shards,), tasks)
         seen = self._engine.merge(seen_together, handles)
@@ -175,7 +175,7 @@ class _Run:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if request.classes is not None:
-            found = agreed(None, request.classes)
+            found = agreed(model, request.classes)
         else:
             try:
                 found = found_in(labels, many=request.multiclass)

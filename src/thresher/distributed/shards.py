@@ -18,7 +18,7 @@ from thresher.model.class_weights import ClassWeights
 from thresher.model.labels import as_words, together
 from thresher.model.merging import changes_since
 from thresher.model.model import Model
-from thresher.model.targets import StreamClasses, UnknownLabelError
+from thresher.model.targets import UnknownLabelError, for_stream
 from thresher.streams import Batch, Stream
 from thresher.streams.reading import add_skipped
 from thresher.training.column_scale import large_columns
@@ -212,7 +212,7 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRo
 
 def _scaled(model: Model, batch: Batch) -> SampleRows:
     try:
-        codes = StreamClasses(model.target).encode(batch.labels)
+        codes = for_stream(model).encode(batch.labels)
     except UnknownLabelError:  # the next sync will say where
         return SampleRows.none()
     values, lengths = batch.data.astype(np.float64), np.diff(batch.indptr)

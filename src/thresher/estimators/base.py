@@ -281,16 +281,17 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         try:
             yield model
         finally:
-            if model.classes is not None:
+            if model.target is not None:
                 model.undo_adoption()  # if nothing was learned
                 self._set_model(model)
 
     def _set_model(self, model: Model) -> None:
         """Use a trained model, and set the attributes that scikit-learn expects."""
+        assert model.target is not None
         self._model = model
         for name, value in model.extras.items():
             setattr(self, f"{name}_", value)
-        self.classes_ = model.classes
+        self.classes_ = model.target.labels
         self.n_features_in_ = model.n_features or 0
         if isinstance(model.feature_names, list):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)

@@ -37,8 +37,7 @@ class OnlineSelector(FeatureSelector):
         self._check_parameters()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
-            self._model = self._new_model().fit(rows, labels, sample_weight, self._names_in())
-            self.classes_ = self._model.classes
+            self._keep(self._new_model().fit(rows, labels, sample_weight, self._names_in()))
         return self
 
     def partial_fit(
@@ -84,7 +83,8 @@ class OnlineSelector(FeatureSelector):
         return self
 
     def _keep(self, model: Model) -> None:
-        self._model, self.classes_, self.n_features_in_ = model, model.classes, model.n_features or 0
+        assert model.target is not None
+        self._model, self.classes_, self.n_features_in_ = model, model.target.labels, model.n_features or 0
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).

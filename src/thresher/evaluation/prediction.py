@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thresher.evaluation.alignment import batches_to_predict
 from thresher.io.atomic import refuse_inputs
 from thresher.messages import counted, warn
-from thresher.model.labels import as_whole_numbers, shown
+from thresher.model.labels import shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
 from thresher.streams.reading import Reading
@@ -118,21 +118,17 @@ def write_predictions(
 
 def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
     """Return the names of the columns that `write_predictions` writes, in their order; text has no header."""
-    assert model.classes is not None
-    classes = [shown(label) for label in model.classes.tolist()]
-    names = ["label"]
-    if margins:
-        names += ["margin"] if len(classes) == 2 else [f"margin_{name}" for name in classes]
-    return names + ([f"probability_{name}" for name in classes] if probabilities else [])
+    assert model.target is not None
+    of_margins = model.target.headings("margin") if margins else []
+    return ["label", *of_margins, *(model.target.headings("probability", of_vectors=False) if probabilities else [])]
 
 
 def _columns(
     model: Model, batches: Iterator[Batch], margins: bool, probabilities: bool
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then."""
-    assert model.classes is not None
-    kind = as_whole_numbers(model.classes).dtype
-    names = column_names(model, margins, probabilities)
+    assert model.target is not None
+    kind, names = model.target.type_in_tables, column_names(model, margins, probabilities)
 
     for batch in chain([Batch.empty()], batches):
         scores, of_classes = model.score_batch(batch, with_probabilities=probabilities)

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import at_all_thresholds
 from thresher.messages import counted, some, warn
 from thresher.model.labels import Labels, as_number, shown
 from thresher.model.model import Model
 from thresher.model.targets import places
-from thresher.streams import Batch, DataError, Stream
+from thresher.streams import Batch, DataError
 
 _Floats = NDArray[np.float64]
 
@@ -27,9 +26,9 @@ class Tally:
     """Counts over the batches of a stream; of two classes it also keeps the margins, 9 bytes per row."""
 
     def __init__(self, model: Model) -> None:
-        assert model.classes is not None
+        assert model.target is not None
         self._model = model
-        self._labels: list[Any] = model.classes.tolist()
+        self._labels: list[Any] = model.target.labels.tolist()
         # A label has its place under its value and under what a file writes, since text can hold numbers.
         self._places = {label: place for place, label in enumerate(self._labels)}
         for place, label in enumerate(self._labels):
@@ -129,28 +128,26 @@ class Tally:
         return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def accuracy(model: Model, stream: Stream) -> float:
-    """Return the share of rows whose label is predicted."""
-    n_rows = right = 0
-    for batch in batches_to_predict(model, stream):
-        right += n_right(model, batch)
-        n_rows += batch.n_rows
-    return share_right(model, right, n_rows, stream)
+class RightAnswers:
+    """The share of a stream's rows that a model predicts right, and nothing else of them."""
 
+    def __init__(self, model: Model) -> None:
+        self._model, self._n_right, self.n_rows = model, 0, 0
 
-def n_right(model: Model, batch: Batch) -> int:
-    """Return how many rows of a batch have the label that the model predicts."""
-    assert model.target is not None
-    return model.target.n_right(model.labels_of(model.score_batch(batch)[0]), batch.labels)
+    def add(self, batch: Batch) -> None:
+        """Count a batch."""
+        model = self._model
+        assert model.target is not None
+        self._n_right += model.target.n_right(model.labels_of(model.score_batch(batch)[0]), batch.labels)
+        self.n_rows += batch.n_rows
 
-
-def share_right(model: Model, right: int, n_rows: int, stream: Stream) -> float:
-    """Return the share of a stream's rows that were right; warns if none was."""
-    if n_rows == 0:
-        raise DataError(f"{stream.name}: there are no rows.")
-    if right == 0:
-        _warn_none_right(model, stream.name)
-    return right / n_rows
+    def share(self, name: str) -> float:
+        """Return the share; `name` is that of the data. Warns if no row was right."""
+        if self.n_rows == 0:
+            raise DataError(f"{name}: there are no rows.")
+        if self._n_right == 0:
+            _warn_none_right(self._model, name)
+        return self._n_right / self.n_rows
 
 
 def _as_of_kind(label: Any, as_word: bool) -> Any:
@@ -159,8 +156,8 @@ def _as_of_kind(label: Any, as_word: bool) -> Any:
 
 
 def _warn_none_right(model: Model, name: str) -> None:
-    assert model.classes is not None
-    known = _some_labels(model.classes.tolist())
+    assert model.target is not None
+    known = _some_labels(model.target.labels.tolist())
     warn(f"{name}: no row was predicted right; the model's classes are {known}.", UserWarning)
 
 

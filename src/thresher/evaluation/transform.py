@@ -22,7 +22,7 @@ from thresher.batch import BatchNames
 from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.prediction import as_model, batches_of
 from thresher.io.atomic import refuse_inputs
-from thresher.model.labels import as_number, as_whole_numbers, shown
+from thresher.model.labels import as_number, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.reading import Reading
@@ -136,12 +136,11 @@ class _Columns:
         return cls(ids, _core.ColumnIndex(ids), features, now)
 
     def as_csv(self, model: Model) -> str:
-        assert model.classes is not None
+        assert model.target is not None
         members, weights = model.members()
         of_each = weights[np.argsort(members)].T
-        heads = ["weight"] if len(of_each) == 1 else [f"weight_{shown(label)}" for label in model.classes.tolist()]
         rows = zip(self.now, self.features, self.ids.tolist(), *(each.astype(str) for each in of_each), strict=True)
-        return _csv_lines([["column", "feature", "id", *heads], *rows])
+        return _csv_lines([["column", "feature", "id", *model.target.headings("weight")], *rows])
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -190,8 +189,8 @@ class _TableRows:
 
 def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterator[_TableRows]:
     """Yield the rows of a table, a limited number of cells at a time; first none: a table has columns even then."""
-    assert model.classes is not None
-    kind = as_whole_numbers(model.classes).dtype
+    assert model.target is not None
+    kind = model.target.type_in_tables
     kind = kind if kind.kind in "iuf" else np.dtype(str)
     most = max(1, _CELLS // max(1, len(columns.ids)))
     is_weighted = None

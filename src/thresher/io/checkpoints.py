@@ -19,7 +19,7 @@ from thresher.io.model_content import content_of, state_from
 from thresher.model.model import Model
 from thresher.model.state import State
 
-_VERSION = 3
+_VERSION = 4
 _KIND = "checkpoint"
 
 
@@ -68,7 +68,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
             tensors, metadata = verified(file, size, _KIND, _VERSION, remedy)
             state = state_from(tensors, metadata["model"], _KIND)
             demand(state["learned"] is not None and not state["compact"], "its model can't go on learning", _KIND)
-            check_content(metadata["about"], state["n_classes"])
+            check_content(metadata["about"], state["n_vectors"])
             return Saved(os.fspath(path), metadata["about"], state)
     except FileNotFoundError:
         return None

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from thresher import methods
 from thresher.io.container import Tensors, all_finite, demand, is_ascending
-from thresher.io.rules import LOOKS, RACE, anything, count, each, flag, gamma, number, optional, sequence, text, whole
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
+from thresher.model.race import LOOKS_RULE, RACE_RULE
+from thresher.model.rules import anything, count, each, flag, gamma, number, optional, sequence, text, whole
 from thresher.model.state import State
 from thresher.model.targets import target_from_json
 
@@ -35,7 +36,7 @@ _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": n
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "n_classes": (lambda n: count(n) and n >= 2, "n_classes is out of range"),
+    "n_vectors": (lambda n: count(n) and n >= 1, "n_vectors is out of range"),
     "n_features": (optional(whole), "n_features is out of range"),
     "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base is neither 0 nor 1"),
     "feature_names": (optional(each(text)), "feature names are not text"),
@@ -51,8 +52,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kept_ids": (each(whole), "an id to keep is out of range"),
     "words_to_keep": (each(text), "what is to be kept is not text"),
     "chosen_gamma": (optional(gamma), "chosen_gamma must be a number above 0"),
-    "looks": (LOOKS, "what it says of the race is not possible"),
-    "race": (RACE, "what it says of the race is not possible"),
+    "looks": (LOOKS_RULE, "what it says of the race is not possible"),
+    "race": (RACE_RULE, "what it says of the race is not possible"),
     "learners": (each(anything), "it must list its learners"),
 }  # fmt: skip
 
@@ -63,13 +64,13 @@ def content_of(state: State) -> Content:
     metadata: dict[str, Any] = {
         name: state[name]
         for name in (
-            "method", "n_classes", "n_features", "id_base", "compact", "grouped_by_label", "threshold", "row_counts",
+            "method", "n_vectors", "n_features", "id_base", "compact", "grouped_by_label", "threshold", "row_counts",
             "gamma_changed", "words_to_keep", "chosen_gamma", "looks",
         )
     }  # fmt: skip
     metadata |= {
         "parameters": portable(state["parameters"]),
-        "classes": None if target is None else target.to_json(),
+        "target": None if target is None else target.to_json(),
         "feature_names": state["feature_names"],
         "naming": None if state["naming"] is None else state["naming"].to_dict(),
         "name_clashes": [0, "", ""] if names is None else list(names[1]),
@@ -118,12 +119,12 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     for name, (rule, message) in _RULES.items():
         insist(rule(metadata[name]), message)
     try:
-        target = None if metadata["classes"] is None else target_from_json(metadata["classes"])
+        target = None if metadata["target"] is None else target_from_json(metadata["target"])
     except ValueError as error:
         raise ValueError(f"the {kind} is not valid: {error}.") from None
-    n_classes = metadata["n_classes"]
-    insist(target is None or target.n_classes == n_classes, "it has another number of classes")
-    insist(len(metadata["row_counts"]) <= 2 + n_classes, "row_counts are out of range")
+    n_vectors = metadata["n_vectors"]
+    insist(target is None or target.n_vectors == n_vectors, "it has another number of classes")
+    insist(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts are out of range")
     tensors, names = dict(tensors), None
     if (written := tensors.pop("names")).size:
         pairs = _pairs(written)
@@ -182,7 +183,7 @@ _Insist = Callable[[bool, str], None]
 def _batch(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
     """Return the weights of a batch method."""
     _check_types(tensors, _BATCH, insist)
-    n_vectors = 1 if metadata["n_classes"] == 2 else metadata["n_classes"]
+    n_vectors = metadata["n_vectors"]
     insist(tensors["weights"].shape == (len(tensors["ids"]), n_vectors), "ids and weights differ in length")
     insist(tensors["intercept"].shape == (n_vectors,), "it must have one intercept per class")
     insist(len(metadata["learners"]) == 1, "its weights must be one set")

@@ -18,11 +18,11 @@ from thresher import methods
 from thresher.io.atomic import written_whole
 from thresher.io.container import Tensors, all_finite, demand, opened, serialized, verified
 from thresher.io.model_content import content_of, portable, state_from, usable
-from thresher.io.rules import each, number
 from thresher.model.model import Model
+from thresher.model.rules import each, number
 from thresher.model.state import State
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 
 _REMEDY = "train the model again"
 

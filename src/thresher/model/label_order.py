@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Codes
+from thresher.model.rules import count, each, record
 
 POOR_ON_GROUPED_ROWS = "Online learning gives poor results on such rows"
 
@@ -78,6 +79,7 @@ class LabelOrder:
         self._n_rows = 0
         self._length = 1  # of a span, in rows; doubled whenever there would be more than 64
         self._counts = np.zeros((_MOST_SPANS, 2), dtype=np.int64)
+        self._next_look, self._seems_grouped = 1, False  # rows that are not of the largest class
 
     def add(self, codes: Codes) -> None:
         """Count the labels of the next rows."""
@@ -102,10 +104,17 @@ class LabelOrder:
         """How many rows there were."""
         return self._n_rows
 
-    @property
-    def n_minority(self) -> int:
-        """The number of rows that are not of the largest class."""
-        return self._n_rows - int(self._counts.sum(axis=0).max())
+    def seems_grouped(self) -> bool:
+        """Return whether the rows so far are grouped by label, or of one class; asked often, it seldom looks.
+
+        With many classes a look takes time, so there is one whenever the rows that are not of the largest class have
+        doubled: sorted rows show soon after the second class begins.
+        """
+        n_others = self._n_rows - int(self._counts.sum(axis=0).max())
+        if n_others >= self._next_look:
+            self._next_look = 2 * n_others
+            self._seems_grouped = self.grouping() is not None
+        return n_others == 0 or self._seems_grouped
 
     def grouping(self) -> Grouping | None:
         """Return the window that says most about a class, if the rows are grouped by label; else None."""
@@ -128,12 +137,25 @@ class LabelOrder:
         return {"n_rows": self._n_rows, "length": self._length, "counts": self._counts.tolist()}
 
     @classmethod
-    def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return an object with the state that `state` returned."""
+    def resumed(cls, state: Any, n_classes: int) -> Self:
+        """Return an object with the state that `state` returned; ValueError for any other, or of more classes."""
+        sizes = {len(span) for span in state["counts"]} if _STATE(state) else set()
+        is_possible = (
+            len(sizes) == 1
+            and len(state["counts"]) == _MOST_SPANS
+            and 2 <= min(sizes) <= n_classes
+            and state["n_rows"] <= _MOST_SPANS * state["length"]
+            and state["n_rows"] == sum(map(sum, state["counts"]))
+        )
+        if not is_possible:
+            raise ValueError("its counts of labels do not fit its classes.")
         order = cls()
         order._n_rows, order._length = state["n_rows"], state["length"]
         order._counts = np.array(state["counts"], dtype=np.int64)
         return order
+
+
+_STATE = record(n_rows=count, length=lambda n: count(n) and n > 0, counts=each(each(count)))
 
 
 def _most_telling(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:

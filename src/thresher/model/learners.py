@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from thresher.model.model import Model
 
 
-def new_learner(model: Model, n_classes: int, kept: NDArray[np.int64], n_features: int | None = None) -> Learner:
+def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_features: int | None = None) -> Learner:
     """Return a new learner for a model; a race if its method has γ and that is not known yet.
 
-    `kept` are the ids of the features to keep. The learner of a compact model will predict alone: it has no sketch.
+    A feature has `n_vectors` weights, and `kept` are the ids of the features to keep. The learner of a compact model
+    will predict alone: it has no sketch.
     """
     method, parameters = model.method_row, model.parameters
     assert method.kernels is not None
@@ -32,18 +33,18 @@ def new_learner(model: Model, n_classes: int, kept: NDArray[np.int64], n_feature
     elif memory == "sketch":
         assert method.sketch_kernels is not None
         kernels, n_bytes = method.sketch_kernels, parameters["memory_bytes"] or DEFAULT_BYTES
-        if n_classes > 2 and n_bytes < (least := LEAST_BYTES * n_classes):
-            raise ValueError(f"memory_bytes={n_bytes} is too small for {n_classes} classes: use at least {least}.")
+        if n_vectors > 1 and n_bytes < (least := LEAST_BYTES * n_vectors):
+            raise ValueError(f"memory_bytes={n_bytes} is too small for {n_vectors} classes: use at least {least}.")
     elif memory == "auto" and method.keeps_members_only:
         memory = "hash"
-    kernel = getattr(_core, kernels[n_classes > 2])
+    kernel = getattr(_core, kernels[n_vectors > 1])
     budget = budget_of(parameters, n_features)
     check_keep(parameters, budget)
 
     def of(gamma: float | None) -> _core.Selector:
         with room_for(int(kept.max(initial=-1)) + 1):
             learner: _core.Selector = kernel(
-                n_classes=n_classes,
+                n_classes=max(2, n_vectors),
                 budget=budget,
                 norm=model.norm,
                 fit_intercept=parameters["fit_intercept"],
@@ -57,7 +58,7 @@ def new_learner(model: Model, n_classes: int, kept: NDArray[np.int64], n_feature
     learner: Learner
     if model.gamma is None and "gamma" in parameters:
         default: Any = method.parameters["gamma"].default
-        learner = Race(of, default, 1 if n_classes == 2 else n_classes, model.norm)
+        learner = Race(of, default, n_vectors, model.norm)
     else:
         learner = of(model.gamma)
     if n_features is not None:

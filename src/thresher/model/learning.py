@@ -23,7 +23,7 @@ from thresher.model.learners import new_learner
 from thresher.model.memory import reserve, room_for_features
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.model.race import Learner, Look, winner_of
-from thresher.model.targets import Classes, StreamClasses, agreed, encode
+from thresher.model.targets import Classes, agreed, for_stream, occurring, resumed
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -76,13 +76,13 @@ def fit(
     feature_names: list[str] | None = None,
 ) -> None:
     """Let a model start again and learn a matrix, `n_passes` times; see `Model.fit`."""
-    codes, target = encode(y, None)
-    new = model.untrained()
+    target = occurring(y)
+    codes, new = target.encode(y), model.untrained()
     given, n_features = new.parameters, _n_columns(X, codes)
     row_weights = target.row_weights(given["class_weight"], codes, sample_weight)
     if row_weights is not None and not row_weights.any():
         raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-    new.n_classes, new.kept_ids = target.n_classes, ids_to_keep(new, 0, feature_names, n_features)
+    new.n_vectors, new.kept_ids = target.n_vectors, ids_to_keep(new, 0, feature_names, n_features)
     new.n_features, new.feature_names = n_features, feature_names
     try:
         new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, X, codes, row_weights)
@@ -107,7 +107,7 @@ def _matrix_learned(
 ) -> tuple[Learner, float | None, list[Look]]:
     """Return a learner of all rows, the γ that it has won a race with, and how that went."""
     given, batch = model.parameters, as_batch(X, 0)
-    learner: Learner = new_learner(model, model.n_classes, model.kept_ids, model.n_features)
+    learner: Learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
     gamma, looks = None, list[Look]()
     random = parameters.random_generator(given["random_state"])
     for turn in range(given["n_passes"]):
@@ -134,21 +134,22 @@ def partial_fit(
     """Let a model learn more rows; see `Model.partial_fit`."""
     with model.lock:
         model.check_can_learn("partial_fit")
-        codes, target = encode(y, agreed(model.target, classes))
+        target = agreed(model, classes)
+        codes = target.encode(y)
         n_features = _n_columns(X, codes)
         model.check_width(X)
         row_weights = target.row_weights(None, codes, sample_weight)
         kept, learner, is_new = model.kept_ids, model.learner, model.learner is None
         if learner is None:
             kept = ids_to_keep(model, model.id_base, feature_names, n_features)
-            learner = new_learner(model, target.n_classes, kept, n_features)
+            learner = new_learner(model, target.n_vectors, kept, n_features)
         X, rows = checked(X, model.norm, model.id_base)
         row_weights = target.weights(model.class_weights, codes, row_weights)
         if not is_new and not (len(codes) if row_weights is None else row_weights.any()):
             return  # there is nothing to learn from
         before = learner.counters["n_saturated"]
         # From here on only Ctrl-C or a lack of memory can interrupt; the rows learned until then are kept.
-        model.learner, model.n_classes, model.target = learner, target.n_classes, target
+        model.learner, model.n_vectors, model.target = learner, target.n_vectors, target
         model.n_features = max(n_features, model.n_features or 0)
         model.feature_names, model.kept_ids = feature_names, kept
         learned_more(model)
@@ -198,10 +199,9 @@ class Session:
     ) -> None:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
-        known = None if classes is None and model.target is None else agreed(model.target, classes)
         self.model = model
-        self._learner = learner_for(model, 2 if known is None else known.n_classes, id_base, names, n_features)
-        self._target = StreamClasses(known)
+        self.target = for_stream(model, classes)
+        self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
         self._is_first_pass = is_first_pass
         self._n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
@@ -213,7 +213,6 @@ class Session:
             self._reserve(n_features + base - 1)
         self._n_saturated_before = self._learner.counters["n_saturated"]
         self._n_clashes_before = model.name_clashes[0]
-        self.label_order = LabelOrder()
 
     def learn(
         self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
@@ -222,9 +221,9 @@ class Session:
 
         `row_weights` are the weights of its rows, where they are not the batch's own.
         """
-        codes = self._target.encode(batch.labels)
+        codes = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights
-        row_weights = self._target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
+        row_weights = self.target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
         self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
@@ -240,7 +239,7 @@ class Session:
             )
         if batch.names is not None:
             self._read_names(batch)
-        self.label_order.add(codes)
+        self.target.learned(codes)
         return codes
 
     def _read_names(self, batch: Batch) -> None:
@@ -267,12 +266,12 @@ class Session:
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
         model = self.model
-        if self._learner.counters["n_samples"] == self._n_samples_before and self.label_order.n_rows > 0:
+        if self._learner.counters["n_samples"] == self._n_samples_before and self.target.order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
         if model.target is None:
             unknown = 0 if self._zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
-            settle(model, *self._target.settled(), base)
+            settle(model, *self.target.settled(), base)
             model.naming = self._naming
         widen(model, self._largest_id)
         warn_if_saturated(model, self._n_saturated_before)
@@ -281,14 +280,13 @@ class Session:
     def state(self) -> dict[str, Any]:
         """Return what the session knows in addition to its model's state, as values for JSON."""
         return {
-            "target": self._target.state(),
+            "target": self.target.state(),
             "is_first_pass": self._is_first_pass,
             "n_samples_before": self._n_samples_before,
             "largest_id": self._largest_id,
             "zero_seen": self._zero_seen,
             "n_saturated_before": self._n_saturated_before,
             "n_clashes_before": self._n_clashes_before,
-            "label_order": self.label_order.state(),
             "naming": None if self._naming is None else self._naming.to_dict(),
         }
 
@@ -296,18 +294,17 @@ class Session:
     def resumed(cls, model: Model, state: dict[str, Any]) -> Self:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
         session = cls(model)
-        session._target = StreamClasses.resumed(state["target"])
+        session.target = resumed(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
-        session.label_order = LabelOrder.resumed(state["label_order"])
         session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]
         return session
 
 
 def learner_for(
-    model: Model, n_classes: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
+    model: Model, n_vectors: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
 ) -> Learner:
     """Return a model's learner; a new one, of any width, if nothing was learned yet."""
     if model.learner is None:
@@ -315,8 +312,8 @@ def learner_for(
         words = [str(name) for name in model.words_to_keep or model.parameters.get("keep") or []]
         if isinstance(names, Naming) and words:
             model.set_names(dict(zip(names.ids_of(words).tolist(), words, strict=True)))
-        model.learner = new_learner(model, n_classes, kept)
-        model.n_classes, model.kept_ids = n_classes, kept
+        model.learner = new_learner(model, n_vectors, kept)
+        model.n_vectors, model.kept_ids = n_vectors, kept
     return model.learner
 
 

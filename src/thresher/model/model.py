@@ -46,6 +46,8 @@ class Model:
     ----------
     target : Classes or None
         What it predicts, once known: a stream has to be read to its end for that.
+    n_vectors : int
+        How many weights a feature has.
     n_features : int or None
         The number of columns, once known.
     id_base : int
@@ -72,7 +74,7 @@ class Model:
         self.method_row = methods.find(method)
         self.parameters = self.method_row.complete(given)
         self.target: Classes | None = None
-        self.n_classes = 2  # of the learner; while a first stream is learned, the target is not known
+        self.n_vectors = 1  # of the learner, also while a first stream is learned and the target is not known
         self.n_features: int | None = None
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
@@ -100,7 +102,7 @@ class Model:
         cls,
         method: str,
         given: dict[str, Any],
-        classes: Labels,
+        target: Classes,
         n_features: int,
         columns: NDArray[np.int64],
         weights: NDArray[Any],
@@ -115,7 +117,7 @@ class Model:
         Of `counters` it has `n_samples` and `n_with_member`.
         """
         model = cls(method, **given)
-        model.target, model.n_classes = Classes(classes), len(classes)
+        model.target, model.n_vectors = target, target.n_vectors
         model.n_features, model.id_base, model.compact = n_features, id_base, True
         flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
         intercept = np.asarray(intercept, dtype=np.float32)
@@ -126,11 +128,6 @@ class Model:
     def method(self) -> str:
         """The method's name."""
         return self.method_row.name
-
-    @property
-    def classes(self) -> Labels | None:
-        """The labels in ascending order, once known."""
-        return None if self.target is None else self.target.labels
 
     def keep_as_written(self, names: list[str]) -> None:
         """Set features to keep by what the data call them: the names of columns or, where there are none, ids.
@@ -253,11 +250,6 @@ class Model:
     def selected_ids(self) -> NDArray[np.int64]:
         """Return the learner's ids of the selected features, ascending; also in the middle of a first stream."""
         return np.sort(self._trained().members()[0])
-
-    @property
-    def n_vectors(self) -> int:
-        """How many weights a feature has."""
-        return 1 if self.target is None else self.target.n_vectors
 
     @property
     def intercept(self) -> NDArray[np.float32]:

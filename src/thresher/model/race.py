@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.model.class_weights import add_in_order
 from thresher.model.labels import Codes
+from thresher.model.rules import count, each, flag, gamma, not_negative, number, optional, record, text
 from thresher.threads import default_threads
 
 FIRST_LOOK = 512
@@ -311,6 +312,18 @@ class Race:
             wait(jobs)
         return [answers[k] for k in range(len(learners))]
 
+
+LOOKS_RULE = each(
+    record(
+        rows=count, gamma=each(gamma), mistakes=each(number), loss=each(number), dropped=each(gamma), reason=text
+    )
+)  # fmt: skip
+RACE_RULE = optional(
+    record(
+        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
+        squared_weight=not_negative, looks=LOOKS_RULE,
+    )
+)  # fmt: skip
 
 Learner: TypeAlias = "_core.Selector | Race"
 

@@ -25,7 +25,7 @@ class State(TypedDict):
     method: str
     parameters: dict[str, Any]
     target: Classes | None
-    n_classes: int
+    n_vectors: int
     n_features: int | None
     id_base: int
     feature_names: list[str] | dict[int, str] | None
@@ -71,6 +71,6 @@ def restore(model: Model, state: State) -> None:
         model.names = None if state["names"] is None else MemberNames(*state["names"])
         model.learner = None
         if state["learned"] is not None:
-            learner = new_learner(model, model.n_classes, model.kept_ids, model.n_features)
+            learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
             learner.restore(**state["learned"])
             model.learner = learner

@@ -7,25 +7,34 @@ first stream is learned they are provisional: `StreamClasses`.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.messages import some
 from thresher.model.class_weights import ClassWeights, row_weights
+from thresher.model.label_order import LabelOrder
 from thresher.model.labels import (
     Codes,
     Labels,
     as_labels,
+    as_whole_numbers,
     as_words,
     distinct,
     equal,
     labels_read,
     refuse_missing,
     shown,
+    together,
 )
+from thresher.model.rules import anything, flag, record
+from thresher.model.rules import labels as are_labels
+
+if TYPE_CHECKING:
+    from thresher.model.model import Model
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +68,15 @@ class Classes:
         """How many weights a feature has: one for two classes, else one per class."""
         return 1 if len(self.labels) == 2 else len(self.labels)
 
+    def encode(self, y: ArrayLike) -> Codes:
+        """Return the code of each label in y; ValueError for one that is not among the classes."""
+        labels = _labels_in(y)
+        codes, strange = _places(labels, self.labels)
+        if np.any(strange):
+            row = int(np.flatnonzero(strange)[0])
+            raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={self.labels.tolist()}.")
+        return codes
+
     def row_weights(
         self, class_weight: Any, codes: Codes, sample_weight: ArrayLike | None
     ) -> NDArray[np.float64] | None:
@@ -78,6 +96,24 @@ class Classes:
     def probabilities(self, log_odds: Floats) -> Floats:
         """Return the probability of each class."""
         return probabilities(log_odds)
+
+    @property
+    def type_in_tables(self) -> np.dtype[Any]:
+        """The type of a column of labels: whole numbers have no point there."""
+        return as_whole_numbers(self.labels).dtype
+
+    def headings(self, what: str, *, of_vectors: bool = True) -> list[str]:
+        """Return the headings of columns that have a number for each vector, or for each class."""
+        if of_vectors and self.n_vectors == 1:
+            return [what]
+        return [f"{what}_{shown(label)}" for label in self.labels.tolist()]
+
+    def lacking(self, n_rows: NDArray[np.int64]) -> str | None:
+        """Return what is wrong with a sample of so many rows by code, if it is too small to learn or to measure."""
+        codes = np.flatnonzero(n_rows)
+        if len(codes) > 1:
+            return None
+        return f"rows of one class only ({shown(self.labels[codes[0]])})" if len(codes) else "no rows"
 
     def n_right(self, predicted: Labels, actual: Labels) -> int:
         """Count the predictions that are right; where labels on one side are text, the others are compared as text."""
@@ -113,8 +149,9 @@ def target_from_json(value: Any) -> Classes:
     return Classes(labels_read(value))
 
 
-def agreed(known: Classes | None, given: ArrayLike | None) -> Classes:
+def agreed(model: Model, given: ArrayLike | None) -> Classes:
     """Return the classes of a model, or those given for one that has none yet."""
+    known = model.target
     if given is None:
         if known is None:
             raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
@@ -129,6 +166,23 @@ def agreed(known: Classes | None, given: ArrayLike | None) -> Classes:
             f"classes={labels.tolist()} differ from the classes that the model was trained on, {known.labels.tolist()}."
         )
     return known
+
+
+def for_stream(model: Model, given: ArrayLike | None = None) -> StreamClasses:
+    """Return the target of a pass over a stream: a model's classes, those given, or the first that turn up."""
+    return StreamClasses(None if given is None and model.target is None else agreed(model, given))
+
+
+def look_for(labels: Iterable[Labels]) -> Labels | None:
+    """Return all classes of a stream, of which these are the labels, part by part.
+
+    Fewer than two are none: learning will say what is wrong with that.
+    """
+    found: list[Labels] = []
+    for part in labels:
+        found = [np.unique(together([*found, part]))]
+    classes = together(found)
+    return classes if len(classes) > 1 else None
 
 
 def found_in(labels: Labels, *, many: bool) -> Classes:
@@ -147,22 +201,22 @@ def found_in(labels: Labels, *, many: bool) -> Classes:
     return Classes(labels)
 
 
-def encode(y: ArrayLike, classes: Classes | None) -> tuple[Codes, Classes]:
-    """Return the code of each label, and the classes; without `classes` they are the labels that occur in y."""
+def occurring(y: ArrayLike) -> Classes:
+    """Return the classes that are all labels in y."""
+    found = distinct("y", _labels_in(y))
+    if len(found) == 0:
+        raise ValueError("y is empty: there is nothing to learn from.")
+    if len(found) == 1:
+        raise ValueError(f"There is 1 class ({found.tolist()[0]!r}), but two are needed: add rows of another class.")
+    return Classes(found)
+
+
+def _labels_in(y: ArrayLike) -> Labels:
     labels = as_labels(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
     refuse_missing(labels)
-    known = distinct("y", labels) if classes is None else classes.labels
-    if len(known) == 0:
-        raise ValueError("y is empty: there is nothing to learn from.")
-    if len(known) == 1:
-        raise ValueError(f"There is 1 class ({known.tolist()[0]!r}), but two are needed: add rows of another class.")
-    codes, strange = _places(labels, known)
-    if np.any(strange):
-        row = int(np.flatnonzero(strange)[0])
-        raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={known.tolist()}.")
-    return codes, Classes(known)
+    return labels
 
 
 def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
@@ -189,7 +243,7 @@ class UnknownLabelError(ValueError):
 
 
 class StreamClasses:
-    """The classes of a stream: those given, or the two that occur.
+    """The classes of a stream, those given or the two that occur, and whether its rows are grouped by them.
 
     The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
     positive number, else 0. `settled` says at the end whether that is the order of the sorted labels.
@@ -200,6 +254,8 @@ class StreamClasses:
         self._seen_as = list(self._known)
         self._given = given is not None
         self._first_code = 0
+        self.order = LabelOrder()
+        self.n_vectors = 1 if given is None else given.n_vectors
 
     def encode(self, labels: Labels) -> Codes:
         """Return the codes of the labels of a batch; a label outside the classes, or a third one, raises an error."""
@@ -224,6 +280,10 @@ class StreamClasses:
         """Return the weights of rows, their own times those of their classes, and count new rows; None if all are 1."""
         return counts.of_rows(codes, own, self._by_code(), are_new=are_new)
 
+    def learned(self, codes: Codes) -> None:
+        """Note the order of rows that were learned."""
+        self.order.add(codes)
+
     def _by_code(self) -> list[Any]:
         """Return the labels in the order of their codes, as far as they are known; None for a class not seen yet."""
         labels = [None] * max(2, len(self._known))
@@ -234,16 +294,9 @@ class StreamClasses:
     def state(self) -> dict[str, Any]:
         """Return what was seen so far, as values for JSON."""
         return {
-            "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code
+            "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code,
+            "order": self.order.state(),
         }  # fmt: skip
-
-    @classmethod
-    def resumed(cls, state: dict[str, Any]) -> Self:
-        """Return an object with the state that `state` returned."""
-        classes = cls()
-        classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
-        classes._given, classes._first_code = state["given"], state["first_code"]
-        return classes
 
     def settled(self) -> tuple[Classes, bool]:
         """Return the classes, and whether the codes were in the opposite order; fewer than two are an error."""
@@ -291,6 +344,33 @@ class StreamClasses:
             f"{third}: list all classes, classes=[{', '.join([*known, label])}, …], or let them be found in an extra "
             "pass, multiclass=True.",
         )
+
+
+def resumed(state: Any, n_vectors: int) -> StreamClasses:
+    """Return the target of a stream as it was when `state` was called, for a model with so many weights per feature.
+
+    ValueError if the values, which come from a file, are none that `state` returns.
+    """
+    n_classes = max(2, n_vectors)
+    is_possible = (
+        _STATE(state)
+        and len(state["known"]) == len(state["seen_as"]) <= n_classes
+        and (not state["given"] or len(state["known"]) == n_classes)
+        and (state["given"] or n_classes == 2)
+    )
+    if not is_possible:
+        raise ValueError("its labels do not fit its classes.")
+    classes = StreamClasses()
+    classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
+    classes._given, classes._first_code = state["given"], state["first_code"]
+    classes.order, classes.n_vectors = LabelOrder.resumed(state["order"], n_classes), n_vectors
+    return classes
+
+
+_STATE = record(
+    known=are_labels, seen_as=are_labels, given=flag, first_code=lambda code: code in (0, 1) and not flag(code),
+    order=anything,
+)  # fmt: skip
 
 
 def are_hardly_classes(labels: Labels, n_different: int) -> bool:

@@ -279,8 +279,8 @@ def _stability(given: Stability) -> dict[str, Any]:
 def _features(model: Model) -> dict[str, Any]:
     """Return the rows of the table; the share is the length of a bar beside the weight."""
     found = selected(model, MOST_FEATURES)
-    assert model.classes is not None
-    classes = [visible(shown(label)) for label in model.classes.tolist()]
+    assert model.target is not None
+    classes = [visible(shown(label)) for label in model.target.labels.tolist()]
     strongest = found.strongest().tolist()
     weights = [float(found.weights[rank, c]) for rank, c in enumerate(strongest)]
     largest = max(map(abs, weights), default=0.0) or 1.0

@@ -42,9 +42,9 @@ class Classes:
             self._codes = {label: code for code, label in enumerate(self.labels)}
 
     @property
-    def n_classes(self) -> int:
-        """How many classes the learner has."""
-        return max(2, len(self.labels))
+    def n_vectors(self) -> int:
+        """How many weights a feature has."""
+        return 1 if len(self.labels) <= 2 else len(self.labels)
 
     @property
     def are_known(self) -> bool:
@@ -57,7 +57,7 @@ class Classes:
 
     def by_code(self) -> list[Any]:
         """Return the labels by code; None for one that was not seen yet."""
-        labels: list[Any] = [None] * self.n_classes
+        labels: list[Any] = [None] * max(2, len(self.labels))
         for label, code in self._codes.items():
             labels[code] = label
         return labels

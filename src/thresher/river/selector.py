@@ -206,7 +206,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def _learner(self) -> _core.Selector:
         """The learner. γ is always a number, so it is not a race."""
-        return cast("_core.Selector", learner_for(self._model, self._classes.n_classes, 0, None, None))
+        return cast("_core.Selector", learner_for(self._model, self._classes.n_vectors, 0, None, None))
 
     def _by_label(self, numbers: list[float]) -> Any:
         return numbers[0] if len(numbers) == 1 else dict(zip(self._classes.labels, numbers, strict=True))
@@ -295,7 +295,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Return margins or, with more than two classes, the scores of each."""
         scores = self._learner.score(self._rows(X)[1], 0, len(X))
-        return scores if self._classes.n_classes == 2 else scores.reshape(len(X), self._classes.n_classes)
+        return scores if self._classes.n_vectors == 1 else scores.reshape(len(X), self._classes.n_vectors)
 
 
 def _probabilities(log_odds: list[float]) -> list[float]:

@@ -14,7 +14,7 @@ from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import Naming
-from thresher.model.targets import StreamClasses, agreed, encode
+from thresher.model.targets import StreamClasses, for_stream, occurring
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
@@ -22,7 +22,7 @@ from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
 from thresher.training.request import Task
 from thresher.training.run import Run, SharedReading, errors_of_rows
-from thresher.training.samples import demand_two_classes
+from thresher.training.samples import demand_enough
 from thresher.training.solvers.memory import check_memory
 from thresher.training.solvers.problem import Solver, problem_of, with_kept
 
@@ -64,7 +64,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     method = model.method_row
     solver: Solver = method.load_solver()
     given = model.parameters
-    codes, target = encode(y, None)
+    target = occurring(y)
     keep = ids_to_keep(model, id_base, names, X.shape[1]) - id_base
     if model.words_to_keep:  # some may be beyond the largest that occurs
         X.resize(X.shape[0], max(X.shape[1], int(keep.max(initial=-1)) + 1))
@@ -74,7 +74,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     n_outputs = target.n_vectors
     n_bytes = solver.BYTES_PER_VALUE * X.nnz + n_outputs * (64 * n_rows + 32 * min(X.nnz, n_columns))
     check_memory(method.estimator, n_bytes, f"the {X.nnz:,} values of X")
-    problem = problem_of(X, given["norm"], codes, target.n_classes, budget, keep)
+    problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
     found = with_kept(solver.solve(problem, given) if problem.budget > 0 else problem.nothing(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
     # Predictions and files go by what was learned.
@@ -82,7 +82,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     if model.words_to_keep:
         learned_with["keep"] = keep.tolist()
     trained = Model.of_weights(
-        method.name, learned_with, target.labels, n_columns, found.columns, found.weights, found.intercept,
+        method.name, learned_with, target, n_columns, found.columns, found.weights, found.intercept,
         id_base=id_base, counters={"n_samples": n_rows, "n_with_member": n_with_member},
     )  # fmt: skip
     if isinstance(names, Naming):
@@ -101,11 +101,10 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
             f"{stream.name} can be read only once, but {model.method_row.estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
-    known = None if request.classes is None else agreed(None, request.classes)
     reading, history = Reading(), History(n_passes=1)
     batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), request.progress), history)
-    if known is not None or not request.multiclass:
-        batches = _of_classes(StreamClasses(known), stream, batches)
+    if request.classes is not None or not request.multiclass:
+        batches = _of_classes(for_stream(model, request.classes), stream, batches)
     rows = collect(stream, batches)
     if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
@@ -146,9 +145,10 @@ def _learn(run: Run, rows: Matrix) -> None:
     """Train the model of a run on all rows, or those of its sample."""
     model, stream = run.model, run.stream
     if run.sample is not None:
-        rows = rows.take(np.flatnonzero(run.sample.learns(np.arange(len(rows.y)))))
-        found, counts = np.unique(rows.y, return_counts=True)
-        demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, found)
+        learns, target = run.sample.learns(np.arange(len(rows.y))), occurring(rows.y)
+        n_rows = np.bincount(target.encode(rows.y)[learns])
+        demand_enough(stream.name, f"the model of {run.sample} learns", target, n_rows)
+        rows = rows.take(np.flatnonzero(learns))
     try:
         fit_rows(model, rows.X, rows.y, rows.id_base, stream.feature_names or stream.naming)
     except ValueError as error:

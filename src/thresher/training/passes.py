@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TypeAlias
-
-import numpy as np
 
 from thresher import parameters
 from thresher.io.checkpoints import Saved
 from thresher.messages import warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
-from thresher.model.labels import Labels, labels_read, together
+from thresher.model.labels import Labels, labels_read
 from thresher.model.model import Model
+from thresher.model.targets import look_for
 from thresher.progress import progress_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Position
@@ -22,7 +21,7 @@ from thresher.training.checkpoint import Checkpoint
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.request import Task
 from thresher.training.run import Run, SharedReading
-from thresher.training.samples import demand_two_classes
+from thresher.training.samples import demand_enough
 
 RunsOn: TypeAlias = Callable[[Stream, int], list[Run]]  # runs on a stream, after so many bytes were read
 
@@ -39,7 +38,7 @@ class Passes:
         if self._saved is not None and self._saved.about["classes"] is not None:
             self._classes = labels_read(self._saved.about["classes"])
         elif self._request.multiclass and self._classes is None and self._is_new:
-            self._classes = _find_classes(task.stream, self._request.progress)
+            self._classes = look_for(_labels_of(task.stream, self._request.progress))
         if self._saver is not None:
             self._saver.begin(self._classes)
 
@@ -51,8 +50,8 @@ class Passes:
             if stream.feature_names is not None and not run.is_continued:
                 run.model.feature_names = stream.feature_names
             if run.sample is not None and not reading.interrupted:
-                counts = run.model.class_weights.counts
-                demand_two_classes(stream.name, f"the model of {run.sample} learns", counts, run.model.classes)
+                who_learns = f"the model of {run.sample} learns"
+                demand_enough(stream.name, who_learns, run.model.target, run.model.class_weights.counts)
         return reading.runs
 
     def _learn_in_some_order(self) -> SharedReading:
@@ -162,20 +161,14 @@ class Passes:
             return position
 
 
-def _find_classes(stream: Stream, progress: bool) -> Labels | None:
-    """Read a stream for its labels alone: a learner must know up front how many classes there are.
-
-    Fewer than two are none; the training will say what is wrong with that.
-    """
+def _labels_of(stream: Stream, progress: bool) -> Iterator[Labels]:
+    """Read a stream for its labels alone: a learner must know up front how many classes there are."""
     if not stream.can_be_read_again:
         raise DataError(
             f"{stream.name} can be read only once, so its classes can't be looked for first: "
             "name them with classes=['a', 'b', 'c']."
         )
-    found: list[Labels] = []
     with progress_bar("looking for classes", stream, 1, progress) as bar:
         for batch in stream.batches():
-            found = [np.unique(together([*found, batch.labels]))]
+            yield batch.labels
             bar.advance(batch.n_bytes, batch.n_rows, None)
-    classes = together(found)
-    return classes if len(classes) > 1 else None

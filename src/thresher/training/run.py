@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
-from thresher.evaluation.tally import n_right, share_right
+from thresher.evaluation.tally import RightAnswers
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
@@ -74,8 +74,6 @@ class Run:
         self.is_continued = model.target is not None
         self._start = model.state()
         self._next_note = _FIRST_NOTE
-        self._next_look = 1
-        self._seems_grouped = False
         self._session: Session | None = None
 
     @property
@@ -110,10 +108,6 @@ class Run:
         """Undo the run: the model becomes as it was before."""
         self.model.restore(self._start)
 
-    def n_right(self, batch: Batch) -> int:
-        """Count the rows of a batch that the model predicts right."""
-        return n_right(self.model, batch)
-
     def n_rows_until_due(self) -> int:
         """How many rows are to be learned before the next point of the history."""
         return max(1, self._next_note - self.recorder.so_far()[0])
@@ -143,21 +137,13 @@ class Run:
             self.callback(self.history)
 
     def error_so_far(self) -> float | None:
-        """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows.
-
-        With many classes a look at the order takes time, so there is one whenever the rows that are not of the largest
-        class have doubled: sorted rows show soon after the second class begins.
-        """
+        """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows."""
         rows, mistakes, _ = self.recorder.so_far()
         if self.history.n_passes == 1 and not self.history.shuffled:
-            order = self.session.label_order
-            if order.n_minority == 0:
-                return None
-            if order.n_minority >= self._next_look:
-                self._next_look = 2 * order.n_minority
-                self._seems_grouped = order.grouping() is not None
-            return None if self._seems_grouped else mistakes / max(1, rows)
-        return None if self.history.grouped_by_label else mistakes / max(1, rows)
+            is_telling = not self.session.target.order.seems_grouped()
+        else:
+            is_telling = not self.history.grouped_by_label
+        return mistakes / max(1, rows) if is_telling else None
 
     def note_grouped(self) -> None:
         """Record that the rows are learned in an order grouped by label."""
@@ -242,7 +228,7 @@ class SharedReading:
     def grouping(self) -> Grouping | None:
         """Return how the rows of the current pass are grouped by label, if they are and were not shuffled."""
         first = self.runs[0]
-        return None if first.history.shuffled else first.session.label_order.grouping()
+        return None if first.history.shuffled else first.session.target.order.grouping()
 
     def note_grouped(self) -> None:
         """Record that the rows are learned in an order grouped by label."""
@@ -284,16 +270,13 @@ class SharedReading:
 
     def validate(self, held_out: Stream) -> None:
         """Measure the accuracy of all models while the data are read once."""
-        n_rows, right = 0, [0] * len(self.runs)
         for run in self.runs[1:]:
             check_names(run.model, held_out)
+        answers = {run: RightAnswers(run.model) for run in self.runs}
         for batch in batches_to_predict(self.runs[0].model, held_out):
-            found = self._each(methodcaller("n_right", batch))
-            right = [before + more for before, more in zip(right, found, strict=True)]
-            n_rows += batch.n_rows
-        for run, its in zip(self.runs, right, strict=True):
-            run.history.validation[-1] = share_right(run.model, its, n_rows, held_out)
-            run.history.n_validation_rows = n_rows
+            self._each(lambda run, batch=batch: answers[run].add(batch))  # type: ignore[misc]
+        for run, its in answers.items():
+            run.history.validation[-1], run.history.n_validation_rows = its.share(held_out.name), its.n_rows
 
     def interrupt(self) -> None:
         """Record that Ctrl-C was pressed."""

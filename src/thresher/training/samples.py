@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.model.labels import Labels, shown
+from thresher.model.targets import Classes
 from thresher.streams import DataError
 
 Numbers = NDArray[np.int64]
@@ -57,13 +57,12 @@ def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
     return (_hashes(rows, seed, 0) % np.uint64(n)).astype(np.int64)
 
 
-def demand_two_classes(data: str, who_has: str, counts: Numbers, classes: Labels | None) -> None:
-    """Raise DataError unless rows of two classes or more were counted; `data` is the name of the stream."""
-    assert classes is not None
-    codes = np.flatnonzero(counts)
-    if len(codes) < 2:
-        which = f"rows of one class only ({shown(classes[codes[0]])})" if len(codes) else "no rows"
-        raise DataError(f"{data}: {who_has} {which}: use fewer folds or samples, or more rows.")
+def demand_enough(data: str, who_has: str, target: Classes | None, n_rows: Numbers) -> None:
+    """Raise DataError unless so many rows by code are enough for a target; `data` is the name of the stream."""
+    assert target is not None
+    lacking = target.lacking(n_rows)
+    if lacking is not None:
+        raise DataError(f"{data}: {who_has} {lacking}: use fewer folds or samples, or more rows.")
 
 
 def _hashes(rows: Numbers, seed: int, use: int) -> NDArray[np.uint64]:

@@ -78,16 +78,3 @@ def labels(value: Any) -> bool:
 def gamma(value: Any) -> bool:
     """Return whether it can be a γ."""
     return type(value) in (int, float) and 0 < value < 1e300
-
-
-LOOKS = each(
-    record(
-        rows=count, gamma=each(gamma), mistakes=each(number), loss=each(number), dropped=each(gamma), reason=text
-    )
-)  # fmt: skip
-RACE = optional(
-    record(
-        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
-        squared_weight=not_negative, looks=LOOKS,
-    )
-)  # fmt: skip
