@@ -128,8 +128,8 @@ class Tally:
         return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-class RightAnswers:
-    """The share of a stream's rows that a model predicts right, and nothing else of them."""
+class Score:
+    """The main metric of a model on a stream (`metrics.py`) and nothing else: the share of rows predicted right."""
 
     def __init__(self, model: Model) -> None:
         self._model, self._n_right, self.n_rows = model, 0, 0
@@ -141,8 +141,8 @@ class RightAnswers:
         self._n_right += model.target.n_right(model.labels_of(model.score_batch(batch)[0]), batch.labels)
         self.n_rows += batch.n_rows
 
-    def share(self, name: str) -> float:
-        """Return the share; `name` is that of the data. Warns if no row was right."""
+    def value(self, name: str) -> float:
+        """Return the metric; `name` is that of the data. Warns if no row was right."""
         if self.n_rows == 0:
             raise DataError(f"{name}: there are no rows.")
         if self._n_right == 0:

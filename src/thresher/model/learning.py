@@ -23,7 +23,7 @@ from thresher.model.learners import new_learner
 from thresher.model.memory import reserve, room_for_features
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.model.race import Learner, Look, winner_of
-from thresher.model.targets import Classes, agreed, for_stream, occurring, resumed
+from thresher.model.targets import Classes, agreed, for_stream, learned_at_once, resumed
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -76,8 +76,9 @@ def fit(
     feature_names: list[str] | None = None,
 ) -> None:
     """Let a model start again and learn a matrix, `n_passes` times; see `Model.fit`."""
-    target = occurring(y)
-    codes, new = target.encode(y), model.untrained()
+    new = model.untrained()
+    target = learned_at_once(new, y)
+    codes = target.encode(y)
     given, n_features = new.parameters, _n_columns(X, codes)
     row_weights = target.row_weights(given["class_weight"], codes, sample_weight)
     if row_weights is not None and not row_weights.any():

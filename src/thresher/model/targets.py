@@ -201,8 +201,10 @@ def found_in(labels: Labels, *, many: bool) -> Classes:
     return Classes(labels)
 
 
-def occurring(y: ArrayLike) -> Classes:
-    """Return the classes that are all labels in y."""
+def learned_at_once(model: Model, y: ArrayLike) -> Classes:
+    """Return the classes of a model, or of a new one that will see no other labels than those in y."""
+    if model.target is not None:
+        return model.target
     found = distinct("y", _labels_in(y))
     if len(found) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")

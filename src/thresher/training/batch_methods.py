@@ -14,7 +14,7 @@ from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import Naming
-from thresher.model.targets import StreamClasses, for_stream, occurring
+from thresher.model.targets import StreamClasses, for_stream, learned_at_once
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.reading import Reading
@@ -64,7 +64,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     method = model.method_row
     solver: Solver = method.load_solver()
     given = model.parameters
-    target = occurring(y)
+    target = learned_at_once(model, y)
     keep = ids_to_keep(model, id_base, names, X.shape[1]) - id_base
     if model.words_to_keep:  # some may be beyond the largest that occurs
         X.resize(X.shape[0], max(X.shape[1], int(keep.max(initial=-1)) + 1))
@@ -145,7 +145,7 @@ def _learn(run: Run, rows: Matrix) -> None:
     """Train the model of a run on all rows, or those of its sample."""
     model, stream = run.model, run.stream
     if run.sample is not None:
-        learns, target = run.sample.learns(np.arange(len(rows.y))), occurring(rows.y)
+        learns, target = run.sample.learns(np.arange(len(rows.y))), learned_at_once(model, rows.y)
         n_rows = np.bincount(target.encode(rows.y)[learns])
         demand_enough(stream.name, f"the model of {run.sample} learns", target, n_rows)
         rows = rows.take(np.flatnonzero(learns))

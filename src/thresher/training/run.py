@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
-from thresher.evaluation.tally import RightAnswers
+from thresher.evaluation.tally import Score
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
@@ -272,11 +272,11 @@ class SharedReading:
         """Measure the accuracy of all models while the data are read once."""
         for run in self.runs[1:]:
             check_names(run.model, held_out)
-        answers = {run: RightAnswers(run.model) for run in self.runs}
+        scores = {run: Score(run.model) for run in self.runs}
         for batch in batches_to_predict(self.runs[0].model, held_out):
-            self._each(lambda run, batch=batch: answers[run].add(batch))  # type: ignore[misc]
-        for run, its in answers.items():
-            run.history.validation[-1], run.history.n_validation_rows = its.share(held_out.name), its.n_rows
+            self._each(lambda run, batch=batch: scores[run].add(batch))  # type: ignore[misc]
+        for run, its in scores.items():
+            run.history.validation[-1], run.history.n_validation_rows = its.value(held_out.name), its.n_rows
 
     def interrupt(self) -> None:
         """Record that Ctrl-C was pressed."""
