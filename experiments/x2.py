@@ -143,6 +143,6 @@ def _share_of_zeros(model: Any, size: Size) -> float:
     ones, labels = np.ones(piece, dtype=np.float32), np.zeros(piece)
     for _ in range(size.probes // piece):
         ids = random.integers(0, size.n_features, piece)
-        margins, _ = model._model.score_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
+        margins = model._model.score_batch(Batch(starts, ids, ones, labels, int(ids.max()), zero_seen=True))
         n_zeros += int(np.count_nonzero(margins == 0))
     return n_zeros / (size.probes // piece * piece)

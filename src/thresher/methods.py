@@ -168,6 +168,11 @@ class Method:
         return "n_features_to_select" in self.parameters
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether its models have probabilities: an online one learns their scale on its way."""
+        return not self.is_batch
+
+    @property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters, its own first."""
         shared = SHARED_BATCH if self.is_batch else SHARED_ONLINE

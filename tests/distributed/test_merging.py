@@ -64,7 +64,7 @@ class Naive:
         state = model.state()["learned"]
         n = model.n_vectors
         scale = state["learner"].get("scale", 1.0)
-        width = 1 if isinstance(core_class(model), type) and model.method == "ogd" else 2
+        width = 1 if isinstance(core_class(model), type) and model.method.name == "ogd" else 2
         cells = state["cells"].reshape(len(state["ids"]), n, width).astype(float)
         self.weight, self.precision, self.members = {}, {}, set()
         for id_, cell, raw in zip(

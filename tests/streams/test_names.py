@@ -709,7 +709,7 @@ class TestAllFormats:
 
         def ask():
             while not done.is_set():
-                model.names_by_id  # noqa: B018
+                model.names.by_id  # noqa: B018
 
         asking = threading.Thread(target=ask)
         asking.start()
@@ -1014,11 +1014,11 @@ class TestCommandLine:
         )
         session = Session(model_of(model), names=stream.naming)
         session.learn(dataclasses.replace(batch, names=forged))
-        assert model_of(model).name_clashes == (20, "free", "fraa")
+        assert model_of(model).names.clashes == (20, "free", "fraa")
         with pytest.warns(UserWarning, match="'free' and 'fraa' have the same hash .* occurred 20 times"):
             session.finish()
         save(model, tmp_path / "m.thresher")
-        assert model_of(load(tmp_path / "m.thresher")).name_clashes == (20, "free", "fraa")
+        assert model_of(load(tmp_path / "m.thresher")).names.clashes == (20, "free", "fraa")
 
 
 class TestEnron:

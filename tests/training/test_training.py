@@ -145,7 +145,7 @@ class TestIds:
         model = trained(write(tmp_path / "a.svm", [1, -1] * 3, [[(0, 1.0)], [(1, 1.0)]] * 3))
         seen = write(tmp_path / "b.svm", [1], [[(0, 3.0)]])
         more = write(tmp_path / "c.svm", [1], [[(0, 3.0), (10**9, 0.0)]])
-        margins = [next(iter(map(model.score_batch, open_stream(path).batches())))[0] for path in (seen, more)]
+        margins = [next(map(model.score_batch, open_stream(path).batches())) for path in (seen, more)]
         np.testing.assert_array_equal(*margins)
 
     def test_ids_that_memory_can_not_hold(self, tmp_path):

@@ -190,8 +190,8 @@ def _check_validation(model: Model, request: Request) -> None:
     """Raise ValueError if validation data are needed and not there."""
     if request.validate is not None:
         return
-    if model.is_batch:
-        name = model.method_row.estimator
+    if model.method.is_batch:
+        name = model.method.estimator
         raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
     n_passes = model.parameters["n_passes"] if request.passes is None else request.passes
     if n_passes != 1:

@@ -89,7 +89,7 @@ def demand_budget(template: Any) -> None:
 
 
 def _method(template: Any) -> Method:
-    name = template.method if isinstance(template, Model) else getattr(template, "_method", None)
+    name = template.method.name if isinstance(template, Model) else getattr(template, "_method", None)
     if name is None or isinstance(template, type):
         what = f"the class {template.__name__}" if isinstance(template, type) else f"a {type(template).__name__}"
         raise TypeError(f"model must be an estimator of thresher, such as ShadowSOFS(). Got {what} instead.")

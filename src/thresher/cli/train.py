@@ -171,10 +171,11 @@ def _continued(path: str, chosen: dict[str, Any]) -> Model:
     from thresher.io.model_files import load_with_parameters
 
     model, parameters = load_with_parameters(path)
-    if model.is_batch:
-        raise ValueError(f"--from {path}: {model.method} does not support incremental training; train without --from.")
+    if model.method.is_batch:
+        name = model.method.name
+        raise ValueError(f"--from {path}: {name} does not support incremental training; train without --from.")
     model.adopt_parameters(parameters)
-    model.parameters |= {"n_passes": 1, **values_of(model.method_row, chosen)}
+    model.parameters |= {"n_passes": 1, **values_of(model.method, chosen)}
     return model
 
 

@@ -101,7 +101,7 @@ def _report(
         "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
         "n_features": model.n_features,
         "named": model.naming is not None,  # features are hashes of names
-        "name_clashes": model.name_clashes[0],
+        "name_clashes": model.names.clashes[0],
         "n_features_to_select": model.parameters.get("n_features_to_select"),  # None: the method has no budget
         "n_selected": len(columns),
         "selected": [model.name_of(column) for column in columns.tolist()],

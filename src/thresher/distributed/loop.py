@@ -110,8 +110,8 @@ def train(
     if engine == "local" and address is not None:
         raise ValueError(f"address={address!r} is for engine='ray' only.")
     with models_of([model]) as (own,):
-        if own.is_batch:
-            name = own.method_row.estimator
+        if own.method.is_batch:
+            name = own.method.estimator
             raise ValueError(f"{name} sees all rows at once, so it can't be trained on shards.")
         own.check_can_learn("shards")
         if own.parameters.get("gamma") == "auto":
@@ -192,7 +192,7 @@ class _Run:
         """Learn all parts of all shards once."""
         is_first = self.history.n_passes == 0
         self.history.n_passes += 1
-        n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.name_clashes[0]
+        n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.names.clashes[0]
         for sync in range(self._shards.syncs):
             start = Start(self.model, is_first)
             tasks = [(k, sync) for k in range(self._shards.n)]

@@ -23,7 +23,7 @@ def sizes(n_shards: int) -> list[float]:
 def best_size(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> float:
     """Return the size of the move with the least mean squared hinge on a sample; the smaller one, if two are equal."""
     # Without a budget, all features of the sample have weights.
-    wanted = np.zeros(0, np.int64) if model.has_budget else np.unique(sample.ids)
+    wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(sample.ids)
     previews = {size: merge_preview(model, changes, size, wanted) for size in sizes(n_shards)}
     features = np.unique(np.concatenate([ids for ids, _, _ in previews.values()]))
     if len(features) == 0:

@@ -184,7 +184,7 @@ def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     done.counted = model.class_weights.since(start.model.class_weights)
     done.sample = _first_rows(model, shards.next_part(k, sync), -(-SAMPLE_ROWS // shards.n), done.n_rows)
     if done.n_rows:
-        done.names, done.clashes = dict(model.names_by_id or {}), model.name_clashes
+        done.names, done.clashes = dict(model.names.by_id), model.names.clashes
         done.changes = changes_since(model, start.model)
         done.n_moved = _n_bytes(done)
     return done

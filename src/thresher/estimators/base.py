@@ -253,8 +253,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     def _known_names(self) -> dict[int, str]:
         model = self._fitted_model()
-        if model.names_by_id is not None:
-            return {id_ - model.id_base: name for id_, name in model.names_by_id.items()}
+        if model.names.by_id:
+            return {id_ - model.id_base: name for id_, name in model.names.by_id.items()}
         return model.feature_names if isinstance(model.feature_names, dict) else {}
 
     @property
@@ -275,7 +275,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         It is the estimator's model when the block ends, unless it is new and has learned nothing.
         """
         model = self._new_model()  # raises for parameters that are not allowed
-        if self.__sklearn_is_fitted__() and not model.is_batch:
+        if self.__sklearn_is_fitted__() and not model.method.is_batch:
             model = self._model
             model.adopt_parameters(self.get_params(deep=False))
         try:

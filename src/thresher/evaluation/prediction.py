@@ -37,7 +37,7 @@ def as_model(model: Any) -> Model:
 
 def margins_of(model: Model, data: Data) -> _Floats:
     """Return the margins of all rows of data, in memory that grows only with these."""
-    parts = [model.score_batch(batch)[0] for batch in chain([Batch.empty()], batches_of(model, data))]
+    parts = [model.score_batch(batch) for batch in chain([Batch.empty()], batches_of(model, data))]
     return np.concatenate(parts)
 
 
@@ -102,8 +102,8 @@ def write_predictions(
     """
     path = os.fspath(path)
     trained = as_model(model)
-    if probabilities and not trained.has_probabilities:
-        raise ValueError(f"{trained.method} has no probabilities; use margins instead.")
+    if probabilities and not trained.method.has_probabilities:
+        raise ValueError(f"{trained.method.name} has no probabilities; use margins instead.")
     stream = as_stream(data, labelled=False, naming=trained.naming)
     refuse_inputs(path, stream.files)
     reading = Reading()
@@ -131,12 +131,12 @@ def _columns(
     kind, names = model.target.type_in_tables, column_names(model, margins, probabilities)
 
     for batch in chain([Batch.empty()], batches):
-        scores, of_classes = model.score_batch(batch, with_probabilities=probabilities)
+        scores = model.score_batch(batch)
         columns = [model.labels_of(scores).astype(kind)]
         if margins:
             columns += [*scores.reshape(-1, model.n_vectors).T]
-        if of_classes is not None:
-            columns += [*of_classes.T]
+        if probabilities:
+            columns += [*model.probabilities_of(scores).T]
         yield dict(zip(names, columns, strict=True))
 
 

@@ -42,14 +42,15 @@ class Tally:
     def add(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> None:
         """Count a batch, or some of its rows."""
         model = self._model
-        margins, probabilities = model.score_batch(batch, rows=rows, with_probabilities=model.has_probabilities)
+        margins = model.score_batch(batch, rows)
         predicted = places(margins, model.threshold)
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         self._pairs.add(actual, predicted)
         knows_all = len(self._labels) == self._n_classes
-        if probabilities is not None and knows_all:
+        if model.method.has_probabilities and knows_all:
             # As scikit-learn does, no probability counts as exactly 0.
-            likelihoods = np.maximum(probabilities[np.arange(len(actual)), actual], np.finfo(np.float64).eps)
+            of_actual = model.probabilities_of(margins)[np.arange(len(actual)), actual]
+            likelihoods = np.maximum(of_actual, np.finfo(np.float64).eps)
             self._log_likelihood += float(np.log(likelihoods).sum())
         if margins.ndim == 1 and knows_all:
             self._margins.append(margins)
@@ -82,7 +83,7 @@ class Tally:
             )
         elif not (pairs[:, 0] == pairs[:, 1]).any():
             _warn_none_right(self._model, name)
-        log_likelihood = self._log_likelihood if knows_all and self._model.has_probabilities else None
+        log_likelihood = self._log_likelihood if knows_all and self._model.method.has_probabilities else None
         has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
         return Counts(labels, pairs, log_likelihood, at_all_thresholds(*self.margins(name)) if has_both else None)
 
@@ -138,7 +139,7 @@ class Score:
         """Count a batch."""
         model = self._model
         assert model.target is not None
-        self._n_right += model.target.n_right(model.labels_of(model.score_batch(batch)[0]), batch.labels)
+        self._n_right += model.target.n_right(model.labels_of(model.score_batch(batch)), batch.labels)
         self.n_rows += batch.n_rows
 
     def value(self, name: str) -> float:

@@ -60,7 +60,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def content_of(state: State) -> Content:
     """Return what a file says of a model with this state."""
-    target, names = state["target"], state["names"]
+    target, (names, clashes) = state["target"], state["names"]
     metadata: dict[str, Any] = {
         name: state[name]
         for name in (
@@ -73,10 +73,10 @@ def content_of(state: State) -> Content:
         "target": None if target is None else target.to_json(),
         "feature_names": state["feature_names"],
         "naming": None if state["naming"] is None else state["naming"].to_dict(),
-        "name_clashes": [0, "", ""] if names is None else list(names[1]),
+        "name_clashes": list(clashes),
         "kept_ids": state["kept_ids"].tolist(),
     }
-    tensors: Tensors = {"names": np.zeros(0, np.uint8) if names is None else _as_text(sorted(names[0].items()))}
+    tensors: Tensors = {"names": _as_text(sorted(names.items())) if names else np.zeros(0, np.uint8)}
     fixed, learned = state["weights"], cast("Any", state["learned"])
     if fixed is not None:
         ids, weights = fixed.members()
@@ -125,11 +125,10 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     n_vectors = metadata["n_vectors"]
     insist(target is None or target.n_vectors == n_vectors, "it has another number of classes")
     insist(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts are out of range")
-    tensors, names = dict(tensors), None
-    if (written := tensors.pop("names")).size:
-        pairs = _pairs(written)
-        insist(pairs is not None, "its names are not pairs of id and name")
-        names = (pairs, tuple(metadata["name_clashes"]))
+    tensors = dict(tensors)
+    written = tensors.pop("names")
+    names = _pairs(written) if written.size else {}
+    insist(names is not None, "its names are not pairs of id and name")
     race = metadata["race"]
     found = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
     insist(race is not None or len(found) == 1, "it has several learners without a race")
@@ -166,7 +165,7 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
             "target": target,
             "feature_names": feature_names,
             "naming": naming,
-            "names": names,
+            "names": (names, tuple(metadata["name_clashes"])),
             "threshold": float(metadata["threshold"]),
             "selection_frequency": None,  # learning drops it, so it is in model files alone
             "before_adoption": None,

@@ -44,7 +44,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if not hasattr(model, "_fitted_model"):
             raise TypeError(f"{type(model).__name__} can't be saved as a model file: only thresher's estimators can.")
         trained = model._fitted_model()
-        given = trained.method_row.complete(model.get_params(deep=False))
+        given = trained.method.complete(model.get_params(deep=False))
         save_model(trained, path, set_since=None if given == trained.parameters else given)
     else:
         save_model(model, path)
@@ -74,7 +74,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     2000
     """
     model, given = load_with_parameters(path)
-    estimator = model.method_row.load_estimator()(**given)
+    estimator = model.method.load_estimator()(**given)
     estimator._set_model(model)
     return estimator
 
@@ -91,7 +91,7 @@ def save_model(
     from thresher import __version__
 
     state = model.state()
-    if not model.is_batch and state["learned"] is not None:
+    if not model.method.is_batch and state["learned"] is not None:
         _refuse_what_can_not_go_on(state["learned"])
         state = _compacted(model, state) if compact else state
     content = content_of({**state, "looks": []})  # how the race went is of the run
@@ -144,13 +144,12 @@ def _compacted(model: Model, state: State) -> State:
     members = model.members()[0] + model.id_base
     ids, is_member = learned["ids"], np.isin(learned["ids"], members)
     cells = learned["cells"].reshape(len(ids), len(learned["intercept"]))[is_member].reshape(-1)
-    names = state["names"]
-    if names is not None:
-        names = ({id_: names[0][id_] for id_ in members.tolist() if id_ in names[0]}, names[1])
+    names, clashes = state["names"]
+    names = {id_: names[id_] for id_ in members.tolist() if id_ in names}
     # For methods that keep only members, nothing is lost except the names of other columns.
     loses = not is_member.all() or state["feature_names"] is not None or len(learned["table"]) > 0
     less: Any = {**learned, "ids": ids[is_member], "cells": cells, "table": learned["table"][:0]}
-    return {**state, "learned": less, "names": names, "compact": state["compact"] or loses}
+    return {**state, "learned": less, "names": (names, clashes), "compact": state["compact"] or loses}
 
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:

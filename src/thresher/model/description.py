@@ -51,7 +51,7 @@ def selected(model: Model, most: int | None = None) -> Selected:
     n = len(columns)
     columns, weights = columns[:most], weights[:most]
     # Those of a model whose gamma was changed on its way have no common scale.
-    z = z_scores(model, columns) if model.method_row.has_z_scores and not model.gamma_changed else None
+    z = z_scores(model, columns) if model.method.has_z_scores and not model.gamma_changed else None
     known = model.selection_frequency
     return Selected(
         names=[model.name_of(column) for column in columns.tolist()],
@@ -68,14 +68,14 @@ def settings(model: Model) -> dict[str, Any]:
     assert model.target is not None
     counters = model.counters
     learned = {}
-    if not model.is_batch:
+    if not model.method.is_batch:
         learned = {
             "rows_with_a_loss": counters["n_updates"],
             "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
             "grouped_by_label": model.grouped_by_label,
         }
     return {
-        "method": model.method,
+        "method": model.method.name,
         **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
         **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
@@ -109,4 +109,4 @@ def _columns(model: Model) -> dict[str, Any]:
             "counts": naming.counts, "lowercase": naming.lowercase,
         }  # fmt: skip
     of_vw = {} if roles else {"hash": naming.hash}
-    return {"columns": "hashes of names", **roles, **of_text, **of_vw, "name_clashes": model.name_clashes[0]}
+    return {"columns": "hashes of names", **roles, **of_text, **of_vw, "name_clashes": model.names.clashes[0]}

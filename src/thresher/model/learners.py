@@ -24,7 +24,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     A feature has `n_vectors` weights, and `kept` are the ids of the features to keep. The learner of a compact model
     will predict alone: it has no sketch.
     """
-    method, parameters = model.method_row, model.parameters
+    method, parameters = model.method, model.parameters
     assert method.kernels is not None
     memory, n_bytes = parameters["memory"], 0
     kernels = method.kernels

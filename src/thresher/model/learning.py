@@ -213,7 +213,7 @@ class Session:
             base = (id_base or 0) if model.target is None else model.id_base
             self._reserve(n_features + base - 1)
         self._n_saturated_before = self._learner.counters["n_saturated"]
-        self._n_clashes_before = model.name_clashes[0]
+        self._n_clashes_before = model.names.clashes[0]
 
     def learn(
         self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
@@ -247,9 +247,7 @@ class Session:
         """Find the names of the members in the batch that was learned last: those that are new occur in it."""
         assert batch.names is not None
         model = self.model
-        if model.names is None:
-            model.names = MemberNames()
-        model.names.read(self._learner.member_ids() if model.has_budget else None, batch.indices, batch.names)
+        model.names.read(self._learner.member_ids() if model.method.has_budget else None, batch.indices, batch.names)
         if self._naming is None and model.target is None:  # VW text whose first rows have numbers only
             self._naming = Naming()
             self._reserve(N_IDS - 1)
@@ -312,7 +310,7 @@ def learner_for(
         kept = ids_to_keep(model, id_base, names, n_features)
         words = [str(name) for name in model.words_to_keep or model.parameters.get("keep") or []]
         if isinstance(names, Naming) and words:
-            model.set_names(dict(zip(names.ids_of(words).tolist(), words, strict=True)))
+            model.names = MemberNames(dict(zip(names.ids_of(words).tolist(), words, strict=True)))
         model.learner = new_learner(model, n_vectors, kept)
         model.n_vectors, model.kept_ids = n_vectors, kept
     return model.learner
@@ -379,7 +377,7 @@ def warn_if_saturated(model: Model, before: int) -> None:
 
 def warn_of_clashes(model: Model, before: int) -> None:
     """Warn that two names share an id, and so a weight; `before` is the count before this stream."""
-    n, one, other = model.name_clashes
+    n, one, other = model.names.clashes
     if n > before:
         warn(
             f"The names {one!r} and {other!r} have the same hash and are one feature to the model; a name that "

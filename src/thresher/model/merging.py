@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.model.class_weights import ClassWeights
 from thresher.model.model import Model
+from thresher.model.names import MemberNames
 
 
 def core_class(model: Model) -> Any:
@@ -42,11 +43,11 @@ def merge_names(model: Model, names: dict[int, str], clashes: tuple[int, str, st
     """Set the names of a model's members from those that its copies know."""
     if model.naming is None:
         return
-    known = {**(model.names_by_id or {}), **names}
-    if model.has_budget:
+    known = {**model.names.by_id, **names}
+    if model.method.has_budget:
         known = {id_: known[id_] for id_ in _learner(model).member_ids().tolist() if id_ in known}
-    before = model.name_clashes
-    model.set_names(known, (before[0] + clashes[0], *(before if before[0] else clashes)[1:]))
+    before = model.names.clashes
+    model.names = MemberNames(known, (before[0] + clashes[0], *(before if before[0] else clashes)[1:]))
 
 
 def count_from(model: Model, id_base: int, kept_as_written: bool) -> None:

@@ -71,15 +71,15 @@ class Model:
     """
 
     def __init__(self, method: str, **given: Any) -> None:
-        self.method_row = methods.find(method)
-        self.parameters = self.method_row.complete(given)
+        self.method = methods.find(method)
+        self.parameters = self.method.complete(given)
         self.target: Classes | None = None
         self.n_vectors = 1  # of the learner, also while a first stream is learned and the target is not known
         self.n_features: int | None = None
         self.id_base = 0
         self.feature_names: list[str] | dict[int, str] | None = None
         self.naming: Naming | None = None
-        self.names: MemberNames | None = None  # where features have names instead of numbers
+        self.names = MemberNames()  # of selected features that were hashed
         self.compact = False
         self.grouped_by_label = False
         self.threshold = 0.0
@@ -124,11 +124,6 @@ class Model:
         model.weights = FixedWeights(model.norm, columns + id_base, flat, intercept, counters)
         return model
 
-    @property
-    def method(self) -> str:
-        """The method's name."""
-        return self.method_row.name
-
     def keep_as_written(self, names: list[str]) -> None:
         """Set features to keep by what the data call them: the names of columns or, where there are none, ids.
 
@@ -139,7 +134,7 @@ class Model:
 
     def untrained(self, **changed: Any) -> Self:
         """Return a new model with the same parameters, but for those given."""
-        new = type(self)(self.method, **{**self.parameters, **changed})
+        new = type(self)(self.method.name, **{**self.parameters, **changed})
         if self.words_to_keep:
             new.keep_as_written(self.words_to_keep)
         return new
@@ -181,32 +176,19 @@ class Model:
         """Labels."""
         return self.labels_of(self.decision_function(X))
 
-    def predict_proba(self, X: Csr) -> NDArray[np.float64]:
-        """Probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s) of the scores s.
-
-        The scale t was learned from the margins that rows had just before they were learned.
-        """
-        return self.probabilities_of(self.decision_function(X))
-
-    def score_batch(
-        self, batch: Batch, *, rows: NDArray[np.int64] | None = None, with_probabilities: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Margins of a batch of a stream, or of some of its rows, and probabilities on request.
-
-        Ids that were never learned are ignored.
-        """
+    def score_batch(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Margins of a batch of a stream, or of some of its rows; ids that were never learned are ignored."""
         n_rows = batch.n_rows if rows is None else len(rows)
-        margins = self._shaped(self._trained().score(self.known_rows(batch), 0, n_rows, rows))
-        return margins, self.probabilities_of(margins) if with_probabilities else None
+        return self._shaped(self._trained().score(self.known_rows(batch), 0, n_rows, rows))
 
     def known_rows(self, batch: Batch) -> _core.CsrBatch:
         """Return a batch in which no name has the id of a selected feature that has another name.
 
         Such a name gets an id that is not selected, so that it still counts in the length of its row.
         """
-        if batch.names is None or self.names is None:
+        if batch.names is None:
             return trusted_batch(batch)
-        members = self.selected_ids() if self.method_row.has_budget else None
+        members = self.selected_ids() if self.method.has_budget else None
         strangers = self.names.strangers(members, batch.indices, batch.names)
         if len(strangers) == 0:
             return trusted_batch(batch)
@@ -223,24 +205,12 @@ class Model:
         return self.target.predicted(margins, self.threshold)
 
     def probabilities_of(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of each class for these margins."""
+        """Return the probability of each class for these margins: σ(t·m), or with more classes softmax(t·s).
+
+        The scale t was learned from the margins that rows had just before they were learned.
+        """
         assert self.target is not None
         return self.target.probabilities(self.counters["margin_scale"] * margins)
-
-    @property
-    def is_batch(self) -> bool:
-        """Whether its method is a batch method, so that it can't continue learning."""
-        return self.method_row.is_batch
-
-    @property
-    def has_budget(self) -> bool:
-        """Whether its method keeps a limited number of features, rather than all."""
-        return self.method_row.has_budget
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the method has `predict_proba`."""
-        return not self.method_row.is_batch
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and their weights: one, or one per class."""
@@ -282,21 +252,7 @@ class Model:
         if self.feature_names:
             return self.feature_names[column]
         id_ = column + self.id_base
-        return str(id_) if self.names is None else self.names.by_id.get(id_, str(id_))
-
-    @property
-    def names_by_id(self) -> dict[int, str] | None:
-        """The names of the selected features that were hashed, by id; None if none were."""
-        return None if self.names is None else self.names.by_id
-
-    @property
-    def name_clashes(self) -> tuple[int, str, str]:
-        """How often a name occurred whose hash is that of another, selected one; and the first such pair."""
-        return (0, "", "") if self.names is None else self.names.clashes
-
-    def set_names(self, names: dict[int, str], clashes: tuple[int, str, str] = (0, "", "")) -> None:
-        """Set the names of selected features that were hashed, by id."""
-        self.names = MemberNames(names, clashes)
+        return self.names.by_id.get(id_, str(id_))
 
     def state(self) -> State:
         """Return all that it knows, by name, as it is now: for pickle, files and checkpoints, and to undo learning."""
@@ -319,7 +275,7 @@ class Model:
 
         Until rows were learned with them, `undo_adoption` sets them back.
         """
-        new = self.method_row.complete(given)
+        new = self.method.complete(given)
         if new == self.parameters:
             return
         for name in (*methods.BUDGET, "memory", "memory_bytes"):
@@ -384,8 +340,8 @@ class Model:
             raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {self.n_features}.")
 
     def _refuse_batch_method(self) -> None:
-        if self.method_row.is_batch:
-            raise ValueError(f"{self.method} does not support incremental training; retrain with fit.")
+        if self.method.is_batch:
+            raise ValueError(f"{self.method.name} does not support incremental training; retrain with fit.")
 
 
 def _of_state(state: State) -> Model:

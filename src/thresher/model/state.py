@@ -30,7 +30,7 @@ class State(TypedDict):
     id_base: int
     feature_names: list[str] | dict[int, str] | None
     naming: Naming | None
-    names: tuple[dict[int, str], tuple[int, str, str]] | None  # by id, and their clashes
+    names: tuple[dict[int, str], tuple[int, str, str]]  # by id, and their clashes
     compact: bool
     grouped_by_label: bool
     threshold: float
@@ -54,9 +54,9 @@ def state_of(model: Model) -> State:
     with model.lock:
         state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _APART}
         state["learned"] = None if model.learner is None else model.learner.state()
-        state["names"] = None if model.names is None else (model.names.by_id, model.names.clashes)
+        state["names"] = (model.names.by_id, model.names.clashes)
         state["row_counts"] = model.class_weights.state()
-    return cast("State", {**state, "method": model.method, "parameters": dict(model.parameters)})
+    return cast("State", {**state, "method": model.method.name, "parameters": dict(model.parameters)})
 
 
 def restore(model: Model, state: State) -> None:
@@ -68,7 +68,7 @@ def restore(model: Model, state: State) -> None:
         model.parameters = dict(state["parameters"])
         model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
         model.class_weights.restore(state["row_counts"])
-        model.names = None if state["names"] is None else MemberNames(*state["names"])
+        model.names = MemberNames(*state["names"])
         model.learner = None
         if state["learned"] is not None:
             learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)

@@ -15,9 +15,9 @@ def z_scores(model: Model, columns: ArrayLike | None = None) -> NDArray[np.float
     s² is the mean squared loss of the rows that had one, times their typical weight, times the number of passes. A
     column that was never learned has z = 0.
     """
-    if not model.method_row.has_z_scores:
+    if not model.method.has_z_scores:
         having = " or ".join(each.estimator for each in methods.METHODS.values() if each.has_z_scores)
-        raise ValueError(f"{model.method_row.estimator} has no z-scores; use {having}.")
+        raise ValueError(f"{model.method.estimator} has no z-scores; use {having}.")
     ids = (model.members()[0] if columns is None else _checked(model, columns)) + model.id_base
     if model.gamma_changed:
         raise ValueError("gamma was changed while the model learned, so its z-scores have no common scale: use fit.")

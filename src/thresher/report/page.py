@@ -86,8 +86,8 @@ def write_report(
     script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("table.js", "style.css"))
     several = [] if evaluation is None else evaluation if isinstance(evaluation, Sequence) else [evaluation]
     page = template.render(
-        title=visible(title or trained.method_row.estimator),
-        method=trained.method_row.estimator,
+        title=visible(title or trained.method.estimator),
+        method=trained.method.estimator,
         version=version("thresher"),
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         figures=_figures(trained, history, several),
@@ -330,7 +330,7 @@ def _in_words(value: Any) -> str:
 
 def _constructor(model: Model) -> str:
     """Return the Python expression that makes such an estimator: the parameters that differ from their defaults."""
-    method = model.method_row
+    method = model.method
     changed = [
         f"{name}={value!r}"
         for name, value in model.parameters.items()

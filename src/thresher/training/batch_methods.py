@@ -13,7 +13,7 @@ from thresher.csr import as_batch
 from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
-from thresher.model.names import Naming
+from thresher.model.names import MemberNames, Naming
 from thresher.model.targets import StreamClasses, for_stream, learned_at_once
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
@@ -61,7 +61,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
 
     Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
     """
-    method = model.method_row
+    method = model.method
     solver: Solver = method.load_solver()
     given = model.parameters
     target = learned_at_once(model, y)
@@ -98,7 +98,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
     stream, request = task.stream, task.request
     if stream.naming is not None and not stream.can_be_read_again:
         raise DataError(
-            f"{stream.name} can be read only once, but {model.method_row.estimator} reads it again for the "
+            f"{stream.name} can be read only once, but {model.method.estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
     reading, history = Reading(), History(n_passes=1)
@@ -114,7 +114,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
 
 def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
     """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
-    method, n_values, scale = model.method_row, 0, ScaleCheck(stream, model.norm)
+    method, n_values, scale = model.method, 0, ScaleCheck(stream, model.norm)
     bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
     for batch in batches:
         if batch.row_weights is not None:
@@ -154,7 +154,7 @@ def _learn(run: Run, rows: Matrix) -> None:
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
     if stream.naming is not None and stream.can_be_read_again:
-        model.set_names(stream.names(model.members()[0]))
+        model.names = MemberNames(stream.names(model.members()[0]))
     run.history.rows.append(len(rows.y))
 
 

@@ -135,7 +135,7 @@ def _started_from(model: Model) -> dict[str, Any]:
     if "keep" in given:
         given["keep"] = model.words_to_keep or given["keep"]
     before = 0 if model.target is None else model.counters["n_samples"]
-    return {"method": model.method, **given, "rows_learned_before": before}
+    return {"method": model.method.name, **given, "rows_learned_before": before}
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -215,13 +215,13 @@ class Recorder:
         history.error.append(mistakes / max(1, rows))
         history.loss.append(loss / max(1, rows))
         history.validation.append(None)
-        if self._model.has_budget:
+        if self._model.method.has_budget:
             before, self._members = self._members, self._selected()
             history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
 
     def _selected(self) -> NDArray[np.int64]:
         """Return the ids of the members: columns are provisional until the first pass ends."""
-        return self._model.selected_ids() if self._model.has_budget else np.zeros(0, np.int64)
+        return self._model.selected_ids() if self._model.method.has_budget else np.zeros(0, np.int64)
 
     def state(self) -> dict[str, Any]:
         """Return what it knows, as values for JSON."""

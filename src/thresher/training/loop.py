@@ -198,7 +198,7 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
         pairs = zip(models, samples, strict=True)
         return [Run(each, stream, request.callback, started, n_bytes, sample) for each, sample in pairs]
 
-    if model.is_batch:
+    if model.method.is_batch:
         from thresher.training.batch_methods import learn_all_rows  # needs scipy, and its solvers scikit-learn
 
         return learn_all_rows(runs_on(task.stream), task)
@@ -207,10 +207,10 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
 
 def _check_can_learn(model: Model, request: Request) -> None:
     """Raise ValueError for a model that can't learn from a stream, or not in this way."""
-    if not model.is_batch or model.is_trained:
+    if not model.method.is_batch or model.is_trained:
         model.check_can_learn("a stream")
         return
-    name = model.method_row.estimator
+    name = model.method.estimator
     if request.checkpoint is not None:
         raise ValueError(f"checkpoint={request.checkpoint!r} can't be used with {name}, which sees all rows at once.")
     if request.passes not in (None, 1):
@@ -224,8 +224,8 @@ def _check_can_learn(model: Model, request: Request) -> None:
 def _check_together(models: Sequence[Model], request: Request) -> None:
     """Raise an error if models can't be trained together."""
     for model in models:
-        if model.is_batch:
-            name = model.method_row.estimator
+        if model.method.is_batch:
+            name = model.method.estimator
             raise TypeError(f"{name} can't learn batch by batch from a stream: train it alone, with train.")
     if len({id(model) for model in models}) < len(models):
         raise ValueError("models contains the same model twice: pass each model once.")
