@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
-from thresher import _core, methods, parameters
+from thresher import _core, parameters
 from thresher.charts import bars
 from thresher.csr import as_batch, as_configured, checked
 from thresher.evaluation.evaluation import evaluate
@@ -159,7 +159,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             present = columns < X.shape[1]  # a model that takes any width can have more columns
             picked[:, present] = X[:, columns[present]]
             return picked
-        X = checked(X, self._norm_of_rows, 0)[0]
+        X = checked(X, self._fitted_model().norm, 0)[0]
         starts, picked, places = _core.ColumnIndex(columns).pick(as_batch(X, 0))
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
@@ -257,15 +257,12 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             return {id_ - model.id_base: name for id_, name in model.names.by_id.items()}
         return model.feature_names if isinstance(model.feature_names, dict) else {}
 
-    @property
-    def _norm_of_rows(self) -> str:
-        return self._fitted_model().norm
-
     def _fitted_model(self) -> Model:
         check_is_fitted(self)
         return self._model
 
     def _new_model(self) -> Model:
+        """Return a new model; ValueError for the first parameter that is not allowed."""
         return Model(self._method, **self.get_params(deep=False))
 
     @contextmanager
@@ -297,10 +294,6 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
-
-    def _check_parameters(self) -> None:
-        """Raise ValueError for the first parameter that is not allowed."""
-        methods.find(self._method).complete(self.get_params(deep=False))
 
     def _columns(self) -> NDArray[np.int64]:
         check_is_fitted(self)

@@ -31,10 +31,9 @@ class BatchSelector(FeatureSelector):
         -------
         self
         """
-        self._check_parameters()
+        model = self._new_model()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
-            model = self._new_model()
             fit_rows(model, rows, labels, 0, self._names_in())
             self._set_model(model)
         return self

@@ -34,10 +34,10 @@ class OnlineSelector(FeatureSelector):
         -------
         self
         """
-        self._check_parameters()
+        model = self._new_model()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validated(X, y, reset=True)
-            self._keep(self._new_model().fit(rows, labels, sample_weight, self._names_in()))
+            self._keep(model.fit(rows, labels, sample_weight, self._names_in()))
         return self
 
     def partial_fit(
@@ -63,11 +63,11 @@ class OnlineSelector(FeatureSelector):
         -------
         self
         """
-        self._check_parameters()
+        model = self._new_model()  # raises for parameters that are not allowed
         with self._lock, self._unchanged_on_error():
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._validated(X, y, reset=first)
-            model = self._new_model() if first else self._model
+            model = model if first else self._model
             model.adopt_parameters(self.get_params(deep=False))
             try:
                 model.partial_fit(rows, labels, classes, sample_weight, self._names_in())

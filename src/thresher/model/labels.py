@@ -101,6 +101,15 @@ def refuse_missing(labels: Labels) -> None:
             raise ValueError(f"y[{row}] is {label!r}: the label is missing. Drop the row, or give it a label.")
 
 
+def labels_in(y: ArrayLike) -> Labels:
+    """Return the labels of the rows of a matrix, one each; a missing one is an error."""
+    labels = as_labels(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
+    refuse_missing(labels)
+    return labels
+
+
 def distinct(name: str, labels: Labels) -> Labels:
     """Return the labels that occur, sorted. Labels of mixed types, NaN and infinity are an error."""
     try:
@@ -122,6 +131,21 @@ def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
         pairs = zip(labels[again].tolist(), np.broadcast_to(others, same.shape)[again].tolist(), strict=True)
         same[again] = [one == other for one, other in pairs]
     return same
+
+
+def places_among(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
+    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
+        labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
+    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
+    if labels.dtype.kind != known.dtype.kind:  # Python compares whole numbers with float64 exactly
+        place_of = {label: place for place, label in enumerate(known.tolist())}
+        found, at = np.unique(labels, return_inverse=True)
+        codes = np.array([place_of.get(label, -1) for label in found.tolist()], np.int32)[at]
+        return np.maximum(codes, 0), codes < 0
+    codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
+    return codes, known[codes] != labels
 
 
 def as_words(labels: Labels) -> Labels:

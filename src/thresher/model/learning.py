@@ -187,6 +187,13 @@ class Session:
         a value. One that has fewer grows, one that has more keeps them.
     is_first_pass : bool, default=True
         Whether the rows come for the first time.
+
+    Attributes
+    ----------
+    target : StreamClasses
+        The classes so far, and the order of the labels.
+    largest_id : int
+        The largest id so far, with those that the model knew before.
     """
 
     def __init__(
@@ -206,7 +213,7 @@ class Session:
         self._is_first_pass = is_first_pass
         self._n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
-        self._largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
+        self.largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
         self._zero_seen = bool((model.kept_ids == 0).any())
         self._naming = names if isinstance(names, Naming) else None
         if n_features is not None:
@@ -253,14 +260,9 @@ class Session:
             self._reserve(N_IDS - 1)
 
     def _reserve(self, largest_id: int) -> None:
-        if largest_id > self._largest_id:
+        if largest_id > self.largest_id:
             reserve(self._learner, largest_id + 1)
-            self._largest_id = largest_id
-
-    @property
-    def largest_id(self) -> int:
-        """The largest id so far, with those that the model knew before."""
-        return self._largest_id
+            self.largest_id = largest_id
 
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
@@ -272,7 +274,7 @@ class Session:
             base = unknown if id_base is None else id_base
             settle(model, *self.target.settled(), base)
             model.naming = self._naming
-        widen(model, self._largest_id)
+        widen(model, self.largest_id)
         warn_if_saturated(model, self._n_saturated_before)
         warn_of_clashes(model, self._n_clashes_before)
 
@@ -282,7 +284,7 @@ class Session:
             "target": self.target.state(),
             "is_first_pass": self._is_first_pass,
             "n_samples_before": self._n_samples_before,
-            "largest_id": self._largest_id,
+            "largest_id": self.largest_id,
             "zero_seen": self._zero_seen,
             "n_saturated_before": self._n_saturated_before,
             "n_clashes_before": self._n_clashes_before,
@@ -295,7 +297,7 @@ class Session:
         session = cls(model)
         session.target = resumed(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
-        session._largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
+        session.largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
         session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]

@@ -25,8 +25,9 @@ from thresher.model.labels import (
     as_words,
     distinct,
     equal,
+    labels_in,
     labels_read,
-    refuse_missing,
+    places_among,
     shown,
     together,
 )
@@ -70,8 +71,8 @@ class Classes:
 
     def encode(self, y: ArrayLike) -> Codes:
         """Return the code of each label in y; ValueError for one that is not among the classes."""
-        labels = _labels_in(y)
-        codes, strange = _places(labels, self.labels)
+        labels = labels_in(y)
+        codes, strange = places_among(labels, self.labels)
         if np.any(strange):
             row = int(np.flatnonzero(strange)[0])
             raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={self.labels.tolist()}.")
@@ -205,35 +206,12 @@ def learned_at_once(model: Model, y: ArrayLike) -> Classes:
     """Return the classes of a model, or of a new one that will see no other labels than those in y."""
     if model.target is not None:
         return model.target
-    found = distinct("y", _labels_in(y))
+    found = distinct("y", labels_in(y))
     if len(found) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
     if len(found) == 1:
         raise ValueError(f"There is 1 class ({found.tolist()[0]!r}), but two are needed: add rows of another class.")
     return Classes(found)
-
-
-def _labels_in(y: ArrayLike) -> Labels:
-    labels = as_labels(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension. Got shape {labels.shape} instead.")
-    refuse_missing(labels)
-    return labels
-
-
-def _places(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
-    if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
-        labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
-    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
-        return np.zeros(len(labels), np.int32), np.ones(len(labels), bool)
-    if labels.dtype.kind != known.dtype.kind:  # Python compares whole numbers with float64 exactly
-        place_of = {label: place for place, label in enumerate(known.tolist())}
-        found, at = np.unique(labels, return_inverse=True)
-        codes = np.array([place_of.get(label, -1) for label in found.tolist()], np.int32)[at]
-        return np.maximum(codes, 0), codes < 0
-    codes = np.minimum(np.searchsorted(known, labels), len(known) - 1).astype(np.int32)
-    return codes, known[codes] != labels
 
 
 class UnknownLabelError(ValueError):
