@@ -348,7 +348,7 @@ def resumed(state: Any, n_vectors: int) -> StreamClasses:
 
 
 _STATE = record(
-    known=are_labels, seen_as=are_labels, given=flag, first_code=lambda code: code in (0, 1) and not flag(code),
+    known=are_labels, seen_as=are_labels, given=flag, first_code=lambda code: type(code) is int and code in (0, 1),
     order=anything,
 )  # fmt: skip
 
