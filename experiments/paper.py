@@ -8,7 +8,6 @@ TABLE_2 = {  # X2: seconds, accuracy %, sparsity %
     "SOFS": (480.95, 99.69, 99.995),
 }
 
-INFORMATIVE = 200  # columns of X1
 X2_NOISE = 500  # columns of noise in a row of X2
 
 NEWS_NONZEROS = 5_513_533  # of the training rows, in Table 3
@@ -46,3 +45,5 @@ TABLE_7: dict[str, dict[str, float]] = {  # seconds to select 500 features
 }
 
 MEDIUM = tuple(TABLE_6)
+NEWS = ("news-last", "news-first", "news-random")
+X1 = ("x1", "x1-20k")

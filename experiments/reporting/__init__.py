@@ -1,1 +1,1 @@
-"""REPORT.md from the results: statistics → comparisons → claims and tables → the template's placeholders."""
+"""REPORT.md from the results: differences → tables and findings → the template's placeholders."""

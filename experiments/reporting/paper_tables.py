@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 
 from experiments import x2
-from experiments.methods import TABLE_2_METHODS, TABLE_4_METHODS, TABLE_6_METHODS
-from experiments.paper import BUDGETS, MEDIUM, RHO, TABLE_2, TABLE_4, TABLE_6, TABLE_7, X2_NOISE
+from experiments.methods import TABLE_4_METHODS, TABLE_6_METHODS
+from experiments.paper import BUDGETS, MEDIUM, NEWS, RHO, TABLE_2, TABLE_4, TABLE_6, TABLE_7, X1, X2_NOISE
 from experiments.reporting import tables
-from experiments.reporting.comparisons import NEWS, X1, against_paper, against_table_6
-from experiments.reporting.statistics import Difference, error_of_share
+from experiments.reporting.differences import against_paper, error_of_share
 from experiments.reporting.tables import NONE, points, seconds, table
 from experiments.results import Record, SetResults
 
@@ -31,25 +30,6 @@ def fig_1_seconds(record: Record) -> dict[str, str]:
         rows = ([method, *map(tables.cell_seconds, of)] for method, of in cells.items())
         found[name] = table(tables.by_budget(results.budgets), rows)
     return found
-
-
-def table_2(record: Record) -> str:
-    """Show X2 beside the paper."""
-    head = ["", "chosen", "s, with the generator", "CPU s of the learner", "s, paper", "paper's time / ours"]
-    head += ["accuracy", "paper", "difference", "sparsity %", "paper", "peak memory"]
-    rows = []
-    for name in (name for name in TABLE_2_METHODS if name in record.x2):
-        ours, there = record.x2[name], [NONE] * 5
-        if name in TABLE_2:
-            took, accuracy, sparsity = TABLE_2[name]
-            gap = Difference(ours.accuracy - accuracy, error_of_share(ours.accuracy, record.x2_size.n_test), 1)
-            there = [f"{took:.0f}", f"{took / ours.seconds:.1f}", f"{accuracy:.2f}", points(gap), str(sparsity)]
-        rows.append([
-            name, tables.parameters(ours.parameters), f"{ours.seconds:.1f}", f"{ours.learning_seconds:.1f}", *there[:2],
-            f"{ours.accuracy:.2f}", *there[2:4], f"{ours.sparsity:.5f}".rstrip("0"), there[4],
-            f"{ours.gigabytes:.2f} GB",
-        ])  # fmt: skip
-    return table(head, rows)
 
 
 def table_2_sparsity(record: Record) -> str:
@@ -102,7 +82,7 @@ def _rows_6(results: SetResults) -> Iterator[list[str]]:
         if paper:
             yield ["– paper", *(f"{value:.2f}" for value in paper)]
             if results.present:
-                gaps = against_table_6(results, method)
+                gaps = against_paper((results.cell(method, budget) for budget in BUDGETS), paper)
                 yield ["– difference", *(points(gaps.get(budget)) for budget in BUDGETS)]
 
 
@@ -196,6 +176,6 @@ def _accuracies(results: SetResults) -> str:
 
 
 ALL = (
-    fig_1_accuracy, fig_1_seconds, table_2, table_2_sparsity, table_4, table_6, unscaled, dense_accuracy, table_7,
+    fig_1_accuracy, fig_1_seconds, table_2_sparsity, table_4, table_6, unscaled, dense_accuracy, table_7,
     truncation, truncation_on_news, not_present, runs,
 )  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from experiments.protocol import SECONDS_PER_CELL
-from experiments.reporting.statistics import Difference, Standing, standings
+from experiments.reporting.differences import Difference, Standing
 from experiments.results import Cell, SetResults
 
 NONE = "–"
@@ -80,7 +81,7 @@ def points_and_standing(gap: Difference | None) -> str:
 
 def counts(gaps: Collection[Difference]) -> str:
     """Return how many differences are above, level and below."""
-    found = standings(gaps)
+    found = Counter(gap.standing for gap in gaps)
     unknown = f", {found[Standing.UNKNOWN]} without se" if found[Standing.UNKNOWN] else ""
     return f"{found[Standing.ABOVE]} / {found[Standing.LEVEL]} / {found[Standing.BELOW]}{unknown}"
 
@@ -91,7 +92,7 @@ def comparisons(rows: Iterable[tuple[str, str, Collection[Difference]]]) -> str:
     lines = []
     for name, what, gaps in rows:
         if gaps:
-            means, found = [gap.mean for gap in gaps], standings(gaps)
+            means, found = [gap.mean for gap in gaps], Counter(gap.standing for gap in gaps)
             numbers = [str(found[standing]) for standing in Standing]
             lines.append([name, what, str(len(gaps)), signed(min(means)), signed(max(means)), *numbers])
     return table(head, lines)

@@ -1,15 +1,15 @@
-"""Paired differences with their standard errors, and verdicts on statements about them."""
+"""Paired differences between cells, with their standard errors, and verdicts on statements about them."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from experiments.results import Cell
+from experiments.results import Cell, SetResults
 
 
 class Standing(Enum):
@@ -19,15 +19,6 @@ class Standing(Enum):
     LEVEL = "level"
     BELOW = "below"
     UNKNOWN = "no se"  # a single permutation has no standard error
-
-
-class Verdict(Enum):
-    """A verdict on a statement."""
-
-    HOLDS = "holds"
-    FAILS = "**does not hold**"
-    UNDECIDED = "undecided"
-    NO_DATA = "no data"
 
 
 @dataclass(frozen=True)
@@ -46,6 +37,9 @@ class Difference:
         if abs(self.mean) <= 2 * self.standard_error:
             return Standing.LEVEL
         return Standing.ABOVE if self.mean > 0 else Standing.BELOW
+
+
+Gaps = dict[int, Difference]  # by budget
 
 
 def difference(mine: Cell, other: Cell | float) -> Difference | None:
@@ -67,6 +61,10 @@ def mean_difference(pairs: Sequence[tuple[Cell, Cell | float]]) -> Difference | 
     return Difference(statistics.fmean(values), error, len(values))
 
 
+def _at(of: Cell | float, permutation: int) -> float:
+    return of.accuracies[permutation] if isinstance(of, Cell) else of
+
+
 def unpaired_difference(mine: Cell, other: Cell) -> Difference:
     """Compare the means of two cells that share no test rows."""
     n = min(len(mine.accuracies), len(other.accuracies))
@@ -74,23 +72,48 @@ def unpaired_difference(mine: Cell, other: Cell) -> Difference:
     return Difference(mine.accuracy - other.accuracy, math.hypot(*errors) if len(errors) == 2 else None, n)
 
 
-def _at(of: Cell | float, permutation: int) -> float:
-    return of.accuracies[permutation] if isinstance(of, Cell) else of
+def strongest(
+    results: SetResults, method: str, rivals: Iterable[str], budgets: Iterable[int]
+) -> dict[int, tuple[str, Difference]]:
+    """Return the rival that a method is least above, and how far it is, at each budget where there are figures."""
+    found = {}
+    for budget in budgets:
+        mine = results.cell(method, budget)
+        each = {name: gap for name in rivals if (gap := difference(mine, results.cell(name, budget))) is not None}
+        if each:
+            found[budget] = min(each.items(), key=lambda item: item[1].mean)
+    return found
 
 
-def standings(gaps: Collection[Difference]) -> Counter[Standing]:
-    """Count the differences by where they stand."""
-    return Counter(gap.standing for gap in gaps)
+def gaps(results: SetResults, method: str, rivals: Iterable[str], budgets: Iterable[int]) -> Gaps:
+    """Return how far a method is above the strongest of some rivals, at each budget where there are figures."""
+    return {budget: gap for budget, (_, gap) in strongest(results, method, rivals, budgets).items()}
 
 
-def judge(holds: bool) -> Verdict:
-    """Return the verdict on a statement that is judged by means alone."""
-    return Verdict.HOLDS if holds else Verdict.FAILS
+def against_paper(cells: Iterable[Cell], paper: Iterable[float]) -> Gaps:
+    """Return how far cells are above the paper's figures; the standard error is that of our mean alone."""
+    found = {cell.budget: difference(cell, value) for cell, value in zip(cells, paper, strict=True)}
+    return {budget: gap for budget, gap in found.items() if gap is not None}
+
+
+class Verdict(Enum):
+    """A verdict on a statement."""
+
+    HOLDS = "holds"
+    FAILS = "**does not hold**"
+    UNDECIDED = "undecided"
+    NO_DATA = "no data"
+
+
+def judge(holds: Iterable[bool]) -> Verdict:
+    """Judge a statement by means alone: it must hold each time."""
+    each = list(holds)
+    return Verdict.NO_DATA if not each else Verdict.HOLDS if all(each) else Verdict.FAILS
 
 
 def most_above(gaps: Collection[Difference]) -> Verdict:
     """Judge the statement that more than half of the differences are above zero."""
-    counts = standings(gaps)
+    counts = Counter(gap.standing for gap in gaps)
     if not gaps:
         return Verdict.NO_DATA
     if 2 * counts[Standing.ABOVE] > len(gaps):
@@ -100,7 +123,7 @@ def most_above(gaps: Collection[Difference]) -> Verdict:
 
 def few_below(gaps: Collection[Difference], most: int) -> Verdict:
     """Judge the statement that no more than so many differences are below zero."""
-    counts = standings(gaps)
+    counts = Counter(gap.standing for gap in gaps)
     if not gaps:
         return Verdict.NO_DATA
     if counts[Standing.BELOW] > most:
