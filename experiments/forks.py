@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 Key = TypeVar("Key")
 
 _PATIENCE = 10  # how much longer than its CPU time a task may take on a busy machine
+_LOOK = 0.05  # seconds between two looks at the time of tasks
 
 
 class Stopped:
@@ -38,40 +39,30 @@ class Forks(Generic[Key]):
     def run(self, tasks: Iterable[tuple[Key, Callable[[], Any]]]) -> Iterator[tuple[Key, Any]]:
         """Yield each task's key and result as it is done. A task is taken from the iterable only when it can start."""
         waiting = iter(tasks)
-        working: dict[Connection, tuple[Key, Any, float]] = {}  # and when to look at its time
-        started: dict[Connection, float] = {}
-        more = True
+        working: dict[Connection, tuple[Key, Any, float]] = {}  # and when it was started
         try:
-            while more or working:
-                while more and len(working) < self._n_at_once:
-                    task = next(waiting, None)
-                    if task is None:
-                        more = False
-                        break
+            while True:
+                while len(working) < self._n_at_once and (task := next(waiting, None)) is not None:
                     end, process = _start(task[1])
-                    started[end] = time.monotonic()
-                    working[end] = (task[0], process, started[end] + self._seconds)
+                    working[end] = (task[0], process, time.monotonic())
                 if not working:
-                    break
-                patience = max(0.0, min(deadline for _, _, deadline in working.values()) - time.monotonic())
-                ready = wait(list(working), patience)
-                for end in [end for end, (*_, deadline) in working.items() if deadline <= time.monotonic()]:
+                    return
+                ready = wait(list(working), _LOOK)
+                for end, (key, process, started) in list(working.items()):
                     if end in ready:
-                        continue
-                    key, process, _ = working.pop(end)
-                    left = self._seconds - _cpu_seconds(process.pid)
-                    if left > 0 and time.monotonic() - started[end] < _PATIENCE * self._seconds:
-                        working[end] = (key, process, time.monotonic() + left)
-                        continue
-                    _stop(process)
-                    yield key, Stopped()
-                for done in ready:
-                    assert isinstance(done, Connection)
-                    key, process, _ = working.pop(done)
-                    yield key, _result(done, process)
+                        del working[end]
+                        yield key, _result(end, process)
+                    elif self._is_over(process.pid, time.monotonic() - started):
+                        del working[end]
+                        _stop(process)
+                        yield key, Stopped()
         finally:
             for _, process, _ in working.values():
                 _stop(process)
+
+    def _is_over(self, pid: int, wall: float) -> bool:
+        cpu = _cpu_seconds(pid) if self._seconds <= wall < _PATIENCE * self._seconds else wall
+        return cpu >= self._seconds
 
 
 def _start(work: Callable[[], Any]) -> tuple[Connection, Any]:

@@ -6,21 +6,19 @@ import json
 import time
 from collections import Counter
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import thresher
 from experiments import config, store, x2
 from experiments.__main__ import app, run_set
-from experiments.config import HOME, Config
+from experiments.config import Config
 from experiments.data import Rows, folds, load, split
 from experiments.forks import Forks, Stopped
 from experiments.methods import METHODS
-from experiments.protocol import Experiment, fitted
+from experiments.protocol import SOON, Experiment, fitted
 from experiments.store import Store, read_csv
 from experiments.truncation import truncate
 from thresher import OGD, SOFS, ShadowSOFS, datasets
@@ -47,14 +45,6 @@ def rows():
 
 
 class TestData:
-    def test_every_config_can_be_read(self):
-        for name in config.names():
-            wanted = config.read(name)
-            assert set(wanted.methods) <= set(METHODS)
-            assert wanted.known or wanted.file or wanted.generate
-            assert wanted.split in ("random", "first", "last")
-            assert wanted.home or not wanted.file
-
     @pytest.mark.parametrize("how", ["random", "first", "last"])
     def test_no_row_is_both_learned_and_tested(self, rows, how):
         numbered = Rows(rows.X, np.arange(len(rows.y)))
@@ -76,17 +66,13 @@ class TestData:
         assert sorted(np.concatenate([judged.y for _, judged in divided])) == list(range(len(rows.y)))
         assert all(not set(learned.y) & set(judged.y) for learned, judged in divided)
 
-    def test_a_stream_of_rows_gives_the_rows(self, rows):
+    @pytest.mark.parametrize("n", [200, 1_200])  # one batch, or more than two
+    def test_a_stream_of_rows_gives_the_rows(self, n):
+        rows = load(replace(TINY, n_train=n))
         parts = list(rows.stream())
+        assert (len(parts) > 2) == (n > 1_000)
         assert np.array_equal(np.concatenate([X.toarray() for X, _ in parts]), rows.X.toarray())
         assert np.array_equal(np.concatenate([y for _, y in parts]), rows.y)
-
-    def test_a_stream_of_many_batches_gives_the_rows(self):
-        many = load(replace(TINY, n_train=1_200))
-        parts = list(many.stream())
-        assert len(parts) > 2
-        assert np.array_equal(np.concatenate([X.toarray() for X, _ in parts]), many.X.toarray())
-        assert np.array_equal(np.concatenate([y for _, y in parts]), many.y)
 
     def test_data_that_are_not_present(self, monkeypatch, tmp_path):
         monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
@@ -251,44 +237,28 @@ class TestProtocol:
         n_fits = Counter((fit["method"], fit["budget"]) for fit in experiment.fits())
         assert n_fits == {("SOFS", 5): 2, ("SOFS", 10): 2, ("PET", 5): 2, ("PET", 10): 1}
 
-    def test_the_cache_knows_another_config(self, tmp_path):
-        one, two = (Store.of(wanted, tmp_path) for wanted in (TINY, replace(TINY, n_train=199)))
-        one.put(("fit", "SOFS", 5, 0), {"status": "done"})
-        assert Store.of(TINY, tmp_path).get("fit", "SOFS", 5, 0) == {"status": "done"}
-        assert two.get("fit", "SOFS", 5, 0) is None
-
-    def test_the_cache_knows_other_code(self, tmp_path, monkeypatch):
-        for name in ("config", "data", "forks", "methods", "protocol", "x2"):
-            assert HOME / f"{name}.py" in store.sources()
-        assert Path(thresher.__file__) in store.sources()
+    def test_the_cache_knows_other_configs_and_other_code(self, tmp_path, monkeypatch):
         source = tmp_path / "protocol.py"
         source.write_text("one = 1")
         monkeypatch.setattr(store, "sources", lambda: [source])
-        before = store.digest({"name": "tiny"})
-        assert store.digest({"name": "tiny"}) == before
+        Store.of(TINY, tmp_path).put(("fit", "SOFS", 5, 0), {"status": "done"})
+        assert Store.of(TINY, tmp_path).get("fit", "SOFS", 5, 0) == {"status": "done"}
+        assert Store.of(replace(TINY, n_train=199), tmp_path).get("fit", "SOFS", 5, 0) is None
         source.write_text("one = 2")
-        assert store.digest({"name": "tiny"}) != before
+        assert Store.of(TINY, tmp_path).get("fit", "SOFS", 5, 0) is None
 
-    def test_seconds_are_cpu_seconds_of_the_fastest_of_three_fits(self, rows):
-        spent = iter((0.10, 0.04, 0.10))
+    def test_seconds_are_cpu_seconds_of_the_fastest_of_three_fits(self, rows, monkeypatch):
+        clock = iter((0.0, 0.5, 1.0, 1.25, 2.0, 3.0))
+        monkeypatch.setattr(time, "process_time", lambda: next(clock))
+        method = SimpleNamespace(make=lambda budget, parameters: OGD(shuffle=False))
+        assert fitted(method, 2, {}, rows, rows)["seconds"] == 0.25
+        assert next(clock, None) is None
 
-        class Busy:
-            selected_ = (1, 2)
-
-            def fit(self, X, y):
-                end = time.process_time() + next(spent)
-                time.sleep(0.1)  # is not learning
-                while time.process_time() < end:
-                    pass
-                return self
-
-            def score(self, X, y):
-                return 0.5
-
-        method = SimpleNamespace(make=lambda budget, parameters: Busy(), name="busy")
-        found = fitted(method, 2, {}, rows, rows)
-        assert 0.04 <= found["seconds"] < 0.08
-        assert next(spent, None) is None
+    def test_what_takes_long_is_fitted_once(self, rows, monkeypatch):
+        clock = iter((0.0, SOON + 1))
+        monkeypatch.setattr(time, "process_time", lambda: next(clock))
+        method = SimpleNamespace(make=lambda budget, parameters: OGD(shuffle=False))
+        assert fitted(method, 2, {}, rows, rows)["seconds"] == SOON + 1
 
 
 class TestForks:
@@ -360,29 +330,14 @@ class TestTruncation:
 
 
 class TestCommandLine:
-    @pytest.mark.slow
-    def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(self, tmp_path, monkeypatch):
-        """Without data, on generated rows."""
-        monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
-        monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
-        before = {path: path.stat().st_mtime_ns for path in HOME.rglob("*") if path.is_file() and path.suffix != ".pyc"}
-        done = CliRunner().invoke(app, ["run", "dense", "--smallest"])
-        assert done.exit_code == 0, done.output
-        assert before == {path: path.stat().st_mtime_ns for path in before}
-        text = (tmp_path / "smallest" / "REPORT.md").read_text()
-        dense = text.split("## Dense rows")[1].split("## Table 7")[0]
-        assert dense.count("(n = 2)") == 2 * len(config.read("dense").methods)  # two budgets
-        assert "*No results yet.*" not in dense
-
-    def test_an_unknown_name_is_refused(self):
-        done = CliRunner().invoke(app, ["run", "basehok"])
+    @pytest.mark.parametrize(("arguments", "message"), [
+        (["basehok"], "there is no basehok; there are relathe"),
+        (["relathe", "--methods", "SOFS, FGN"], "--methods: there is no FGN; there are SOFS"),
+    ])  # fmt: skip
+    def test_an_unknown_name_is_refused(self, arguments, message):
+        done = CliRunner().invoke(app, ["run", *arguments])
         assert done.exit_code == 2
-        assert "there is no basehok; there are relathe" in " ".join(done.output.replace("│", " ").split())
-
-    def test_an_unknown_method_is_refused(self):
-        done = CliRunner().invoke(app, ["run", "relathe", "--methods", "SOFS, FGN"])
-        assert done.exit_code == 2
-        assert "--methods: there is no FGN; there are SOFS" in " ".join(done.output.replace("│", " ").split())
+        assert message in " ".join(done.output.replace("│", " ").split())
 
     def test_a_method_that_a_set_does_not_have(self, tmp_path, monkeypatch):
         monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
