@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from random import Random
 from typing import Any
 
 import numpy as np
-from forged import ROOM, changed, check_refusal, file_of
+from forged import cache as mutated
+from inputs import ROOM, check_refusal, file_of
 
 from thresher.batch import Batch, BatchNames, DataError
 from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.streams.formats.cache import CacheReader, write
-from thresher.streams.formats.cache_footer import PAD, TAIL, crc32, read_footer
+from thresher.streams.formats.cache_footer import read_footer
 from thresher.streams.formats.format import Span
 from thresher.streams.sources import Source
+
+__all__ = ["mutated", "run"]
 
 
 def run(data: bytes) -> None:
@@ -36,28 +37,6 @@ def run(data: bytes) -> None:
         assert _listed(_read(Source(str(again), "cache", None, again.stat().st_size), Span(0, None))) == rows
         _learn(batches, footer.naming or footer.names)
     return None
-
-
-def mutated(data: bytes, seed: int, by_itself: bool) -> bytes:
-    """Return a cache with checksums that fit, nearly always; if `by_itself`, with another footer."""
-    random = Random(seed)
-    if len(data) < PAD + TAIL.size or random.randrange(16) == 0:
-        return data
-    length, _, magic = TAIL.unpack(data[-TAIL.size :])
-    if length > len(data) - TAIL.size:
-        length = max(len(data) - data.rfind(b'{"version"') - TAIL.size, 0)
-    end = len(data) - TAIL.size - length
-    body, text = data[:end], data[end : -TAIL.size]
-    try:
-        footer = json.loads(text)
-        if by_itself:
-            footer = changed(footer, random)
-        for block in footer["blocks"]:
-            block["crc"] = crc32(body[block["at"] : block["at"] + block["n_bytes"]])
-        text = json.dumps(footer).encode()
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass  # the text is kept, with its own checksum
-    return body + text + TAIL.pack(len(text), crc32(text), magic)
 
 
 def _read(source: Source, span: Span) -> list[Batch]:

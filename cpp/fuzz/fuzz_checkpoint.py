@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from containers import mutated
-from forged import ROOM, check_refusal, file_of
+from forged import container as mutated
+from inputs import ROOM, check_refusal, file_of
 
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
 from thresher.model.model import Model

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from containers import mutated
-from forged import ROOM, check_refusal, file_of
+from forged import container as mutated
+from inputs import ROOM, check_refusal, file_of
 
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
