@@ -26,6 +26,8 @@ from thresher.streams.writing import write_stream
 # Ray warns of its own settings.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers can't import this file
+# With a token in ~/.ray, which any local Ray leaves there, `ray start` would refuse whoever comes without one.
+os.environ["RAY_AUTH_MODE"] = "disabled"
 RAY = str(Path(sys.executable).with_name("ray"))
 SHARDS = {"n_shards": 6, "syncs": 4}
 # Rows of one length, so that cuts by bytes and cuts by rows are the same.
@@ -95,8 +97,8 @@ def _wait_for_nodes(address, n):
         sys.exit(sum(node["Alive"] for node in ray.nodes()) != {n})
     """
     end = time.monotonic() + 120
-    while subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0:
-        assert time.monotonic() < end, f"no {n} nodes within two minutes"
+    while (done := subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)).returncode != 0:
+        assert time.monotonic() < end, f"no {n} nodes within two minutes: {done.stderr}"
 
 
 @pytest.fixture(scope="class")
