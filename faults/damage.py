@@ -10,7 +10,6 @@ import ctypes
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from faults import files, preload
+from faults.apart import of_module
 from faults.commands import one_line
-from faults.trial import BrokenPromiseError, Figures, Trial, demand
+from faults.trial import Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, train
 from thresher.io.checkpoints import read_checkpoint
 from thresher.io.model_files import load_model, save_model
@@ -35,15 +35,7 @@ def run(trial: Trial) -> Figures:
     env = {**os.environ, "PYTHONMALLOC": "malloc"} | ({} if built is None else {"LD_PRELOAD": str(built)})
 
     def damaged(kind: str) -> Figures:
-        done = subprocess.run(
-            [sys.executable, "-m", "faults.damage", str(trial.folder), kind, str(trial.size(1, 199))], env=env,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode < 0:
-            name = "it hangs" if done.returncode == -signal.SIGALRM else signal.Signals(-done.returncode).name
-            raise BrokenPromiseError(f"{kind}: {name}")
-        demand(done.returncode == 0, f"{kind}: {done.stderr.strip().rpartition(chr(10))[2]}")
-        found: Figures = json.loads(done.stdout)
+        found = of_module("faults.damage", trial.folder, kind, trial.size(1, 199), env=env)
         trial.say(f"{kind}: {found}")
         return found
 

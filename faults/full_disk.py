@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from faults import mounts
+from faults.apart import of_module
 from faults.commands import refused, shown, thresher, works
 from faults.trial import Figures, Trial, demand
 from thresher import ShadowSOFS, datasets, train
@@ -43,7 +44,7 @@ def run(trial: Trial) -> Figures:
     step = trial.size(1, 3)
     why_not = mounts.reason_against()
     if why_not is None:
-        found = mounts.apart("faults.full_disk", trial.folder, step)
+        found = of_module("faults.full_disk", trial.folder, step, before=mounts.APART)
     else:
         found = {"by": f"a limit of file sizes ({why_not})", "writes": _write_all(trial.folder, None, step)}
     trial.say(f"{found}")

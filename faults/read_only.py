@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from faults import mounts
+from faults.apart import of_module
 from faults.commands import refused, shown, thresher, works
 from faults.trial import Figures, Trial, demand
 
@@ -32,7 +33,7 @@ def run(trial: Trial) -> Figures:
     step = trial.size(1, 2)
     why_not = mounts.reason_against()
     if why_not is None:
-        found = mounts.apart("faults.read_only", trial.folder, step)
+        found = of_module("faults.read_only", trial.folder, step, before=mounts.APART)
     elif os.geteuid() != 0:
         here.chmod(0o555)
         found = {"by": "its permissions", "writes": _write_all(trial.folder, step)}

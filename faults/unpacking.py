@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
+from faults.apart import of_module
 from faults.files import COMPRESS
 from faults.trial import Figures, Trial, demand
 
@@ -25,10 +23,9 @@ def run(trial: Trial) -> Figures:
         found[ending] = []
         for megabytes in trial.size((100, 200, 400), (20, 40)):
             _write(path, ending, megabytes)
-            command = [sys.executable, "-m", "faults.measured_training", str(path)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            measured = of_module("faults.measured_training", path)
             ratio = round(megabytes * 1e6 / path.stat().st_size)
-            found[ending].append({"megabytes": megabytes, "ratio": ratio, **json.loads(done.stdout)})
+            found[ending].append({"megabytes": megabytes, "ratio": ratio, **measured})
             trial.say(f"{ending}: {found[ending][-1]}")
             path.unlink()
         first, last = found[ending][0], found[ending][-1]
