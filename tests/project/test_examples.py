@@ -22,9 +22,3 @@ def test_prints_what_it_shows(example, tmp_path):
     done = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == shown.strip()
-
-
-def test_an_example_is_short():
-    assert len(EXAMPLES) >= 8
-    for example in EXAMPLES:
-        assert len(example.read_text().splitlines()) <= 40, example.name
