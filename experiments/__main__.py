@@ -156,9 +156,8 @@ def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE, names: Colle
     """Run all methods or some on X2 and write its tables."""
     methods = Methods.chosen(TABLE_2_METHODS, names)
     kept = Store.named("x2", dataclasses.asdict(size), cache)
-    with steps_bar("x2", 2 * len(methods.run), True) as bar:
-        x2.run(size, kept, bar, methods.run)
-    tried, measured = x2.tables(kept, methods.run)
+    with steps_bar("x2", len(methods.run), True) as bar:
+        tried, measured = x2.run(size, kept, bar, methods.run)
     write_methods(results / "x2-tried.csv", x2.TRIED, tried, methods)
     write_methods(results / "x2.csv", x2.MEASURED, measured, methods)
     note_run("x2", methods, results)

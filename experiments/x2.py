@@ -12,12 +12,14 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from experiments.data import Rows
-from experiments.methods import METHODS, TABLE_2_METHODS
+from experiments.methods import METHODS, TABLE_2_METHODS, Parameters
 from experiments.processes import apart, peak_megabytes
 from experiments.store import Found, Store
 from thresher import datasets, evaluate
@@ -51,41 +53,29 @@ class Size:
 SMALLEST = Size(2_000, 1_000, 1_000_000, 500, 500, 100_000)
 SIZES = (Size(), SMALLEST)
 
+Tables = tuple[list[Found], list[Found]]
 
-def run(size: Size, store: Store, bar: Steps, methods: Sequence[str] = TABLE_2_METHODS) -> None:
-    """Choose parameters, then measure every method."""
-    prefix: Rows | None = None
+
+def run(size: Size, store: Store, bar: Steps, methods: Sequence[str] = TABLE_2_METHODS) -> Tables:
+    """Choose parameters for every method and measure it; return what was tried and measured, as rows of tables."""
+    tried, measured = [], []
     for n_done, name in enumerate(methods):
-        bar.done(2 * n_done, f"{name}: parameters")
-        if store.get("tried", name) is None:
-            prefix = prefix or _prefix(size)
-            store.put(("tried", name), {"tried": _tried(name, size, prefix)})
-        bar.done(2 * n_done + 1, f"{name}: {size.n_train:,} rows")
-        if store.get("measured", name) is None:
-            parameters = chosen(store, name)
-            found = apart(measure, name, parameters, size)
-            store.put(("measured", name), found)
-    bar.done(2 * len(methods), "")
-
-
-def chosen(store: Store, name: str) -> dict[str, Any]:
-    """Return the parameters with the fewest mistakes."""
-    found = store.get("tried", name)
-    assert found is not None
-    best = min(found["tried"], key=lambda row: row["n_mistakes"])
-    parameters: dict[str, Any] = json.loads(best["parameters"])
-    return parameters
-
-
-def tables(store: Store, methods: Sequence[str] = TABLE_2_METHODS) -> tuple[list[Found], list[Found]]:
-    """Return what was tried and what was measured, as rows of tables."""
-    tried = [
-        {"set": "x2", "method": name, **row}
-        for name in methods
-        for row in (store.get("tried", name) or {"tried": []})["tried"]
-    ]
-    measured = [{"set": "x2", "method": name, **(store.get("measured", name) or {})} for name in methods]
+        bar.done(n_done, f"{name}: {size.n_train:,} rows")
+        found = store.get("x2", name)
+        if found is None:
+            points = _tried(name, size)
+            found = {"tried": points, "measured": apart(measure, name, chosen(points), size)}
+            store.put(("x2", name), found)
+        tried += [{"set": "x2", "method": name, **row} for row in found["tried"]]
+        measured.append({"set": "x2", "method": name, **found["measured"]})
+    bar.done(len(methods), "")
     return tried, measured
+
+
+def chosen(tried: list[Found]) -> Parameters:
+    """Return the parameters with the fewest mistakes."""
+    parameters: Parameters = json.loads(min(tried, key=lambda row: row["n_mistakes"])["parameters"])
+    return parameters
 
 
 def renumbered(X: Any) -> Any:
@@ -94,26 +84,25 @@ def renumbered(X: Any) -> Any:
     return type(X)((X.data, places.astype(np.int32), X.indptr), shape=(X.shape[0], len(ids)))
 
 
+@cache
 def _prefix(size: Size) -> Rows:
-    import scipy.sparse as sp
-
     parts = list(size.stream(0, size.prefix))
     return Rows(renumbered(sp.vstack([X for X, _ in parts], format="csr")), np.concatenate([y for _, y in parts]))
 
 
-def _tried(name: str, size: Size, prefix: Rows) -> list[Found]:
+def _tried(name: str, size: Size) -> list[Found]:
     grid = METHODS[name].grid(("l2",))
     if len(grid) == 1:
         return [{"parameters": json.dumps(grid[0]), "n_mistakes": "", "n_rows": size.prefix}]
     models = [METHODS[name].make(size.budget, parameters) for parameters in grid]
-    train_many(models, prefix.stream(), shuffle=False)
+    train_many(models, _prefix(size).stream(), shuffle=False)
     return [
         {"parameters": json.dumps(parameters), "n_mistakes": model.n_mistakes_, "n_rows": size.prefix}
         for parameters, model in zip(grid, models, strict=True)
     ]
 
 
-def measure(name: str, parameters: dict[str, Any], size: Size) -> Found:
+def measure(name: str, parameters: Parameters, size: Size) -> Found:
     """Train and test one method; rows are generated on a thread of their own, as the paper loads its data."""
     model = METHODS[name].make(size.budget, parameters)
     wall, cpu = time.perf_counter(), time.thread_time()

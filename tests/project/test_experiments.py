@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -286,19 +286,11 @@ class TestX2:
         assert models[0].n_mistakes_ == models[1].n_mistakes_
         assert models[0].coef_.data.tolist() == models[1].coef_.data.tolist()
 
-    def test_parameters_are_those_with_the_fewest_mistakes(self, tmp_path):
-        tried = [{"parameters": f'{{"gamma": {gamma}}}', "n_mistakes": n} for gamma, n in ((1, 30), (2, 10), (4, 20))]
-        kept = Store(tmp_path / "x2.jsonl")
-        kept.put(("tried", "SOFS"), {"tried": tried})
-        assert x2.chosen(kept, "SOFS") == {"gamma": 2}
-
     @pytest.mark.slow
     def test_a_tiny_run(self, tmp_path):
         """What is measured is what a user would get by hand, and what is finished is not run again."""
-        kept = Store.named("x2", asdict(TINY_X2), tmp_path)
         methods = ("SOFS", "OGD", "ShadowSOFS defaults")
-        x2.run(TINY_X2, kept, Steps(), methods)
-        tried, measured = x2.tables(kept, methods)
+        tried, measured = x2.run(TINY_X2, Store(tmp_path / "x2.jsonl"), Steps(), methods)
         for row in measured:
             grid = {one["parameters"]: one["n_mistakes"] for one in tried if one["method"] == row["method"]}
             assert len(grid) == (1 if row["method"] == "ShadowSOFS defaults" else 11)
@@ -310,8 +302,7 @@ class TestX2:
         right = [model.predict(X) == y for X, y in TINY_X2.stream(TINY_X2.n_train, TINY_X2.n_test)]
         assert sofs["accuracy"] == pytest.approx(np.mean(np.concatenate(right)))
         assert sofs["sparsity"] == 100 * (1 - TINY_X2.budget / TINY_X2.n_features)
-        x2.run(TINY_X2, Store.named("x2", asdict(TINY_X2), tmp_path), Steps(), methods)
-        assert x2.tables(Store.named("x2", asdict(TINY_X2), tmp_path), methods) == (tried, measured)
+        assert x2.run(TINY_X2, Store(tmp_path / "x2.jsonl"), Steps(), methods) == (tried, measured)
 
     def test_zeros_are_counted(self):
         found = x2.measure("OGD", {"eta": 8.0}, TINY_X2)
