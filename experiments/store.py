@@ -152,7 +152,7 @@ def note_run(name: str, methods: Methods, folder: Path = RESULTS, added: bool = 
     found |= _versions()
     new = []
     for method in methods.run:
-        commits = filter(None, (earlier.get(method), _commit()))
+        commits = filter(None, (earlier.get(method), commit()))
         new.append({"set": name, "method": method, "commit": ", ".join(dict.fromkeys(commits)), **found})
     rows = methods.merged((row for row in old if row["set"] == name), new)
     rows += [row for row in old if row["set"] != name]
@@ -163,7 +163,9 @@ def _versions() -> dict[str, str]:
     return {package: version(package) for package in ("thresher", "numpy", "scipy", "scikit-learn")}
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit that is checked out, and whether files that results depend on have changed."""
+
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=HOME, capture_output=True, text=True, check=False).stdout.strip()
 

@@ -1,29 +1,11 @@
-"""experiments gamma-auto: the record says what was measured."""
+"""The page on gamma="auto": it says of each promise whether it held."""
 
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
-from experiments.__main__ import app
-from experiments.config import HOME
-from experiments.gamma_auto import NAMES, STUDY
-from experiments.methods import METHODS
+from experiments.gamma_auto import STUDY
 from experiments.store import write_csv
-
-
-def test_the_smallest_form_runs_the_whole_path_and_leaves_the_record_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
-    monkeypatch.setattr("experiments.__main__.SMALLEST", tmp_path / "smallest")
-    before = {path: path.stat().st_mtime_ns for path in HOME.rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    done = CliRunner().invoke(app, ["gamma-auto", "--smallest"])
-    assert done.exit_code == 0, done.output
-    assert before == {path: path.stat().st_mtime_ns for path in before}
-    text = (tmp_path / "smallest" / "GAMMA.md").read_text()
-    assert "*No results yet.*" not in text
-    for name in NAMES:
-        n_cells = 2 if METHODS[name].has_budget else 1
-        assert text.count(f"| {name} | x1-20k |") == 3 * n_cells  # accuracy, memory, text
 
 
 @pytest.mark.parametrize(("auto", "verdict"), [(89.1, "yes"), (88.9, "**no**")])

@@ -20,8 +20,22 @@ from typing import Any
 
 import numpy as np
 
-import thresher
-from thresher import AROW, FGM, FOFS, L1SVM, MRMR, OGD, PET, SOFS, ShadowSOFS, datasets, distributed, open_stream, train
+from thresher import (
+    AROW,
+    FGM,
+    FOFS,
+    L1SVM,
+    MRMR,
+    OGD,
+    PET,
+    SOFS,
+    ShadowSOFS,
+    convert,
+    datasets,
+    distributed,
+    open_stream,
+    train,
+)
 
 ONLINE = (ShadowSOFS, SOFS, PET, FOFS, AROW, OGD)
 DATA = Path(os.environ.get("THRESHER_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -117,7 +131,7 @@ def _resumed(estimator: Any, kind: dict[str, Any]) -> str:
     """Return the digest of a run that was stopped in its second pass."""
     with tempfile.TemporaryDirectory() as folder:
         rows, path = Path(folder) / "rows.svm", Path(folder) / "run.ckpt"
-        thresher_convert(datasets.make_x2(6_000, n_features=3_000, n_informative=50), str(rows))
+        convert(datasets.make_x2(6_000, n_features=3_000, n_informative=50), str(rows))
 
         def stop(history: Any) -> None:
             if history.n_passes == 2 and history.rows[-1] > 8_000:
@@ -151,7 +165,7 @@ def _converted(format_: str) -> str:
 
             pandas.read_csv(source).to_parquet(path)
         else:
-            thresher_convert(open_stream(source, label="type"), path)
+            convert(open_stream(source, label="type"), path)
         model = ShadowSOFS(20)
         train(model, open_stream(path) if format_ == "thc" else open_stream(path, label="type"))
         return digest(model, open_stream(source, label="type").to_csr()[0])
@@ -161,14 +175,6 @@ def _at_once(estimator: Any) -> str:
     model = estimator(20)
     train(model, str(DATA / "basehock.svm.xz"))
     return digest(model, open_stream(str(DATA / "basehock.svm.xz")).to_csr()[0])
-
-
-def thresher_convert(stream: Any, path: str) -> None:
-    """Write a stream to a file."""
-    convert = getattr(thresher, "convert", None)
-    if convert is None:
-        from thresher.streams.conversion import convert
-    convert(stream, path)
 
 
 def main() -> None:
