@@ -130,10 +130,11 @@ def run_set(
         kept.recall("choice", read_csv(choices), methods.run)
         kept.recall("fit", read_csv(fits), methods.run)
     experiment = Experiment(wanted, kept, n_at_once, seconds)
-    if experiment.rows is None:
-        typer.echo(f"{wanted.name}: data not present; {_source(wanted)}.", err=True)
+    try:
+        n_features = experiment.rows.n_features
+    except MissingDataError as missing:
+        typer.echo(str(missing), err=True)
         return
-    n_features = experiment.rows.n_features
     with steps_bar(wanted.name, experiment.n_steps, True) as bar:
         experiment.run(bar)
     write_methods(choices, store.CHOICES, experiment.choices(), methods)
@@ -144,12 +145,6 @@ def run_set(
     write_csv(results / f"{wanted.name}-data.csv", DATA, [experiment.data()])
     note_run(wanted.name, methods, results, add)
     typer.echo(f"{wanted.name}: done", err=True)
-
-
-def _source(wanted: Config) -> str:
-    if wanted.home is None:
-        return f"put {wanted.known} into the folder that THRESHER_DATA names (see `thresher data list`)"
-    return f"get {wanted.file} from {wanted.home} and put it into the folder that THRESHER_DATA names"
 
 
 def run_x2(size: x2.Size, results: Path, cache: Path = store.CACHE, names: Collection[str] | None = None) -> None:

@@ -50,32 +50,33 @@ class Rows:
         return Stream("rows", batches, n_rows=n_rows, id_base=0, n_features=self.n_features)
 
 
-def load(config: Config) -> Rows | None:
-    """Return all rows, or None where the data are not present."""
+class MissingDataError(Exception):
+    """Data that an experiment needs are not present; the message says where to get them."""
+
+
+def load(config: Config) -> Rows:
+    """Return all rows; raise MissingDataError where they are not present."""
     if config.generate:
         return Rows(*datasets.make_x1(config.n_train + config.n_test, random_state=0, **config.generate))
-    try:
-        if config.known is not None:
+    if config.known is not None:
+        try:
             return Rows(*datasets.load(config.known))
-    except OSError:
-        return None
-    path = find(config.file or "")
-    return None if path is None else _read(path)
+        except OSError:
+            raise MissingDataError(
+                f"{config.name}: data not present; put {config.known} into the folder that THRESHER_DATA names "
+                "(see `thresher data list`)."
+            ) from None
+    X, y, _ = open_stream(find(config.file or "", config.home), "svmlight", zero_based=False).to_csr()
+    return Rows(X, y)
 
 
-class MissingDataError(Exception):
-    """Data that an experiment can't do without are not present."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name}: data not present; set THRESHER_DATA to the folder that has them.")
-
-
-def needed(config: Config) -> Rows:
-    """Return all rows; raise MissingDataError where they are not present."""
-    rows = load(config)
-    if rows is None:
-        raise MissingDataError(config.name)
-    return rows
+def find(file: str, home: str | None = None) -> Path:
+    """Return the path of a file of data, which can be had from its home; raise MissingDataError if it is not there."""
+    for folder in folders():
+        if (folder / file).is_file():
+            return folder / file
+    get = f"get {file} from {home} and put it" if home else f"put {file}"
+    raise MissingDataError(f"{file}: data not present; {get} into the folder that THRESHER_DATA names.")
 
 
 def split(rows: Rows, config: Config, permutation: int) -> tuple[Rows, Rows]:
@@ -99,13 +100,3 @@ def folds(rows: Rows, n_folds: int = 5) -> list[tuple[Rows, Rows]]:
         (rows.take(np.flatnonzero(fold != k)), rows.take(np.flatnonzero(fold == k)))
         for k in range(min(n_folds, len(rows.y)))
     ]
-
-
-def find(file: str) -> Path | None:
-    """Return the path of a file of data, if it is there."""
-    return next((folder / file for folder in folders() if (folder / file).is_file()), None)
-
-
-def _read(path: Path) -> Rows:
-    X, y, _ = open_stream(path, "svmlight", zero_based=False).to_csr()
-    return Rows(X, y)

@@ -15,7 +15,7 @@ from experiments import memory
 from experiments.paper import BUDGETS, TABLE_6
 from experiments.results import Record, SetResults
 from experiments.store import read_csv
-from experiments.study import Rows, means
+from experiments.study import Table, means
 
 # A method looks the same in all figures: SOFS and ShadowSOFS in strong colours, the others in quieter ones. One without
 # an entry here is drawn last, in matplotlib's own colours.
@@ -49,7 +49,7 @@ def draw_all(folder: Path) -> None:
             _save(_memory(rows), folder / "figures" / "memory")
 
 
-def _memory(rows: Rows) -> Any:
+def _memory(rows: Table) -> Any:
     """Draw accuracy against the bytes of a sketch, and of feature hashing, for each set of experiments.memory."""
     sets = list(dict.fromkeys(row["set"] for row in rows))
     figure, panels = plt.subplots(1, len(sets), figsize=(9.5, 3.8), layout="constrained", squeeze=False)

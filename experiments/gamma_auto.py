@@ -1,6 +1,6 @@
 """The cost of gamma="auto": its accuracy beside every γ of its grid, and its time beside that of one γ.
 
-Rows are learned in the order of the permutation.
+Table are learned in the order of the permutation.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from experiments.processes import least_seconds
 from experiments.reporting.tables import table
 from experiments.results import Cell
 from experiments.store import Found
-from experiments.study import Rows, Step, Study
-from thresher import methods, train
+from experiments.study import Step, Study, Table
+from thresher import convert, methods, train
 from thresher.model.race import FIRST_LOOK, grid
-from thresher.streams.conversion import convert
 
 NAMES = tuple(method.estimator for method in methods.ONLINE if "gamma" in method.parameters)
 
@@ -69,7 +68,7 @@ def steps(measure: Callable[[Task], Iterator[Found]], smallest: bool) -> list[St
 
 def accuracies(task: Task) -> Iterator[Found]:
     """Yield γ, its accuracy on test rows, and the γ that was chosen, for each γ of the grid and for "auto"."""
-    rows = data.needed(task.config)
+    rows = data.load(task.config)
     for method, budget, cell in task.cells():
         for permutation in range(task.n_permutations):
             training, test = data.split(rows, task.config, permutation)
@@ -82,7 +81,7 @@ def accuracies(task: Task) -> Iterator[Found]:
 
 def times(task: Task) -> Iterator[Found]:
     """Yield the seconds of the default γ and of "auto", in memory and from svmlight text."""
-    rows, _ = data.split(data.needed(task.config), task.config, 0)
+    rows, _ = data.split(data.load(task.config), task.config, 0)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/rows.svm"
         convert(rows.stream(), path)
@@ -125,7 +124,7 @@ class Choice:
         return [accuracy - best[permutation] for permutation, accuracy in self.cells["auto"].accuracies.items()]
 
 
-def choices(rows: Rows) -> dict[tuple[str, str, int], Choice]:
+def choices(rows: Table) -> dict[tuple[str, str, int], Choice]:
     """Return the choices by method, set and budget, in the order of the table."""
     accuracies: dict[tuple[str, str, int], dict[str, dict[int, float]]] = {}
     chosen: dict[tuple[str, str, int], list[float]] = {}
@@ -141,7 +140,7 @@ def choices(rows: Rows) -> dict[tuple[str, str, int], Choice]:
     }
 
 
-def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the figures of GAMMA.md."""
     ran = next((row for row in tables["runs"] if row["set"] == "gamma-auto"), None)
     found = choices(tables["gamma-auto"])
@@ -183,7 +182,7 @@ def _accuracies(found: dict[tuple[str, str, int], Choice]) -> str:
     return table(head, rows)
 
 
-def _times(found: Rows) -> str:
+def _times(found: Table) -> str:
     rows = []
     for row in found:
         fixed, auto, longest = float(row["fixed"]), float(row["auto"]), LONGEST[row["where"]]

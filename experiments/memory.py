@@ -15,17 +15,15 @@ import scipy.sparse as sp
 from experiments import config, data
 from experiments.config import HOME, Config
 from experiments.data import Rows
+from experiments.methods import METHODS
 from experiments.processes import apart, least_seconds, megabytes, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found
-from experiments.study import Rows as Table
-from experiments.study import Step, Study, means
-from thresher import datasets, evaluate, train
-from thresher.methods import METHODS, ONLINE
+from experiments.study import Step, Study, Table, means
+from thresher import convert, datasets, evaluate, methods, train
 from thresher.model.model import Model
-from thresher.streams.conversion import convert
 
-NAMES = {method.estimator: method.name for method in ONLINE if method.sketch_kernels is not None}
+NAMES = tuple(method.estimator for method in methods.ONLINE if method.sketch_kernels is not None)
 BYTES_PER_COLUMN = 8  # of dense memory
 CELL, KINDS = ("set", "budget", "method", "share", "bytes"), ("dense", "sketch", "hashing")
 
@@ -58,7 +56,7 @@ def accuracy_steps(smallest: bool) -> list[Step]:
 
 def against_bytes(of: Config, budget: int, shares: tuple[int, ...], n_permutations: int) -> Iterator[Found]:
     """Yield the accuracy of dense memory, of a sketch, and of feature hashing into as many bytes."""
-    rows = data.needed(of)
+    rows = data.load(of)
     for permutation in range(n_permutations):
         parts = data.split(rows, of, permutation)
         for name in NAMES:
@@ -74,20 +72,15 @@ def against_bytes(of: Config, budget: int, shares: tuple[int, ...], n_permutatio
                 }  # fmt: skip
 
 
-def estimator_of(name: str) -> Any:
-    """Return the class of an estimator."""
-    return METHODS[NAMES[name]].load_estimator()
-
-
 def new_model(name: str, budget: int, memory: str, size: Size) -> Model:
     """Return what the command line trains: it does without scikit-learn, which alone takes 100 MB."""
     n_bytes = size.sketch if memory == "sketch" else None
-    return Model(NAMES[name], n_features_to_select=budget, memory=memory, memory_bytes=n_bytes)
+    return Model(METHODS[name].of.name, n_features_to_select=budget, memory=memory, memory_bytes=n_bytes)
 
 
 def score(name: str, budget: int, training: Rows, test: Rows, **memory: Any) -> float:
     """Return the accuracy on test rows, in percent."""
-    model = estimator_of(name)(budget, **memory).fit(training.X, training.y)
+    model = METHODS[name].estimator(budget, **memory).fit(training.X, training.y)
     return float(100 * model.score(test.X, test.y))
 
 
@@ -110,7 +103,7 @@ def x1(size: Size) -> Iterator[Found]:
     X, y = datasets.make_x1(size.x1_rows)
     for name in NAMES:
         fits = {
-            memory: partial(estimator_of(name)(200, memory=memory, shuffle=False).fit, X, y)
+            memory: partial(METHODS[name].estimator(200, memory=memory, shuffle=False).fit, X, y)
             for memory in ("dense", "auto", "hash", "sketch")
         }
         for memory, seconds in least_seconds(fits, size.n_times).items():
@@ -141,7 +134,7 @@ def text(size: Size) -> Iterator[Found]:
     """Yield the cost of runs over text files."""
     of = config.read("news-random")
     with tempfile.TemporaryDirectory() as folder:
-        paths = plain_and_hashed(data.needed(of.smallest() if size == SMALLEST else of), folder)
+        paths = plain_and_hashed(data.load(of.smallest() if size == SMALLEST else of), folder)
         for name in NAMES:
             for what, path in paths.items():
                 yield apart(one_text, name, what, path, size)
@@ -214,6 +207,6 @@ def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
 
 
 STUDY = Study(
-    "memory", "what dense memory, hash tables and sketches cost", HOME / "MEMORY.md", tuple(NAMES),
+    "memory", "what dense memory, hash tables and sketches cost", HOME / "MEMORY.md", NAMES,
     {"memory": accuracy_steps, "memory-cost": cost_steps}, placeholders,
 )  # fmt: skip

@@ -20,7 +20,7 @@ from experiments.config import HOME
 from experiments.processes import apart, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found
-from experiments.study import Rows, Step, Study
+from experiments.study import Step, Study, Table
 from thresher import ShadowSOFS, cross_validate, evaluate, open_stream, train
 from thresher.model.model import Model
 
@@ -48,10 +48,7 @@ def read_mails(size: Size) -> list[dict[str, str]]:
     """Return the mails, sorted by label as they are in the file; the smallest form has generated ones."""
     if size.n_mails is not None:
         return generated_mails(size.n_mails)
-    path = data.find(MAIL)
-    if path is None:
-        raise data.MissingDataError(MAIL)
-    with lzma.open(path, "rt") as file:
+    with lzma.open(data.find(MAIL), "rt") as file:
         return [json.loads(line) for line in file]
 
 
@@ -255,7 +252,7 @@ def measured(what: str, size: Size) -> Iterator[Found]:
         yield from ({"what": what, **row} for row in WHAT[what](size, Path(folder)))
 
 
-def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the figures of NAMES.md."""
     rows, size = tables["names"], Size()
     columns = ("method", "features", "seconds", "mb_per_second", "mb")

@@ -44,14 +44,13 @@ class Experiment:
         self._n_done = 0
 
     @cached_property
-    def rows(self) -> Rows | None:
-        """All rows, or None where the data are not present."""
+    def rows(self) -> Rows:
+        """All rows."""
         return load(self.config)
 
     @cached_property
     def cells(self) -> list[tuple[str, int]]:
         """Method and budget of each cell; budgets ascend: those after one that takes too long are skipped."""
-        assert self.rows is not None
         return [
             (name, budget) for name in self.config.methods for budget in self.config.budgets_of(self.rows.n_features)
         ]
@@ -70,12 +69,10 @@ class Experiment:
     @property
     def row_size(self) -> int:
         """The mean number of nonzeros of a row."""
-        assert self.rows is not None
         return round(float(self.rows.X.nnz) / len(self.rows.y))
 
     def data(self) -> Found:
         """Return the size of the data as in the paper's tables, for permutation 0."""
-        assert self.rows is not None
         train, test = split(self.rows, self.config, 0)
         sizes = {"n_train": len(train.y), "n_test": len(test.y), "n_features": self.rows.n_features}
         return {"set": self.config.name, **sizes, "train_nonzeros": int(train.X.nnz)}
@@ -106,7 +103,6 @@ class Experiment:
         self._step(bar, "", len(self.cells) - len(wanted))
         if not wanted:
             return
-        assert self.rows is not None
         train, _ = split(self.rows, self.config, 0)
         divided = folds(train.take(slice(self.config.cv_rows)))
         slow = []
@@ -138,7 +134,6 @@ class Experiment:
         self._step(bar, "", len(due) - len(wanted))
         if not wanted:
             return
-        assert self.rows is not None
         train, test = split(self.rows, self.config, permutation)
         for (name, budget), found in self._forks.run(self._tasks(wanted, permutation, train, test, bar)):
             result = {"status": "stopped"} if isinstance(found, Stopped) else found

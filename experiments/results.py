@@ -52,17 +52,15 @@ class Cell:
         return self.done and self.n_selected >= REACHED * self.budget
 
 
-@dataclass(frozen=True)
 class OnX2:
     """Results of a method on X2: accuracy and sparsity in %."""
 
-    parameters: dict[str, Any]
-    accuracy: float
-    seconds: float
-    learning_seconds: float
-    sparsity: float
-    n_updates: int
-    gigabytes: float
+    def __init__(self, row: Mapping[str, str]) -> None:
+        self.parameters: dict[str, Any] = json.loads(row["parameters"])
+        self.accuracy = 100 * float(row["accuracy"])
+        self.seconds, self.learning_seconds = float(row["seconds"]), float(row["learning_seconds"])
+        self.sparsity, self.n_updates = float(row["sparsity"]), int(row["n_updates"])
+        self.gigabytes = float(row["peak_mb"]) / 1000
 
 
 class Record:
@@ -71,7 +69,7 @@ class Record:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.runs = read_csv(folder / "runs.csv")
-        self.x2 = {row["method"]: _on_x2(row) for row in read_csv(folder / "x2.csv") if row["accuracy"]}
+        self.x2 = {row["method"]: OnX2(row) for row in read_csv(folder / "x2.csv") if row["accuracy"]}
 
     @cached_property
     def sets(self) -> dict[str, SetResults]:
@@ -180,15 +178,3 @@ class SetResults:
         # The median: with other work on the machine, one permutation now and then takes five times as long.
         seconds = statistics.median(float(row["seconds"]) for row in rows)
         return Cell("done", budget, accuracies, seconds, mean("n_selected"), mean("n_updates"))
-
-
-def _on_x2(row: dict[str, str]) -> OnX2:
-    return OnX2(
-        parameters=json.loads(row["parameters"]),
-        accuracy=100 * float(row["accuracy"]),
-        seconds=float(row["seconds"]),
-        learning_seconds=float(row["learning_seconds"]),
-        sparsity=float(row["sparsity"]),
-        n_updates=int(row["n_updates"]),
-        gigabytes=float(row["peak_mb"]) / 1000,
-    )

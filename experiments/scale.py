@@ -17,14 +17,13 @@ import numpy as np
 
 from experiments import config, data
 from experiments.config import HOME, Config
-from experiments.memory import estimator_of
+from experiments.methods import METHODS
 from experiments.processes import apart
 from experiments.reporting.tables import table
 from experiments.store import Found
-from experiments.study import Rows, Step, Study, means
-from thresher import ShadowSOFS, datasets, distributed, evaluate, open_stream
+from experiments.study import Step, Study, Table, means
+from thresher import ShadowSOFS, convert, datasets, distributed, evaluate, open_stream
 from thresher.batch import Batch
-from thresher.streams.conversion import convert
 from thresher.streams.writing import write_stream
 
 CELL = ("set", "budget", "method", "memory", "shards", "syncs")
@@ -79,7 +78,7 @@ def accuracy_steps(smallest: bool) -> list[Step]:
 
 def accuracies(task: Task) -> Iterator[Found]:
     """Yield the accuracy after one pass, over all rows in order and on shards."""
-    rows = data.needed(task.of)
+    rows = data.load(task.of)
     given: dict[str, Any] = {}
     if task.memory_bytes is not None:
         given = {"memory": "sketch", "memory_bytes": task.memory_bytes}
@@ -90,7 +89,7 @@ def accuracies(task: Task) -> Iterator[Found]:
             convert(training.stream(), path)
             stream = open_stream(path, zero_based=False)
             for name in task.methods:
-                estimator = estimator_of(name)
+                estimator = METHODS[name].estimator
                 sequential = estimator(task.budget, shuffle=False, **given).fit(training.X, training.y)
                 for n_shards, syncs in task.cuts:
                     model = estimator(task.budget, **given)
@@ -154,7 +153,7 @@ def on_ray(path: str, workers: int, syncs: int, n_shards: int) -> float:
     return round(history.seconds[-1], 2)
 
 
-def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the figures of docs/scale.md."""
     timed = tables["scale-time"]
     seconds = {(int(row["workers"]), int(row["syncs"])): float(row["seconds"]) for row in timed}
@@ -185,7 +184,7 @@ _NODES = (1, 4, 16, 64, 256, 1_000)
 _DATA = {"1 GB": 1e9, "10 GB": 1e10, "100 GB": 1e11, "1 TB": 1e12, "10 TB": 1e13, "100 TB": 1e14, "1 PB": 1e15}
 
 
-def estimate(timed: Rows) -> str:
+def estimate(timed: Table) -> str:
     """Return a table of the time of a pass, by the bytes of the data and the number of nodes."""
     one = next(row for row in timed if row["workers"] == "1" and row["syncs"] == "1")
     speed = float(one["megabytes"]) * 1e6 / float(one["seconds"])

@@ -10,7 +10,7 @@ from experiments.config import HOME, Config
 from experiments.methods import METHODS
 from experiments.reporting.tables import table
 from experiments.store import Found
-from experiments.study import Rows, Step, Study
+from experiments.study import Step, Study, Table
 from thresher import stability
 
 BUDGET = 100
@@ -26,7 +26,7 @@ def steps(smallest: bool) -> list[Step]:
 
 def measured(of: Config, name: str, n: int) -> Iterator[Found]:
     """Measure a method on samples of a set."""
-    rows, method = data.needed(of), METHODS[name]
+    rows, method = data.load(of), METHODS[name]
     order = {"shuffle": True} if method.is_online else {}
     found = stability(method.estimator(BUDGET), (rows.X, rows.y), n=n, **order)
     low, high = found.interval
@@ -35,7 +35,7 @@ def measured(of: Config, name: str, n: int) -> Iterator[Found]:
     yield {"set": of.name, "method": name, "samples": n, **figures, "always": always}
 
 
-def placeholders(tables: Mapping[str, Rows]) -> dict[str, str]:
+def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the figures of STABILITY.md."""
     rows = tables["stability"]
     cells = [[row["set"], row["method"], row["value"], f"{row['low']} to {row['high']}", row["always"]] for row in rows]

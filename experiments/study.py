@@ -11,7 +11,7 @@ from experiments.config import HOME
 from experiments.store import Found, Methods, note_run, read_csv, write_csv
 from thresher.progress import steps_bar
 
-Rows = list[dict[str, str]]
+Table = list[dict[str, str]]
 Step = tuple[str, Callable[[], Iterable[Found]]]  # a few words for the bar, and what measures rows of a table
 
 
@@ -24,7 +24,7 @@ class Study:
     page: Path
     methods: tuple[str, ...]
     tables: Mapping[str, Callable[[bool], list[Step]]]  # by the CSV file's name; True asks for the smallest form
-    placeholders: Callable[[Mapping[str, Rows]], Mapping[str, str]]  # of the text, from the tables
+    placeholders: Callable[[Mapping[str, Table]], Mapping[str, str]]  # of the text, from the tables
 
     def run(self, folder: Path, smallest: bool, only: Collection[str]) -> Path:
         """Measure these tables, and return the page; all data must be there."""
@@ -50,9 +50,11 @@ class Study:
         return page
 
 
-def means(rows: Rows, keys: Collection[str], figures: Collection[str]) -> Iterator[tuple[tuple[str, ...], list[float]]]:
+def means(
+    rows: Table, keys: Collection[str], figures: Collection[str]
+) -> Iterator[tuple[tuple[str, ...], list[float]]]:
     """Yield each cell of a table, rows that have the same keys, with the means of its figures."""
-    cells: dict[tuple[str, ...], Rows] = {}
+    cells: dict[tuple[str, ...], Table] = {}
     for row in rows:
         cells.setdefault(tuple(row[name] for name in keys), []).append(row)
     for key, cell in cells.items():

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from experiments import config, store, x2
 from experiments.__main__ import app, run_set
 from experiments.config import Config
-from experiments.data import Rows, folds, load, split
+from experiments.data import MissingDataError, Rows, folds, load, split
 from experiments.forks import Forks, Stopped
 from experiments.methods import METHODS
 from experiments.protocol import SOON, Experiment, fitted
@@ -79,7 +79,8 @@ class TestData:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.chdir(tmp_path)
         wanted = config.read("aut")
-        assert load(wanted) is None
+        with pytest.raises(MissingDataError, match=r"get aut\.svm from http://.* and put it into"):
+            load(wanted)
         (tmp_path / "aut.svm").write_text("1 1:0.5 4:2\n-1 2:1\n1 1:1\n")
         found = load(wanted)
         assert found.X.toarray().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0], [1, 0, 0, 0]]
