@@ -37,7 +37,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def draw_all(folder: Path) -> None:
-    """Draw every figure that has results, as SVG and PNG."""
+    """Draw every figure that has results."""
     record = Record(folder / "results")
     with mpl.rc_context(_STYLE):
         for results in record.present("x1", "x1-20k"):
@@ -131,5 +131,4 @@ def _legend(figure: Any, axes: Any) -> None:
 def _save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-    figure.savefig(path.with_suffix(".png"), dpi=130, metadata={"Software": None})
     plt.close(figure)
