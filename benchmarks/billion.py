@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from measure import PYTHON, Bar, Effort, Section, least_process_costs
+from measure import PYTHON, Bar, Effort, Section, least_process_costs, table
 
 METHODS = ("SOFS", "ShadowSOFS")
 PAPER_SECONDS = 480
@@ -31,26 +31,20 @@ def section(effort: Effort) -> Section:
         return Section([], [])
     sizes = (str(n_rows), str(n_features), str(effort.pick(20_000, 0, 1_000)))
     size = f"{n_rows:,} rows, {n_features:,} columns, " + f"{1_000 * n_rows:.0e}".replace("e+0", "e")
-    lines = [
-        f"## X2: {size} nonzeros, B = 500, streamed from the generator, {effort.pick('twice', '', 'once')}",
-        "",
-        "| | seconds | CPU s | peak MB | accuracy, held out | informative columns found, of 500 |",
-        "|---|---|---|---|---|---|",
-    ]
     commands = {name: (PYTHON, "-c", TRAIN, name, *sizes) for name in METHODS}
     costs = least_process_costs(commands, effort.pick(2, 1, 1))
-    seconds = {}
+    seconds, rows = {}, []
     for name, cost in costs.items():
         report = json.loads(cost.output)
         seconds[name] = report["seconds"]
-        lines.append(
-            f"| thresher {name} | {seconds[name]:.1f} | {cost.cpu:.1f} | {cost.memory:,.0f} | {report['accuracy']:.4f} "
-            f"| {report['found']} |"
-        )
-    lines += [f"| the paper's SOFS, on its machine | {PAPER_SECONDS} | – | – | – | – |", ""]
+        figures = f"{seconds[name]:.1f}", f"{cost.cpu:.1f}", f"{cost.memory:,.0f}", f"{report['accuracy']:.4f}"
+        rows.append([f"thresher {name}", *figures, str(report["found"])])
+    rows.append(["the paper's SOFS, on its machine", str(PAPER_SECONDS), *"––––"])
+    head = ["", "seconds", "CPU s", "peak MB", "accuracy, held out", "informative columns found, of 500"]
+    title = f"## X2: {size} nonzeros, B = 500, streamed from the generator, {effort.pick('twice', '', 'once')}"
     bars = [
         Bar("X2 exact", costs["SOFS"].wall, 60, " s"),
         Bar("X2 exact, peak memory", costs["SOFS"].memory / 1000, 10, " GB"),
         Bar("ShadowSOFS / SOFS, X2", seconds["ShadowSOFS"] / seconds["SOFS"], 1.3),
     ]
-    return Section(lines, bars)
+    return Section([title, "", *table(head, rows)], bars)

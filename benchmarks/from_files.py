@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import PYTHON, THRESHER, Bar, Cost, Effort, Section, least_process_costs, process
+from measure import PYTHON, THRESHER, Bar, Cost, Effort, Section, least_process_costs, process, table
 
 BUDGET = 200
 
@@ -77,14 +78,13 @@ def section(effort: Effort) -> Section:
         "",
         f"Whole processes, {os.cpu_count()} cores. Start-up is the same command on a file of ten rows.",
         "",
-        "| | s, start-up apart | with it | MB of text per second | CPU s | peak MB | accuracy, held out | features |",
-        "|---|---|---|---|---|---|---|---|",
     ]
+    head = ["", "s, start-up apart", "with it", "MB of text per second", "CPU s", "peak MB"]
+    rows = []
     for name, cost in costs.items():
-        speed = f"{net[name]:.2f} | {cost.wall:.2f} | {megabytes / net[name]:,.0f}"
-        found = quality.get(name, "– | –")
-        lines.append(f"| {name} | {speed} | {cost.cpu:.2f} | {cost.memory:.0f} | {found} |")
-    return Section([*lines, ""], _bars(costs, net, megabytes))
+        speed = f"{net[name]:.2f}", f"{cost.wall:.2f}", f"{megabytes / net[name]:,.0f}"
+        rows.append([name, *speed, f"{cost.cpu:.2f}", f"{cost.memory:.0f}", *quality.get(name, "––")])
+    return Section([*lines, *table([*head, "accuracy, held out", "features"], rows)], _bars(costs, net, megabytes))
 
 
 def _bars(costs: dict[str, Cost], net: dict[str, float], megabytes: float) -> list[Bar]:
@@ -105,8 +105,8 @@ def _bars(costs: dict[str, Cost], net: dict[str, float], megabytes: float) -> li
     ]
 
 
-def _quality(report: dict[str, Any]) -> str:
-    return f"{report['accuracy_on_test']:.4f} | {report['n_selected']:,}"
+def _quality(report: dict[str, Any]) -> Sequence[str]:
+    return f"{report['accuracy_on_test']:.4f}", f"{report['n_selected']:,}"
 
 
 class Files:
@@ -140,7 +140,7 @@ class Files:
             VW_CACHED: (*VW_COMMAND, "-d", data["vw"], "--cache_file", data["vw.cache"]),
         }
 
-    def quality(self) -> dict[str, str]:
+    def quality(self) -> dict[str, Sequence[str]]:
         """Return accuracy on held-out rows and the number of features, from runs of their own."""
         found = {}
         for name, command in self.commands(self.train).items():
@@ -150,7 +150,7 @@ class Files:
                 found[name] = self._vw_quality(command)
         return found
 
-    def _vw_quality(self, command: tuple[str, ...]) -> str:
+    def _vw_quality(self, command: tuple[str, ...]) -> Sequence[str]:
         model, weights, predicted = (str(self.folder / name) for name in ("vw.model", "vw.txt", "vw.predicted"))
         process(*command, "-f", model)
         # Weights that l1 has driven to 0 are still written after training; they are gone once the model was read back.
@@ -162,4 +162,4 @@ class Files:
         # Weights come last, as id:weight; the intercept is not a feature.
         lines = Path(weights).read_text().splitlines()
         kept = sum(line.split(":")[0].isdigit() and line.split(":")[0] != VW_CONSTANT for line in lines)
-        return f"{sum(right) / len(right):.4f} | {kept:,}"
+        return f"{sum(right) / len(right):.4f}", f"{kept:,}"

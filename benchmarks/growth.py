@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from measure import THRESHER, Bar, Effort, Section, least_costs, least_process_costs, process, same_work, unit_rows
+from measure import (
+    THRESHER,
+    Bar,
+    Effort,
+    Section,
+    least_costs,
+    least_process_costs,
+    process,
+    same_work,
+    table,
+    unit_rows,
+)
 
 from thresher import SOFS, ShadowSOFS, datasets
 
@@ -107,11 +118,8 @@ def _table(name: str, unit: str, curves: Curves) -> list[str]:
     if not curves:
         return [f"Against {name}: not measured, the data are not present.", ""]
     points = list(next(iter(curves.values())))
-    lines = [f"| {unit}, against {name} | {' | '.join(_short(point) for point in points)} |"]
-    lines.append("|---" * (len(points) + 1) + "|")
-    for method, curve in curves.items():
-        lines.append(f"| {method} | {' | '.join(f'{curve[point]:.2f}' for point in points)} |")
-    return [*lines, ""]
+    rows = ([method, *(f"{curve[point]:.2f}" for point in points)] for method, curve in curves.items())
+    return table([f"{unit}, against {name}", *map(_short, points)], rows)
 
 
 def _short(point: float) -> str:

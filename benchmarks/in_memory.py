@@ -5,11 +5,11 @@ What the shuffle adds is measured apart, and so is ShadowSOFS with its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from measure import Bar, Effort, Section, least_costs, online_estimators, same_work, unit_rows
+from measure import Bar, Cost, Effort, Section, least_costs, online_estimators, same_work, table, unit_rows
 from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
@@ -36,9 +36,7 @@ def x1(permute: bool, effort: Effort) -> Section:
         SGD_IN_ORDER: lambda: _sgd("hinge", *train, shuffle=False),
         "scikit-learn SGD log l1, one `partial_fit`": lambda: _sgd("log_loss", *train),
     }
-    seconds, lines = _compare(name, train, test, 200, peers, effort.pick(7, 3, 1))
-    if effort is not Effort.QUICK:
-        lines += _slow_peers(train, test, seconds[FLOOR])
+    seconds, lines = _compare(name, train, test, 200, peers, effort, effort.pick(7, 3, 1))
     sofs, limit = seconds["thresher SOFS"], 0.5 if permute else 0.42
     bars = [
         Bar(f"SOFS / scikit-learn SGD hinge l1, {name}", sofs / seconds[SGD], limit),
@@ -56,7 +54,7 @@ def x1(permute: bool, effort: Effort) -> Section:
     if not permute:
         bars.insert(0, Bar("SOFS `fit`, input checks included / scipy `X @ w`, X1", sofs / seconds[FLOOR], 2.5))
         bars.append(Bar("SOFS `fit`, shuffled / in order, X1", seconds[SHUFFLED] / sofs, 1.3))
-    return Section([*lines, ""], bars)
+    return Section(lines, bars)
 
 
 def ccat(effort: Effort) -> Section:
@@ -73,13 +71,13 @@ def ccat(effort: Effort) -> Section:
         SGD: lambda: _sgd("hinge", *train),
         SGD_IN_ORDER: lambda: _sgd("hinge", *train, shuffle=False),
     }
-    seconds, lines = _compare("ccat", train, test, 500, peers, effort.pick(30, 10, 1))
+    seconds, lines = _compare("ccat", train, test, 500, peers, effort, effort.pick(30, 10, 1))
     ratio = seconds["thresher ShadowSOFS"] / seconds["thresher SOFS"]
-    return Section([*lines, ""], [Bar("ShadowSOFS / SOFS, ccat at B = 500", ratio, 2.0)])
+    return Section(lines, [Bar("ShadowSOFS / SOFS, ccat at B = 500", ratio, 2.0)])
 
 
 def _compare(
-    name: str, train: Any, test: Any, budget: int, peers: dict[str, Callable[[], Any]], rounds: int
+    name: str, train: Any, test: Any, budget: int, peers: dict[str, Callable[[], Any]], effort: Effort, rounds: int
 ) -> tuple[dict[str, float], list[str]]:
     (X, y), w = train, np.zeros(train[0].shape[1], dtype=np.float32)
     fitted: dict[str, Any] = {}
@@ -97,19 +95,21 @@ def _compare(
     contenders: dict[str, Callable[[], object]] = {FLOOR: lambda: X @ w}
     contenders |= {who: keep(who, fit) for who, fit in (ours | peers).items()}
     costs = least_costs(contenders, rounds)
-    lines = [
-        f"## {name}, B = {budget}: {X.shape[0]:,} rows, {X.nnz / 1e6:.1f}M nonzeros, in memory",
-        "",
-        "| | ns per nonzero | × floor | CPU s | MB beyond the data | accuracy, held out | features |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for who, cost in costs.items():
-        figures = f"{cost.wall / X.nnz * 1e9:.2f} | {cost.wall / costs[FLOOR].wall:.2f} | {cost.cpu:.3f}"
-        lines.append(f"| {who} | {figures} | {cost.memory:.0f} | {_quality(fitted.get(who), test)} |")
-    return {who: cost.wall for who, cost in costs.items()}, lines
+    floor = costs[FLOOR].wall / X.nnz
+    rows = [_row(who, cost, X.nnz, floor, _quality(fitted.get(who), test)) for who, cost in costs.items()]
+    if effort is not Effort.QUICK and name != "ccat":
+        rows += _slow_peers(train, test, floor)
+    head = ["", "ns per nonzero", "× floor", "CPU s", "MB beyond the data", "accuracy, held out", "features"]
+    title = f"## {name}, B = {budget}: {X.shape[0]:,} rows, {X.nnz / 1e6:.1f}M nonzeros, in memory"
+    return {who: cost.wall for who, cost in costs.items()}, [title, "", *table(head, rows)]
 
 
-def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
+def _row(who: str, cost: Cost, nonzeros: int, floor: float, quality: Sequence[str]) -> list[str]:
+    each = cost.wall / nonzeros
+    return [who, f"{each * 1e9:.2f}", f"{each / floor:.2f}", f"{cost.cpu:.3f}", f"{cost.memory:.0f}", *quality]
+
+
+def _slow_peers(train: Any, test: Any, floor: float) -> list[list[str]]:
     """Measure peers that take too long for several rounds, or for all rows."""
     (X, y), fitted = train, {}
 
@@ -131,13 +131,8 @@ def _slow_peers(train: Any, test: Any, floor: float) -> list[str]:
     n_test = min(RIVER_ROWS, len(test[1]))
     right = np.mean([model.predict_one(row) for row in _dicts(test[0], n_test)] == (test[1][:n_test] > 0))
     kept = sum(weight != 0 for weight in model.weights.values())
-    quality = {"svm": _quality(fitted["svm"], test), "river": f"{right:.4f} | {kept:,}"}
-    lines = []
-    for who, (name, nonzeros) in named.items():
-        cost = costs[who]
-        figures = f"{cost.wall / nonzeros * 1e9:.2f} | {cost.wall / nonzeros / (floor / X.nnz):.2f} | {cost.cpu:.3f}"
-        lines.append(f"| {name}, once | {figures} | {cost.memory:.0f} | {quality[who]} |")
-    return lines
+    quality = {"svm": _quality(fitted["svm"], test), "river": (f"{right:.4f}", f"{kept:,}")}
+    return [_row(f"{name}, once", costs[who], nonzeros, floor, quality[who]) for who, (name, nonzeros) in named.items()]
 
 
 def _ours(estimator: Any, budget: int, X: Any, y: Any, **others: Any) -> Callable[[], Any]:
@@ -150,12 +145,12 @@ def _sgd(loss: str, X: Any, y: Any, shuffle: bool = True) -> SGDClassifier:
     return model.partial_fit(X, y, classes=np.unique(y))
 
 
-def _quality(model: Any, test: Any) -> str:
+def _quality(model: Any, test: Any) -> Sequence[str]:
     if model is None:
-        return "– | –"
+        return "––"
     coef = model.coef_
     kept = coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)
-    return f"{model.score(*test):.4f} | {kept:,}"
+    return f"{model.score(*test):.4f}", f"{kept:,}"
 
 
 def _dicts(X: Any, n: int) -> list[dict[int, float]]:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -58,14 +58,14 @@ class Bar:
     note: str = ""
     why: str = ""  # what stands in the way, where it is missed
 
-    def row(self, judged: bool) -> str:
+    def row(self, judged: bool) -> tuple[str, ...]:
         """Return the line of the table of bars."""
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
         missed = f"**missed by {100 * abs(self.value / self.limit - 1):.1f} %** {self.why}".rstrip()
         verdict = "not judged" if not judged else "met" if met else missed
         what = f"{self.what} ({self.note})" if self.note else self.what
         limit = f"{'≥' if self.at_least else '≤'} {_shown(self.limit)}{self.unit}"
-        return f"| {what} | {limit} | {_shown(self.value)}{self.unit} | {verdict} |"
+        return what, limit, f"{_shown(self.value)}{self.unit}", verdict
 
 
 @dataclass
@@ -74,6 +74,12 @@ class Section:
 
     lines: list[str]
     bars: list[Bar]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, and an empty one after it."""
+    first, *others = ("".join(f"| {cell} " if cell else "| " for cell in line) + "|" for line in (head, *rows))
+    return [first, "|---" * len(head) + "|", *others, ""]
 
 
 def least_costs(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, Cost]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import billion
 import from_files
 import wide_tables
-from measure import PYTHON, THRESHER, Bar, Effort, Section, least_process_costs
+from measure import PYTHON, THRESHER, Bar, Effort, Section, least_process_costs, table
 
 PACKAGES = ("thresher", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "river")
 
@@ -43,9 +43,9 @@ def main() -> None:
         growth.section(effort, by_threads),
         start,
     ]
-    bars = ["## The bars", "", "| | bar | measured | |", "|---|---|---|---|"]
-    bars += [bar.row(judged=effort is not Effort.SMALLEST) for part in sections for bar in part.bars]
-    text = "\n".join([*_head(effort, load), *bars, "", *(line for part in sections for line in part.lines)])
+    judged = (bar.row(effort is not Effort.SMALLEST) for part in sections for bar in part.bars)
+    bars = ["## The bars", "", *table(["", "bar", "measured", ""], judged)]
+    text = "\n".join([*_head(effort, load), *bars, *(line for part in sections for line in part.lines)])
     print(text)
     if effort is Effort.FULL:
         Path(__file__).with_name("RESULTS.md").write_text(text)
@@ -61,14 +61,13 @@ def start_up(effort: Effort) -> Section:
         "`thresher --help`": (THRESHER, "--help"),
     }
     costs = least_process_costs(commands, effort.pick(10, 5, 1))
-    lines = ["## Start-up", "", "| | seconds | CPU s | peak MB |", "|---|---|---|---|"]
-    lines += [f"| {name} | {cost.wall:.3f} | {cost.cpu:.3f} | {cost.memory:.0f} |" for name, cost in costs.items()]
+    rows = ([name, f"{of.wall:.3f}", f"{of.cpu:.3f}", f"{of.memory:.0f}"] for name, of in costs.items())
     added = costs["`import numpy, thresher`"].wall - costs["`import numpy`"].wall
     bars = [
         Bar("`import thresher`, beyond numpy", max(added, 0.0), 0.3, " s"),
         Bar("`thresher --help`", costs["`thresher --help`"].wall, 0.6, " s"),
     ]
-    return Section([*lines, ""], bars)
+    return Section(["## Start-up", "", *table(["", "seconds", "CPU s", "peak MB"], rows)], bars)
 
 
 def _head(effort: Effort, load: float) -> list[str]:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from measure import PYTHON, Bar, Cost, Effort, Section, process
+from measure import PYTHON, Bar, Effort, Section, least_process_costs, table
 
 PYARROW = {
     "csv": "pyarrow.csv.read_csv(path, read_options=pyarrow.csv.ReadOptions(block_size=1 << 30))",
@@ -28,23 +28,19 @@ print(time.process_time() - started)
 def section(effort: Effort) -> Section:
     """Measure CSV and Parquet of four rows, each reading in a process of its own: memory is touched once."""
     widths = effort.pick((20_000, 200_000), (20_000,), (200,))
-    lines = ["## Wide tables: four rows", "", "| CPU s | pyarrow | `open_stream` | ratio |", "|---|---|---|---|"]
-    bars = []
+    rows, bars = [], []
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as folder:
         for width in widths:
             for ending, path in _files(Path(folder), width).items():
-                commands = {"pyarrow": PYARROW[ending], "ours": OURS}
-                least = dict.fromkeys(commands, float("inf"))
-                for _ in range(effort.pick(3, 3, 1)):
-                    for name, command in commands.items():
-                        found: Cost = process(PYTHON, "-c", TIMED.format(command), str(path))
-                        least[name] = min(least[name], float(found.output))
-                ratio = least["ours"] / least["pyarrow"]
-                lines.append(
-                    f"| {ending}, {width:,} columns | {least['pyarrow']:.2f} | {least['ours']:.2f} | {ratio:.2f} |"
-                )
+                programs = {"pyarrow": PYARROW[ending], "ours": OURS}
+                commands = {name: (PYTHON, "-c", TIMED.format(of), str(path)) for name, of in programs.items()}
+                costs = least_process_costs(commands, effort.pick(3, 3, 1))
+                theirs, ours = (float(costs[name].output) for name in ("pyarrow", "ours"))
+                ratio = ours / theirs
+                rows.append([f"{ending}, {width:,} columns", f"{theirs:.2f}", f"{ours:.2f}", f"{ratio:.2f}"])
                 bars.append(Bar(f"`open_stream` / pyarrow, {ending} of {width:,} columns, CPU", ratio, 4.0))
-    return Section([*lines, ""], bars)
+    head = ["CPU s", "pyarrow", "`open_stream`", "ratio"]
+    return Section(["## Wide tables: four rows", "", *table(head, rows)], bars)
 
 
 def _files(folder: Path, width: int) -> dict[str, Path]:
@@ -58,7 +54,3 @@ def _files(folder: Path, width: int) -> dict[str, Path]:
     pa.csv.write_csv(table, paths["csv"])
     pa.parquet.write_table(table, paths["parquet"])
     return paths
-
-
-if __name__ == "__main__":  # by itself: python benchmarks/wide_tables.py
-    print("\n".join(section(Effort.FULL).lines))
