@@ -16,7 +16,7 @@ from experiments import config, data
 from experiments.config import HOME, Config
 from experiments.data import Rows
 from experiments.methods import METHODS
-from experiments.processes import apart, least_seconds, megabytes, peak_megabytes
+from experiments.processes import apart, cost, least_seconds, megabytes, peak_megabytes
 from experiments.reporting.tables import table
 from experiments.store import Found
 from experiments.study import Step, Study, Table, means
@@ -107,7 +107,7 @@ def x1(size: Size) -> Iterator[Found]:
             for memory in ("dense", "auto", "hash", "sketch")
         }
         for memory, seconds in least_seconds(fits, size.n_times).items():
-            yield _cost(f"X1, {size.x1_rows:,} rows", name, memory, seconds)
+            yield _row(f"X1, {size.x1_rows:,} rows", name, memory, seconds)
 
 
 def x2(size: Size) -> Iterator[Found]:
@@ -122,12 +122,9 @@ def x2(size: Size) -> Iterator[Found]:
 def one_of_x2(name: str, memory: str, n_rows: int, size: Size) -> Found:
     """Measure one of them."""
     model = new_model(name, 500, memory, size)
-    start = time.perf_counter()
-    train(model, datasets.make_x2(n_rows, n_features=size.x2_columns), shuffle=False)
-    seconds, peak = time.perf_counter() - start, peak_megabytes()
+    found = cost(lambda: train(model, datasets.make_x2(n_rows, n_features=size.x2_columns), shuffle=False))
     test = datasets.make_x2(size.x2_test, n_features=size.x2_columns, start=size.x2_rows)
-    right = evaluate(model, test).accuracy
-    return _cost(f"X2, {n_rows:,} rows", name, memory, seconds, peak, right)
+    return _row(f"X2, {n_rows:,} rows", name, memory, **found, right=evaluate(model, test).accuracy)
 
 
 def text(size: Size) -> Iterator[Found]:
@@ -145,7 +142,7 @@ def one_text(name: str, what: str, path: str, size: Size) -> Found:
     taken = least_seconds(
         {name: lambda: train(new_model(name, 5_000, "auto", size), path, shuffle=False)}, size.n_times
     )
-    return _cost(f"news20 from text, {what}", name, "auto", taken[name], peak_megabytes())
+    return _row(f"news20 from text, {what}", name, "auto", taken[name], peak_megabytes())
 
 
 def plain_and_hashed(rows: Rows, folder: str) -> dict[str, str]:
@@ -181,11 +178,11 @@ def one_flat(name: str, size: Size) -> list[Found]:
             model.partial_fit(X, random.integers(0, 2, piece), classes=np.array([0, 1]))
             n_done += piece
         seconds = time.perf_counter() - start
-        found.append(_cost(f"{n_rows:,} rows of new features", name, "sketch", seconds, megabytes()))
+        found.append(_row(f"{n_rows:,} rows of new features", name, "sketch", seconds, megabytes()))
     return found
 
 
-def _cost(what: str, method: str, memory: str, seconds: float, mb: float | None = None, right: Any = "") -> Found:
+def _row(what: str, method: str, memory: str, seconds: float, mb: float | None = None, right: Any = "") -> Found:
     shown = {"seconds": round(seconds, 3), "mb": "" if mb is None else round(mb, 1), "accuracy": right}
     return {"what": what, "method": method, "memory": memory, **shown}
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from experiments import data
 from experiments.config import HOME
-from experiments.processes import apart, peak_megabytes
+from experiments.processes import apart, cost
 from experiments.reporting.tables import table
 from experiments.store import Found
 from experiments.study import Step, Study, Table
@@ -125,10 +126,8 @@ def held_out(size: Size, folder: Path) -> Iterator[Found]:
 def thresher_run(path: str, test: str | None = None) -> Found:
     """Train on text with a sketch of 64 MB."""
     model = Model("shadow_sofs", n_features_to_select=2_000, memory="sketch", memory_bytes=64 << 20)
-    started = time.perf_counter()
-    train(model, open_stream(path, text="text", ngrams=(1, 2)), shuffle=False)
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "mb": peak_megabytes(), "accuracy": evaluate(model, test).accuracy if test else None}
+    found = cost(lambda: train(model, open_stream(path, text="text", ngrams=(1, 2)), shuffle=False))
+    return {**found, "accuracy": evaluate(model, test).accuracy if test else None}
 
 
 def sklearn_run(path: str, test: str | None = None, *, n_features: int = 1 << 20) -> Found:
@@ -140,27 +139,19 @@ def sklearn_run(path: str, test: str | None = None, *, n_features: int = 1 << 20
     model = SGDClassifier(random_state=0)
 
     def batches(name: str) -> Any:
-        texts, labels = [], []
         with Path(name).open() as file:
-            for line in file:
-                row = json.loads(line)
-                texts.append(row["text"])
-                labels.append(row["label"])
-                if len(texts) == 1_000:
-                    yield hasher.transform(texts), labels
-                    texts, labels = [], []
-        if texts:
-            yield hasher.transform(texts), labels
+            while rows := [json.loads(line) for line in islice(file, 1_000)]:
+                yield hasher.transform([row["text"] for row in rows]), [row["label"] for row in rows]
 
-    started = time.perf_counter()
-    for X, y in batches(path):
-        model.partial_fit(X, y, classes=["ham", "spam"])
-    if n_features > 2_048:
-        model.coef_[0, np.argsort(-np.abs(model.coef_[0]))[2_000:]] = 0.0
-    seconds = time.perf_counter() - started
+    def learn() -> None:
+        for X, y in batches(path):
+            model.partial_fit(X, y, classes=["ham", "spam"])
+        if n_features > 2_048:
+            model.coef_[0, np.argsort(-np.abs(model.coef_[0]))[2_000:]] = 0.0
+
+    found = cost(learn)
     right = [(model.predict(X) == np.array(y)) for X, y in batches(test)] if test else []
-    accuracy = float(np.concatenate(right).mean()) if right else None
-    return {"seconds": seconds, "mb": peak_megabytes(), "accuracy": accuracy}
+    return {**found, "accuracy": float(np.concatenate(right).mean()) if right else None}
 
 
 def hashed_run(path: str, test: str | None = None) -> Found:
@@ -220,11 +211,8 @@ def around(ancestor: str, place: int, letter: str) -> set[str]:
 def kmers_run(path: str) -> Found:
     """Train on k-mers with a sketch of 256 MB."""
     model = Model("shadow_sofs", n_features_to_select=200, memory="sketch", memory_bytes=256 << 20)
-    started = time.perf_counter()
-    train(model, open_stream(path, text="dna", analyzer="char", ngrams=K), shuffle=False)
-    seconds = time.perf_counter() - started
-    names = [model.name_of(column) for column in model.members()[0].tolist()]
-    return {"seconds": seconds, "mb": peak_megabytes(), "names": names}
+    found = cost(lambda: train(model, open_stream(path, text="dna", analyzer="char", ngrams=K), shuffle=False))
+    return {**found, "names": [model.name_of(column) for column in model.members()[0].tolist()]}
 
 
 def _row(

@@ -25,6 +25,13 @@ def least_seconds(works: Mapping[Name, Callable[[], object]], n_times: int) -> d
     return least
 
 
+def cost(work: Callable[[], object]) -> dict[str, float]:
+    """Return the seconds of some work, and the most memory that this process had until its end."""
+    started = time.perf_counter()
+    work()
+    return {"seconds": time.perf_counter() - started, "mb": peak_megabytes()}
+
+
 def apart(work: Callable[..., Any], *given: Any) -> Any:
     """Return what a function of a module returns, called in a process of its own."""
     command = [sys.executable, "-m", "experiments.processes"]
