@@ -1,4 +1,4 @@
-"""The same rows in a file of every format, long enough that something can happen while they are read."""
+"""The same rows in a file of every format; if they are many, something can happen while they are read."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 Options: TypeAlias = dict[str, Any]
 
 
-def make(folder: Path, n_rows: int) -> dict[Path, Options]:
-    """Write the files; return how each is opened."""
+def make(folder: Path, n_rows: int, svmlight: bytes = b"", vw: bytes = b"") -> dict[Path, Options]:
+    """Write the files, or other rows than these as text; return how each is opened."""
     # Numbers that hardly compress, so that archives are longer than what is read first.
     numbers = np.random.default_rng(5).integers(10**8, 10**9, size=n_rows).tolist()
     rows = list(enumerate(numbers))
-    svmlight = b"".join(b"%d %d:0.%d %d:2\n" % (r % 2, r % 7 + 1, x, r % 90 + 9) for r, x in rows)
+    svmlight = svmlight or b"".join(b"%d %d:0.%d %d:2\n" % (r % 2, r % 7 + 1, x, r % 90 + 9) for r, x in rows)
+    vw = vw or b"".join(b"%d |f %d:0.%d %d:2\n" % (r % 2, r % 7 + 1, x, r % 90 + 9) for r, x in rows)
     made: dict[Path, Options] = {}
 
     def file(name: str, content: bytes | None = None, **options: Any) -> Path:
@@ -45,7 +46,7 @@ def make(folder: Path, n_rows: int) -> dict[Path, Options]:
         return path
 
     file("rows.svm", svmlight)
-    file("rows.vw", b"".join(b"%d |f %d:0.%d %d:2\n" % (r % 2, r % 7 + 1, x, r % 90 + 9) for r, x in rows))
+    file("rows.vw", vw)
     file("rows.jsonl", b"".join(b'{"label": %d, "x": 0.%d}\n' % (r % 2, x) for r, x in rows), numeric="x")
     file("rows.csv", b"label,x\n" + b"".join(b"%d,0.%d\n" % (r % 2, x) for r, x in rows))
     for ending, compress in COMPRESS.items():

@@ -30,11 +30,9 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from faults.commands import error_lines, in_this_process, works
-from faults.files import COMPRESS
+from faults.files import COMPRESS, make
 from faults.mutations import OF_BINARY, OF_TEXT, Mutation, forge_cache, forge_container
 from faults.trial import SEED, Figures, Trial, demand
-from thresher import datasets
-from thresher.streams.conversion import convert
 
 _SECONDS = 60  # that one file may take
 _MOST_BYTES = 8 << 30  # of address space
@@ -95,7 +93,7 @@ def _kinds() -> dict[str, Kind]:
         "vw": Kind("rows.vw", OF_TEXT, reads),
         "vw with names": Kind("names.vw", OF_TEXT, ("train FILE -k 5", "convert FILE out.thc")),
         "jsonl": Kind("mail.jsonl", OF_TEXT, (f"train FILE {text}", "evaluate mail.model FILE")),
-        "csv": Kind("rows.csv", OF_TEXT, ("train FILE -k 5", "train FILE -k 5 --categorical x1 --label label")),
+        "csv": Kind("rows.csv", OF_TEXT, ("train FILE -k 5", "train FILE -k 5 --categorical x --label label")),
         "csv with text": Kind("mail.csv", OF_TEXT, (f"train FILE {text} --ignore file",)),
         "parquet": Kind("rows.parquet", OF_BINARY, ("train FILE -k 5",)),
         "parquet with text": Kind("mail.parquet", OF_BINARY, (f"train FILE {text} --ignore file",)),
@@ -130,41 +128,32 @@ def _make(folder: Path) -> bool:
     """Write the files to spoil: the first rows of real data sets where they are at hand, else generated ones."""
     home = Path(os.environ.get("THRESHER_DATA") or Path(__file__).parents[2] / "shared" / "data")
     real = all((home / name).exists() for name in ("basehock.svm.xz", "enron1.jsonl.xz", "vw/rcv1_small.train.vw"))
+    rows: dict[str, bytes] = {}
     if real:
-        # basehock is sorted by label.
-        _write(folder / "rows.svm", [*_head(home / "basehock.svm.xz", 12), *_head(home / "basehock.svm.xz", 12, 1_500)])
-        _write(folder / "rows.vw", _head(home / "vw/rcv1_small.train.vw", 24))
-        mails = [*_head(home / "enron1.jsonl.xz", 12), *_head(home / "enron1.jsonl.xz", 12, 4_000)]
-        _write(folder / "mail.jsonl", mails)
+        basehock, enron = home / "basehock.svm.xz", home / "enron1.jsonl.xz"  # sorted by label
+        rows = {"svmlight": _head(basehock, 12) + _head(basehock, 12, 1_500)}
+        rows["vw"] = _head(home / "vw/rcv1_small.train.vw", 24)
+        mails = _head(enron, 12) + _head(enron, 12, 4_000)
     else:
-        convert(datasets.make_x1(24, n_features=500, n_informative=10, n_noise=40), str(folder / "rows.svm"))
-        rows = (folder / "rows.svm").read_bytes()
-        _write(folder / "rows.vw", [line.replace(b" ", b" |f ", 1) for line in rows.splitlines(keepends=True)])
         words = ("Subject: re", "gas", "meeting", "cheap", "pills", "Ünïcode", "farm")
         said = [" ".join(words[(r * k) % 7] for k in range(1, 40)) for r in range(24)]
         mail = [{"file": str(r), "label": ("ham", "spam")[r % 2], "text": text} for r, text in enumerate(said)]
-        _write(folder / "mail.jsonl", [json.dumps(each).encode() + b"\n" for each in mail])
+        mails = b"".join(json.dumps(each).encode() + b"\n" for each in mail)
+    make(folder, 60, **rows)
+    (folder / "mail.jsonl").write_bytes(mails)
     names = b"".join(b"%d %.1f 'tag%d|user u%d |words a%d b:2 c%d:.5\n" % (r % 2, r, r, r, r % 5, r) for r in range(24))
     (folder / "names.vw").write_bytes(names)
-    mails_ = [json.loads(line) for line in (folder / "mail.jsonl").read_bytes().splitlines()]
-    mail_table = pa.Table.from_pylist(mails_)
     random = np.random.default_rng(1)
-    numbers = pa.table({"label": np.arange(60) % 2} | {f"x{k}": random.random(60).round(3) for k in range(6)})
     ids = [sorted(set(random.integers(0, 90, size=5).tolist())) for _ in range(60)]
     lists = pa.table({"label": np.arange(60) % 2, "ids": ids, "values": [[0.5] * len(row) for row in ids]})
-    for name, table in (("rows", numbers), ("mail", mail_table), ("lists", lists)):
+    mail_table = pa.Table.from_pylist([json.loads(line) for line in mails.splitlines()])
+    pa.csv.write_csv(mail_table, folder / "mail.csv")
+    for name, table in (("mail", mail_table), ("lists", lists)):
         pa.parquet.write_table(table, folder / f"{name}.parquet", row_group_size=20)
         with pa.ipc.new_file(folder / f"{name}.arrow", table.schema) as sink:
             sink.write_table(table, max_chunksize=20)
-        if name != "lists":
-            pa.csv.write_csv(table, folder / f"{name}.csv")
-    with pa.ipc.new_stream(folder / "stream.arrow", numbers.schema) as sink:
-        sink.write_table(numbers, max_chunksize=20)
-    pa.feather.write_feather(numbers, folder / "rows.feather", chunksize=20)
-    for ending, compress in COMPRESS.items():
-        for name in ("rows.svm", "mail.jsonl", "rows.csv"):
-            (folder / f"{name}.{ending}").write_bytes(compress((folder / name).read_bytes()))
-    convert(folder / "rows.svm", str(folder / "rows.thc"))
+    for name, ending in (("mail.jsonl", "gz"), ("rows.csv", "zst")):
+        (folder / f"{name}.{ending}").write_bytes(COMPRESS[ending]((folder / name).read_bytes()))
     text = ["--text", "text", "--label", "label"]
     works("convert", folder / "mail.jsonl", folder / "mail.thc", *text)
     saving = ["--checkpoint", folder / "run.ckpt", "--no-shuffle"]
@@ -173,13 +162,9 @@ def _make(folder: Path) -> bool:
     return real
 
 
-def _head(path: Path, n: int, skip: int = 0) -> list[bytes]:
+def _head(path: Path, n: int, skip: int = 0) -> bytes:
     with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-        return [line[:4_000] if b'"text"' not in line else line for line in islice(file, skip, skip + n)]
-
-
-def _write(path: Path, lines: list[bytes]) -> None:
-    path.write_bytes(b"".join(lines))
+        return b"".join(line[:4_000] if b'"text"' not in line else line for line in islice(file, skip, skip + n))
 
 
 def _child(folder: Path, first: int, end: int) -> Iterator[tuple[int, str, str, str]]:
