@@ -20,10 +20,9 @@ from faults import files, preload
 from faults.apart import of_module
 from faults.commands import one_line
 from faults.trial import Figures, Trial, demand
-from thresher import ShadowSOFS, datasets, train
+from thresher import ShadowSOFS, convert, datasets, train
 from thresher.io.checkpoints import read_checkpoint
 from thresher.io.model_files import load_model, save_model
-from thresher.streams.conversion import convert
 
 _SECONDS = 30  # that one file may take to be loaded
 
@@ -46,11 +45,11 @@ def run(trial: Trial) -> Figures:
 def _make(folder: Path) -> None:
     """Write a model, a checkpoint and a cache of about 4 KB each."""
     X, y = datasets.make_x1(60, n_features=240, n_informative=5, n_noise=10, random_state=1)
-    convert((X[:30], y[:30]), str(folder / "rows.svm"))
+    convert((X[:30], y[:30]), folder / "rows.svm")
     model = ShadowSOFS(40)
     train(model, folder / "rows.svm", shuffle=False, checkpoint=folder / "checkpoint")
     save_model(model._fitted_model(), folder / "model")
-    convert(folder / "rows.svm", str(folder / "cache.thc"))
+    convert(folder / "rows.svm", folder / "cache.thc")
     (folder / "cache.thc").rename(folder / "cache")
 
 

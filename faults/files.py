@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from thresher import open_stream
-from thresher.streams.conversion import convert
+from thresher import convert, open_stream
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -51,7 +50,7 @@ def make(folder: Path, n_rows: int, svmlight: bytes = b"", vw: bytes = b"") -> d
     file("rows.csv", b"label,x\n" + b"".join(b"%d,0.%d\n" % (r % 2, x) for r, x in rows))
     for ending, compress in COMPRESS.items():
         file(f"rows.svm.{ending}", compress(svmlight))
-    convert(folder / "rows.svm", str(file("rows.thc")))
+    convert(folder / "rows.svm", file("rows.thc"))
     table = pa.table({"label": [r % 2 for r in range(n_rows)], "x": numbers, "y": [x / 7 for x in numbers]})
     pa.parquet.write_table(table, file("rows.parquet"), row_group_size=n_rows // 20)
     for name, new in (("rows.arrow", pa.ipc.new_file), ("stream.arrow", pa.ipc.new_stream)):

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from faults.apart import apart
 from faults.trial import Figures, Trial, demand
-from thresher import ShadowSOFS, datasets, open_stream, train
-from thresher.streams.conversion import convert
+from thresher import ShadowSOFS, convert, datasets, open_stream, train
 
 
 def run(trial: Trial) -> Figures:
     """Fork at random moments, while two threads are at work."""
     path, random = trial.folder / "rows.svm", trial.random("forks")
-    convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100, random_state=2), str(path))
+    convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100, random_state=2), path)
     X, y = datasets.make_x1(500, n_features=3_000, n_informative=50, n_noise=100, random_state=2)
     shared, alone = ShadowSOFS(50), ShadowSOFS(50)
     train(shared, path)

@@ -13,8 +13,7 @@ from faults import mounts
 from faults.apart import of_module
 from faults.commands import refused, shown, thresher, works
 from faults.trial import Figures, Trial, demand
-from thresher import ShadowSOFS, datasets, train
-from thresher.streams.conversion import convert
+from thresher import ShadowSOFS, convert, datasets, train
 from thresher.training import History
 
 _SIZE = 4 << 20  # of the disk
@@ -38,7 +37,7 @@ _WRITES = (
 
 def run(trial: Trial) -> Figures:
     """Write to a small tmpfs, or under a limit of file sizes where nothing can be mounted."""
-    convert(datasets.make_x1(5_000, n_features=5_000, n_noise=100, random_state=3), str(trial.folder / "rows.svm"))
+    convert(datasets.make_x1(5_000, n_features=5_000, n_noise=100, random_state=3), trial.folder / "rows.svm")
     works("train", trial.folder / "rows.svm", "-k", "500", "--full", "-o", trial.folder / "model")
     (trial.folder / "disk").mkdir()
     step = trial.size(1, 3)

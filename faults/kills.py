@@ -14,8 +14,7 @@ import numpy as np
 
 from faults.commands import SECONDS, THRESHER, works
 from faults.trial import BrokenPromiseError, Figures, Trial, demand
-from thresher import datasets
-from thresher.streams.conversion import convert
+from thresher import convert, datasets
 
 # What is read and how; the last one starts again on shuffled rows after its first pass.
 RUNS = {
@@ -52,7 +51,7 @@ def run(trial: Trial) -> Figures:
 def make(folder: Path, n_rows: int) -> None:
     """Write the same rows as one file, as several, compressed, and sorted by label."""
     rows = datasets.make_x1(n_rows, n_features=3_000, n_informative=50, n_noise=100, random_state=7)
-    convert(rows, str(folder / "rows.svm"))
+    convert(rows, folder / "rows.svm")
     lines = (folder / "rows.svm").read_bytes().splitlines(keepends=True)
     (folder / "parts").mkdir()
     for part in range(N_PARTS):

@@ -11,13 +11,12 @@ from pathlib import Path
 from faults.commands import SECONDS, THRESHER, works
 from faults.files import COMPRESS
 from faults.trial import BrokenPromiseError, Figures, Trial, demand
-from thresher import datasets
-from thresher.streams.conversion import convert
+from thresher import convert, datasets
 
 
 def run(trial: Trial) -> Figures:
     """Write rows to standard input and to a named pipe, a few bytes at a time."""
-    convert(datasets.make_x1(300, n_features=500, n_informative=20, n_noise=30), str(trial.folder / "rows.svm"))
+    convert(datasets.make_x1(300, n_features=500, n_informative=20, n_noise=30), trial.folder / "rows.svm")
     content = (trial.folder / "rows.svm").read_bytes()
     works("train", trial.folder / "rows.svm", "-k", "10", "--full", "-o", trial.folder / "expected")
     expected = (trial.folder / "expected").read_bytes()

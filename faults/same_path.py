@@ -7,15 +7,14 @@ from collections import Counter
 
 from faults.commands import SECONDS, THRESHER, works
 from faults.trial import Figures, Trial, demand
-from thresher import datasets
-from thresher.streams.conversion import convert
+from thresher import convert, datasets
 
 
 def run(trial: Trial) -> Figures:
     """Start two runs with different parameters again and again."""
     rows, here = trial.folder / "rows.svm", trial.folder / "here"
     here.mkdir()
-    convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100), str(rows))
+    convert(datasets.make_x1(3_000, n_features=3_000, n_informative=50, n_noise=100), rows)
     models = {}
     for gamma in ("0.5", "2"):
         works("train", rows, "-k", "50", "--full", "--gamma", gamma, "-o", trial.folder / "alone")

@@ -9,8 +9,7 @@ from typing import Any
 
 from faults import files
 from faults.trial import Figures, Trial, demand
-from thresher import ShadowSOFS, datasets, open_stream, save, train
-from thresher.streams.conversion import convert
+from thresher import ShadowSOFS, convert, datasets, open_stream, save, train
 
 N_THREADS = 8
 
@@ -18,7 +17,7 @@ N_THREADS = 8
 def run(trial: Trial) -> Figures:
     """Let several threads do the same at the same time."""
     path = trial.folder / "rows.svm"
-    convert(datasets.make_x1(5_000, n_features=5_000, n_informative=50, n_noise=100), str(path))
+    convert(datasets.make_x1(5_000, n_features=5_000, n_informative=50, n_noise=100), path)
     X, y = datasets.make_x1(2_000, n_features=5_000, n_informative=50, n_noise=100, start=5_000)
     model = ShadowSOFS(50)
     stream = open_stream(path)
