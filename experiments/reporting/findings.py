@@ -1,4 +1,4 @@
-"""What the report finds in the results: each function returns a table, or several, and verdicts on statements.
+"""What the report judges: each function returns a table, or several, and the verdicts on statements that rest on it.
 
 Tables stand in template.md under the function's name, verdicts under their own.
 """
@@ -6,11 +6,10 @@ Tables stand in template.md under the function's name, verdicts under their own.
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Iterable
 
-from experiments.methods import GAMMA_POWERS, METHODS, PAPER_BATCH, PAPER_ONLINE, POWERS, SHADOW, TABLE_2_METHODS
-from experiments.paper import BUDGETS, NEWS, NEWS_NONZEROS, RHO, TABLE_2, TABLE_4, TABLE_6, X1
+from experiments.methods import PAPER_BATCH, PAPER_ONLINE, SHADOW, TABLE_2_METHODS
+from experiments.paper import BUDGETS, TABLE_2, TABLE_6, X1
 from experiments.reporting import tables
 from experiments.reporting.differences import (
     Difference,
@@ -27,8 +26,8 @@ from experiments.reporting.differences import (
     strongest,
     unpaired_difference,
 )
-from experiments.reporting.tables import NONE, points, points_and_standing, signed, table
-from experiments.results import Record, SetResults
+from experiments.reporting.tables import NONE, points, points_and_standing, table
+from experiments.results import Record
 from experiments.truncation import ADDED_TO
 
 Finding = tuple[str | dict[str, str], dict[str, Verdict]]
@@ -36,37 +35,6 @@ Finding = tuple[str | dict[str, str], dict[str, Verdict]]
 LEAST_ON_X2, TIMES_FASTER = 99.4, 8
 MOST_BELOW = 2  # cells of Table 6
 SAME_TIME = 0.05  # differences below this share of a time are not called differences
-
-
-def gammas(record: Record) -> Finding:
-    """Say which γ are tried."""
-    others: dict[tuple[int, int], list[str]] = {POWERS: ["X2"]}
-    for name, results in record.sets.items():
-        if results.config.gamma_powers != GAMMA_POWERS:
-            others.setdefault(results.config.gamma_powers, []).append(name)
-    parts = (f"{tables.powers(ends)} on {', '.join(names)}" for ends, names in others.items())
-    return f"{tables.powers(GAMMA_POWERS)} ({'; '.join(parts)})", {}
-
-
-def grid_ends(record: Record) -> Finding:
-    """Show how often a parameter was chosen from an end of its grid."""
-    found: dict[tuple[str, str], Counter[str]] = {}
-
-    def count(name: str, chosen: dict[str, float], ends: dict[str, tuple[float, float]]) -> None:
-        for parameter, (low, high) in ends.items():
-            place = {low: "smallest", high: "largest"}.get(chosen[parameter], "between")
-            found.setdefault((name, parameter), Counter())[place] += 1
-
-    for results in record.sets.values():
-        for (name, _), chosen in results.chosen.items():
-            count(name, chosen, METHODS[name].ends(results.config.gamma_powers))
-    for name, on_x2 in record.x2.items():
-        count(f"{name} on X2", on_x2.parameters, METHODS[name].ends())
-    rows = (
-        [name, tables.GREEK[parameter], *(str(n) for n in (counts.total(), counts["smallest"], counts["largest"]))]
-        for (name, parameter), counts in found.items()
-    )
-    return table(["", "parameter", "choices", "smallest value", "largest value"], rows), {}
 
 
 def fig_1_more_rows(record: Record) -> Finding:
@@ -104,24 +72,6 @@ def table_2(record: Record) -> Finding:
         "accuracy_on_x2": judge(round(of.accuracy, 9) >= LEAST_ON_X2 for of in sofs),
         "speed_on_x2": judge(of.seconds * TIMES_FASTER <= TABLE_2["SOFS"][0] for of in sofs),
     }
-
-
-def news_splits(record: Record) -> Finding:
-    """Show how near each split of news is to the paper's: the one with its nonzeros, or else the nearest, is taken."""
-    found: dict[str, tuple[SetResults, list[float]]] = {}
-    for results in record.present(*NEWS):
-        cells, paper = (results.at_share("SOFS", share) for share in RHO), (of for of, _ in TABLE_4["news"]["SOFS"])
-        if means := [gap.mean for gap in against_paper(cells, paper).values()]:
-            found[results.title] = results, means
-    distances = {title: statistics.fmean(map(abs, means)) for title, (_, means) in found.items()}
-    exact = [title for title, (results, _) in found.items() if results.train_nonzeros == NEWS_NONZEROS]
-    rows = (
-        [title, f"{results.train_nonzeros:,}", signed(min(means)), signed(max(means)), f"{distances[title]:.1f}"]
-        for title, (results, means) in found.items()
-    )
-    head = ["", "training nonzeros", "SOFS − paper, lowest", "highest", "mean distance"]
-    taken = min(exact or found, key=lambda title: distances[title], default="none")
-    return {"table": table(head, rows), "taken": taken}, {}
 
 
 def table_6_comparisons(record: Record) -> Finding:
@@ -264,6 +214,6 @@ def _shape(seconds: list[float]) -> str:
 
 
 ALL = (
-    gammas, grid_ends, fig_1_more_rows, table_2, news_splits, table_6_comparisons, table_6_shadow, table_6_batch,
+    fig_1_more_rows, table_2, table_6_comparisons, table_6_shadow, table_6_batch,
     dense_seconds, online_order, time_curves, smallest_budgets,
 )  # fmt: skip

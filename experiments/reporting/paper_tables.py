@@ -1,19 +1,67 @@
-"""The paper's tables with our figures beside its own, each under the name of its placeholder in template.md."""
+"""The tables of the report that rest on no verdict, each under the name of its placeholder in template.md.
+
+Most are the paper's, with our figures beside its own.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
+from collections import Counter
 from collections.abc import Iterator
 
 from experiments import x2
-from experiments.methods import TABLE_4_METHODS, TABLE_6_METHODS
-from experiments.paper import BUDGETS, MEDIUM, NEWS, RHO, TABLE_2, TABLE_4, TABLE_6, TABLE_7, X1, X2_NOISE
+from experiments.methods import GAMMA_POWERS, METHODS, POWERS, TABLE_4_METHODS, TABLE_6_METHODS
+from experiments.paper import (
+    BUDGETS,
+    MEDIUM,
+    NEWS,
+    NEWS_NONZEROS,
+    RHO,
+    TABLE_2,
+    TABLE_4,
+    TABLE_6,
+    TABLE_7,
+    X1,
+    X2_NOISE,
+)
 from experiments.reporting import tables
 from experiments.reporting.differences import against_paper, error_of_share
-from experiments.reporting.tables import NONE, points, seconds, table
+from experiments.reporting.tables import NONE, points, seconds, signed, table
 from experiments.results import Record, SetResults
 
 _BUDGET_7 = 500  # of Table 7
+
+
+def gammas(record: Record) -> str:
+    """Say which γ are tried."""
+    others: dict[tuple[int, int], list[str]] = {POWERS: ["X2"]}
+    for name, results in record.sets.items():
+        if results.config.gamma_powers != GAMMA_POWERS:
+            others.setdefault(results.config.gamma_powers, []).append(name)
+    parts = (f"{tables.powers(ends)} on {', '.join(names)}" for ends, names in others.items())
+    return f"{tables.powers(GAMMA_POWERS)} ({'; '.join(parts)})"
+
+
+def grid_ends(record: Record) -> str:
+    """Show how often a parameter was chosen from an end of its grid."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+
+    def count(name: str, chosen: dict[str, float], ends: dict[str, tuple[float, float]]) -> None:
+        for parameter, (low, high) in ends.items():
+            place = {low: "smallest", high: "largest"}.get(chosen[parameter], "between")
+            found.setdefault((name, parameter), Counter())[place] += 1
+
+    for results in record.sets.values():
+        for (name, _), chosen in results.chosen.items():
+            count(name, chosen, METHODS[name].ends(results.config.gamma_powers))
+    for name, on_x2 in record.x2.items():
+        count(f"{name} on X2", on_x2.parameters, METHODS[name].ends())
+    rows = (
+        [name, tables.GREEK[parameter], *(str(n) for n in (counts.total(), counts["smallest"], counts["largest"]))]
+        for (name, parameter), counts in found.items()
+    )
+    return table(["", "parameter", "choices", "smallest value", "largest value"], rows)
 
 
 def fig_1_accuracy(record: Record) -> dict[str, str]:
@@ -65,6 +113,24 @@ def _rows_4(results: SetResults, paper: str) -> Iterator[list[str]]:
             if results.present:
                 gaps = against_paper(cells, (accuracy for accuracy, _ in theirs))
                 yield ["– difference", *(points(gaps.get(cell.budget)) for cell in cells)]
+
+
+def news_splits(record: Record) -> dict[str, str]:
+    """Show how near each split of news is to the paper's: the one with its nonzeros, or else the nearest, is taken."""
+    found: dict[str, tuple[SetResults, list[float]]] = {}
+    for results in record.present(*NEWS):
+        cells, paper = (results.at_share("SOFS", share) for share in RHO), (of for of, _ in TABLE_4["news"]["SOFS"])
+        if means := [gap.mean for gap in against_paper(cells, paper).values()]:
+            found[results.title] = results, means
+    distances = {title: statistics.fmean(map(abs, means)) for title, (_, means) in found.items()}
+    exact = [title for title, (results, _) in found.items() if results.train_nonzeros == NEWS_NONZEROS]
+    rows = (
+        [title, f"{results.train_nonzeros:,}", signed(min(means)), signed(max(means)), f"{distances[title]:.1f}"]
+        for title, (results, means) in found.items()
+    )
+    head = ["", "training nonzeros", "SOFS − paper, lowest", "highest", "mean distance"]
+    taken = min(exact or found, key=lambda title: distances[title], default="none")
+    return {"table": table(head, rows), "taken": taken}
 
 
 def table_6(record: Record) -> dict[str, str]:
@@ -176,6 +242,6 @@ def _accuracies(results: SetResults) -> str:
 
 
 ALL = (
-    fig_1_accuracy, fig_1_seconds, table_2_sparsity, table_4, table_6, unscaled, dense_accuracy, table_7,
-    truncation, truncation_on_news, not_present, runs,
+    gammas, grid_ends, fig_1_accuracy, fig_1_seconds, table_2_sparsity, table_4, news_splits, table_6, unscaled,
+    dense_accuracy, table_7, truncation, truncation_on_news, not_present, runs,
 )  # fmt: skip

@@ -249,9 +249,9 @@ class TestTables:
 
         write("news-first", 3, -3, 3, -3)  # 0 on average, 3 away
         write("news-last", 2, 2, 2, 2)
-        assert findings.news_splits(Record(folder))[0]["taken"] == "news, last 10,000 rows"
+        assert paper_tables.news_splits(Record(folder))["taken"] == "news, last 10,000 rows"
         write("news-random", 9, 9, 9, 9, nonzeros=paper.NEWS_NONZEROS)
-        assert findings.news_splits(Record(folder))[0]["taken"] == "news, random 10,000 rows"
+        assert paper_tables.news_splits(Record(folder))["taken"] == "news, random 10,000 rows"
 
     def test_a_cell_that_was_stopped_says_where(self, folder):
         write_set(folder, "ccat", table_6({"SOFS": 80, "l1-SVM": 80}))
@@ -288,7 +288,7 @@ class TestTables:
         ]
         write_csv(folder / "ccat-parameters.csv", CHOICES, rows)
         write_x2(folder)
-        shown, _ = findings.grid_ends(Record(folder))
+        shown = paper_tables.grid_ends(Record(folder))
         for row in ("| SOFS | γ | 4 | 1 | 2 |", "| OGD on X2 | η | 1 | 0 | 1 |", "| SOFS on X2 | γ | 1 | 0 | 0 |"):
             assert row in shown
 
