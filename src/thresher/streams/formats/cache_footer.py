@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from isal.isal_zlib import crc32
 
 from thresher.batch import DataError
 from thresher.io.file_errors import errors_of
+from thresher.io.rules import anything, count, each, flag, number, optional, record, whole
 from thresher.model.names import MOST_PREFIXES, Naming, are_texts
 from thresher.streams.sources import Source
 
@@ -25,7 +25,23 @@ VERSION = 3
 TAIL = struct.Struct("<QI8s")
 PAD = 64
 HEAD = MAGIC + bytes(PAD - len(MAGIC))
-_LARGEST_ID = 2**63 - 2
+_FOOTER = record(
+    version=lambda version: version == VERSION,
+    n_rows=count,
+    n_values=count,
+    names=optional(are_texts),
+    naming=optional(anything),  # `Naming.from_dict` checks it
+    labels=each(lambda label: number(label) or flag(label) or are_texts([label])),
+    blocks=each(
+        record(
+            at=whole, n_bytes=whole, n_rows=whole, n_values=whole, crc=whole, weighted=flag, zero_seen=flag,
+            id_bytes=lambda size: type(size) is int and size in (4, 8),
+            largest_id=lambda id_: type(id_) is int and -1 <= id_ < 2**63 - 1,
+            n_text=optional(whole),
+            prefixes=optional(lambda prefixes: are_texts(prefixes) and len(prefixes) <= MOST_PREFIXES),
+        )
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,31 +60,17 @@ class Block:
     n_text: int | None  # None: its features have no names
     prefixes: list[str] | None
 
-    def check(self, limit: int) -> None:
-        """Raise ValueError unless the fields can describe a block within `limit` bytes."""
-        for count in (self.at, self.n_bytes, self.n_rows, self.n_values, 0 if self.n_text is None else self.n_text):
-            _demand(type(count) is int and 0 <= count <= limit)
-        _demand(type(self.id_bytes) is int and self.id_bytes in (4, 8))
-        _demand(type(self.weighted) is bool and type(self.zero_seen) is bool)
-        most = 2**31 - 1 if self.id_bytes == 4 else _LARGEST_ID
-        _demand(type(self.largest_id) is int and -1 <= self.largest_id <= most)
-        _demand(type(self.crc) is int and 0 <= self.crc < 2**32)
-        _demand((self.n_text is None) == (self.prefixes is None))
-        if self.prefixes is not None:
-            _demand(are_texts(self.prefixes) and len(self.prefixes) <= MOST_PREFIXES)
-        _demand(self.n_bytes == sum(-(-size // PAD) * PAD for size in self.sizes()))
-
-    def sizes(self) -> Iterator[int]:
-        """Yield the bytes of its arrays, in their order, without what they are padded with."""
-        yield 4 * (self.n_rows + 1)
-        yield self.id_bytes * self.n_values
-        yield 4 * self.n_values
-        yield 4 * self.n_rows
-        if self.weighted:
-            yield 8 * self.n_rows
-        if self.n_text is not None:
-            yield 8 * self.n_values
-            yield self.n_text
+    @property
+    def is_possible(self) -> bool:
+        """Whether the fields fit each other. Its arrays have all of its bytes, so no count is larger than the file."""
+        sizes = [4 * (self.n_rows + 1), self.id_bytes * self.n_values, 4 * self.n_values, 4 * self.n_rows]
+        sizes += [8 * self.n_rows] if self.weighted else []
+        sizes += [] if self.n_text is None else [8 * self.n_values, self.n_text]
+        return (
+            self.n_bytes == sum(-(-size // PAD) * PAD for size in sizes)
+            and (self.n_text is None) == (self.prefixes is None)
+            and (self.id_bytes == 8 or self.largest_id < 2**31)
+        )
 
 
 @dataclass(frozen=True)
@@ -115,38 +117,23 @@ def damaged(source: Source, block: int | None = None) -> DataError:
 
 def _checked(source: Source, found: Any, end: int, size: int) -> Footer:
     """Return what the footer says, if the blocks that it describes fill the file up to `end`, where it begins."""
-    _demand(isinstance(found, dict))
-    version = found.get("version")
+    version = found.get("version") if isinstance(found, dict) else None
     if type(version) is int and version != VERSION:
         raise DataError(
             f"{source.name}: cache version {version} can't be read; this version of thresher reads "
             f"version {VERSION}: recreate it with thresher convert."
         )
-    _demand(found.keys() == {"version", "n_rows", "n_values", "names", "naming", "blocks", "labels"})
-    _demand(type(version) is int and isinstance(found["blocks"], list) and isinstance(found["labels"], list))
-    blocks, at = [], PAD
-    for entry in found["blocks"]:
-        _demand(isinstance(entry, dict))
-        block = Block(**entry)
-        block.check(end)
-        _demand(block.at == at)
-        blocks.append(block)
+    _demand(_FOOTER(found))
+    blocks, at = [Block(**block) for block in found["blocks"]], PAD
+    for block in blocks:
+        _demand(block.is_possible and block.at == at)
         at += block.n_bytes
-    _demand(at == end)
-    for name in ("n_rows", "n_values"):
-        _demand(type(found[name]) is int and found[name] == sum(getattr(block, name) for block in blocks))
     names = found["names"]
-    if names is not None:
-        _demand(are_texts(names) and max((block.largest_id for block in blocks), default=-1) < len(names))
-    _demand(all(_is_label(label) for label in found["labels"]))
+    _demand(at == end)
+    _demand(all(found[name] == sum(getattr(block, name) for block in blocks) for name in ("n_rows", "n_values")))
+    _demand(names is None or all(block.largest_id < len(names) for block in blocks))
     naming = None if found["naming"] is None else Naming.from_dict(found["naming"])
     return Footer(found["n_rows"], names, naming, found["labels"], blocks, size)
-
-
-def _is_label(label: object) -> bool:
-    if isinstance(label, str):
-        return are_texts([label])
-    return type(label) is float or (isinstance(label, int) and -(2**63) <= label < 2**64)
 
 
 def _demand(condition: bool) -> None:
