@@ -17,41 +17,67 @@ def speed(megabytes_per_second: float, seconds: float) -> str:
     return f", {megabytes_per_second:,.0f} MB/s" if is_worth_it else ""
 
 
-class Bar(Protocol):
-    """A progress bar, as the running job sees it."""
-
-    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
-        """Add bytes and rows; `error` is the error so far, if there is one."""
-
-
-class Source(Protocol):
-    """The size of a stream, which the bar needs."""
+class Sized(Protocol):
+    """What has a size that the bar needs, such as a stream."""
 
     n_bytes: int | None
     n_rows: int | None
 
 
+class Steps:
+    """A progress bar in steps; without a display it shows nothing."""
+
+    def __init__(self, display: Any = None, task: Any = None) -> None:
+        self._display, self._task = display, task
+
+    def done(self, n_steps: int, text: str) -> None:
+        """Set the number of steps done so far, and the text shown after the bar."""
+        if self._display is not None:
+            self._display.update(self._task, completed=n_steps, text=text)
+
+
+class Bar:
+    """A progress bar in bytes or rows; without a display it shows nothing."""
+
+    def __init__(self, display: Any = None, task: Any = None, in_bytes: bool = False) -> None:
+        self._display, self._task, self._in_bytes = display, task, in_bytes
+        self._n_bytes = self._n_rows = 0
+        self._started = time.perf_counter()
+
+    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
+        """Add bytes and rows; `error` is the error so far, if there is one."""
+        if self._display is None:
+            return
+        self._n_bytes += n_bytes
+        self._n_rows += n_rows
+        seconds = max(1e-9, time.perf_counter() - self._started)
+        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s{speed(self._n_bytes / seconds / 1e6, seconds)}"
+        if error is not None:
+            text += f", error {error:.2%}"
+        self._display.update(self._task, advance=n_bytes if self._in_bytes else n_rows, text=text)
+
+
 @contextmanager
-def progress_bar(what: str, stream: Source, n_passes: int, wanted: bool) -> Iterator[Bar]:
+def progress_bar(what: str, source: Sized, n_passes: int, wanted: bool) -> Iterator[Bar]:
     """Show rows and megabytes per second, the error so far and the time left, while the block runs."""
-    in_bytes = stream.n_bytes is not None
-    size = stream.n_bytes if in_bytes else stream.n_rows
+    in_bytes = source.n_bytes is not None
+    size = source.n_bytes if in_bytes else source.n_rows
     with _shown(what, None if size is None else size * n_passes, wanted) as shown:
-        yield Silence() if shown is None else _Shown(*shown, in_bytes)
+        yield Bar(*shown, in_bytes)
 
 
 @contextmanager
 def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
     """Show how many steps of a job are done, and the time left, while the block runs."""
     with _shown(what, n_steps, wanted) as shown:
-        yield Steps() if shown is None else _ShownSteps(*shown)
+        yield Steps(*shown)
 
 
 @contextmanager
-def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any] | None]:
-    """Show a bar while the block runs; yield its display and its task, or None without a terminal."""
+def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any]]:
+    """Show a bar while the block runs; yield its display and its task, None and None without a terminal."""
     if not (wanted and sys.stderr.isatty()):
-        yield None
+        yield None, None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -81,41 +107,3 @@ class _Terminal:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
-
-
-class Steps:
-    """A progress bar in steps, as the running job sees it; this one shows nothing."""
-
-    def done(self, n_steps: int, text: str) -> None:
-        """Set the number of steps done so far, and the text shown after the bar."""
-
-
-class _ShownSteps(Steps):
-    def __init__(self, progress: Any, task: Any) -> None:
-        self._progress, self._task = progress, task
-
-    def done(self, n_steps: int, text: str) -> None:
-        self._progress.update(self._task, completed=n_steps, text=text)
-
-
-class Silence:
-    """A bar that shows nothing."""
-
-    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
-        """Show nothing."""
-
-
-class _Shown:
-    def __init__(self, progress: Any, task: Any, in_bytes: bool) -> None:
-        self._progress, self._task, self._in_bytes = progress, task, in_bytes
-        self._n_bytes = self._n_rows = 0
-        self._started = time.perf_counter()
-
-    def advance(self, n_bytes: int, n_rows: int, error: float | None) -> None:
-        self._n_bytes += n_bytes
-        self._n_rows += n_rows
-        seconds = max(1e-9, time.perf_counter() - self._started)
-        text = f"{self._n_rows:,} rows, {self._n_rows / seconds:,.0f}/s{speed(self._n_bytes / seconds / 1e6, seconds)}"
-        if error is not None:
-            text += f", error {error:.2%}"
-        self._progress.update(self._task, advance=n_bytes if self._in_bytes else n_rows, text=text)

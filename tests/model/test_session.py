@@ -18,7 +18,7 @@ from strategies import problems
 from thresher import methods, open_stream
 from thresher.model.learning import Session
 from thresher.model.model import Model
-from thresher.progress import Silence
+from thresher.progress import Bar
 from thresher.streams import Batch, Stream
 from thresher.streams.shuffling import shuffled
 from thresher.training.run import Run, SharedReading
@@ -143,7 +143,7 @@ def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, sh
         patch.setattr("thresher.streams.shuffling._BATCH_ROWS", 4)
         whole = new_reading(Model("sofs", n_features_to_select=3))
         whole.begin_pass(None)
-        whole.one_pass(Silence())
+        whole.one_pass(Bar())
         parts = new_reading(Model("sofs", n_features_to_select=3))
         parts.begin_pass(None)
         try:
@@ -151,6 +151,6 @@ def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, sh
         except Stop:
             kept = json.dumps(parts.state())
             parts = new_reading(pickle.loads(pickle.dumps(parts.runs[0].model)))
-            parts.one_pass(Silence(), parts.resume(json.loads(kept)))
+            parts.one_pass(Bar(), parts.resume(json.loads(kept)))
     assert_same_state(parts.runs[0].model, whole.runs[0].model)
     assert parts.runs[0].session.state() == whole.runs[0].session.state()
