@@ -1,7 +1,8 @@
 """Where tasks run: an engine maps a function over tasks and merges their results in a fixed tree.
 
 The tree depends on the number of results alone, so the merged result is the same bytes on every engine, whatever the
-number of workers.
+number of workers. What is wrong with the data travels up the tree as a Failure, in one line: an exception would arrive
+with the worker's traceback.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from thresher.batch import DataError
 from thresher.threads import default_threads
 
 T = TypeVar("T")
@@ -45,7 +48,38 @@ class Engine(Protocol):
         """
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
-        """Wait for the results and return function(results, *arguments), applied group by group up a tree."""
+        """Wait for the results and return function(results, *arguments), applied group by group up a tree.
+
+        Raise DataError if a task has failed.
+        """
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a task can't be done, in one line."""
+
+    message: str
+
+
+def attempt(function: Function, *arguments: Any) -> Any:
+    """Return function(*arguments), or the Failure for what it raises about the data."""
+    try:
+        return function(*arguments)
+    except (ValueError, OSError, MemoryError) as error:
+        return Failure(str(error))
+
+
+def join(function: Function, results: list[Any], *arguments: Any) -> Any:
+    """Return function(results, *arguments), or the first Failure among the results."""
+    failure = next((each for each in results if isinstance(each, Failure)), None)
+    return function(results, *arguments) if failure is None else failure
+
+
+def settled(result: T | Failure) -> T:
+    """Return the result of the last merge; raise DataError for a Failure."""
+    if isinstance(result, Failure):
+        raise DataError(result.message)
+    return result
 
 
 def groups(handles: list[T]) -> list[list[T]]:
@@ -60,15 +94,15 @@ class InProcess:
         """Run all tasks."""
         results = []
         for task in tasks:
-            results.append(function(*common, *task))
+            results.append(attempt(function, *common, *task))
             after_each()
         return results
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Merge the results."""
         while len(handles) > 1:
-            handles = [function(group, *arguments) for group in groups(handles)]
-        return function(handles, *arguments)
+            handles = [join(function, group, *arguments) for group in groups(handles)]
+        return settled(join(function, handles, *arguments))
 
 
 class HandedOver:
@@ -125,7 +159,7 @@ class Processes:
                 self._pool = self._new_pool()
                 handles = [self._submit(*begun) if _is_lost(future) else (future, *begun) for future, *begun in handles]
             else:
-                results.append(function(group, *arguments))
+                results.append(join(function, group, *arguments))
         return InProcess().merge(function, results, *arguments)
 
     def stop(self) -> None:
@@ -187,4 +221,4 @@ def _run(function: Function, paths: list[str], task: tuple[Any, ...]) -> Any:
     for path in paths:
         if path not in _read:
             _read[path] = pickle.loads(Path(path).read_bytes())
-    return function(*(_read[path] for path in paths), *task)
+    return attempt(function, *(_read[path] for path in paths), *task)

@@ -15,7 +15,7 @@ from thresher import parameters
 from thresher.distributed.engines import Engine, local
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
-from thresher.distributed.shards import Failure, Learned, Seen, Shards, Start, learn, look, merged, seen_together
+from thresher.distributed.shards import Learned, Seen, Shards, Start, learn, look, merged, seen_together
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
@@ -159,8 +159,6 @@ class _Run:
         tasks = [(k, request.multiclass) for k in range(self._shards.n)]
         handles = self._engine.map(look, (self._shards,), tasks)
         seen = self._engine.merge(seen_together, handles)
-        if isinstance(seen, Failure):
-            raise DataError(seen.message)
         self._check_shards(seen)
         if seen.large_columns is not None and model.norm == "l2":
             warn_of_scale(stream.name, seen.large_columns)
@@ -198,8 +196,6 @@ class _Run:
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
             learned = self._engine.merge(merged, handles, core_class(self.model))
-            if isinstance(learned, Failure):
-                raise DataError(learned.message)
             self._take(learned)
         warn_if_saturated(self.model, n_saturated)
         warn_of_clashes(self.model, n_clashes)

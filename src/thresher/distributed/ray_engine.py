@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from thresher.distributed.engines import After, Function, HandedOver, Tasks, groups, nothing
+from thresher.distributed.engines import After, Function, HandedOver, Tasks, attempt, groups, join, nothing, settled
 
 # Seconds in which a cluster must answer.
 _PATIENCE = 10.0
@@ -42,17 +42,17 @@ class OnRay:
             for _ in done:
                 self._after_each()
         try:
-            return self._ray.get(last)
+            return settled(self._ray.get(last))
         except self._ray.exceptions.RayError as error:
             raise ChildProcessError(f"Ray could not finish a task: {_first_line(error)}") from None
 
 
 def _run(function: Function, task: tuple[Any, ...], *common: Any) -> Any:
-    return function(*common, *task)
+    return attempt(function, *common, *task)
 
 
 def _join(function: Function, arguments: tuple[Any, ...], *results: Any) -> Any:
-    return function(list(results), *arguments)
+    return join(function, list(results), *arguments)
 
 
 @contextmanager

@@ -1,14 +1,14 @@
 """The work of a worker: pure functions of a model, a shard and a place in it, so that a task can be run again.
 
-They run in other processes, so they take and return values that can be pickled. What is wrong with the data is returned
-as a Failure, in one line: an exception would arrive with the worker's traceback.
+They run in other processes, so they take and return values that can be pickled.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +60,6 @@ class Shards:
         return self.part(k, (sync + 1) % self.syncs)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why a task can't be done, in one line."""
-
-    message: str
-
-
 @dataclass
 class SampleRows:
     """Rows, scaled as the model scales them, with their classes: CSR."""
@@ -112,9 +105,6 @@ class Learned:
     n_skipped: int = 0
 
 
-Outcome: TypeAlias = "Learned | Failure"
-
-
 @dataclass(frozen=True)
 class Seen:
     """The labels of a shard, and whatever else must be known before anything is learned."""
@@ -125,33 +115,25 @@ class Seen:
     large_columns: str | None  # in the first rows of all
 
 
-def look(shards: Shards, k: int, whole: bool) -> Seen | Failure:
+def look(shards: Shards, k: int, whole: bool) -> Seen:
     """Read a shard; unless it is `whole`, up to the batch in which a second label turns up."""
     labels, counts = np.zeros(0), np.zeros(0, np.int64)
     is_at_end, large = True, None
-    try:
-        for batch in shards.whole(k).batches():
-            if k == 0 and len(labels) == 0 and batch.n_rows and shards.stream.naming is not None:
-                large = large_columns(batch, shards.stream.naming)
-            found, more = np.unique(batch.labels, return_counts=True)
-            # One batch can have numbers and the next words, among which are numbers again.
-            labels, places = np.unique(together([labels, found]), return_inverse=True)
-            counts = np.bincount(places, np.concatenate([counts, more]), len(labels)).astype(np.int64)
-            if not whole and len(labels) > 1:
-                is_at_end = False
-                break
-    except (ValueError, OSError) as error:
-        return Failure(str(error))
+    for batch in shards.whole(k).batches():
+        if k == 0 and len(labels) == 0 and batch.n_rows and shards.stream.naming is not None:
+            large = large_columns(batch, shards.stream.naming)
+        found, more = np.unique(batch.labels, return_counts=True)
+        # One batch can have numbers and the next words, among which are numbers again.
+        labels, places = np.unique(together([labels, found]), return_inverse=True)
+        counts = np.bincount(places, np.concatenate([counts, more]), len(labels)).astype(np.int64)
+        if not whole and len(labels) > 1:
+            is_at_end = False
+            break
     return Seen(labels, {k: (labels, counts, is_at_end)}, large)
 
 
-def seen_together(all_seen: list[Seen | Failure]) -> Seen | Failure:
+def seen_together(found: list[Seen]) -> Seen:
     """Add up what was seen in several shards."""
-    found: list[Seen] = []
-    for seen in all_seen:
-        if isinstance(seen, Failure):
-            return seen
-        found.append(seen)
     labels = np.unique(together([seen.labels for seen in found if len(seen.labels)]))
     by_shard = {
         k: (as_words(its) if labels.dtype.kind == "U" else its, counts, is_all)
@@ -161,15 +143,8 @@ def seen_together(all_seen: list[Seen | Failure]) -> Seen | Failure:
     return Seen(labels, by_shard, next((seen.large_columns for seen in found if seen.large_columns), None))
 
 
-def learn(shards: Shards, start: Start, k: int, sync: int) -> Outcome:
+def learn(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     """Learn a part of a shard, from a model that all shards start from; return what has changed."""
-    try:
-        return _learned(shards, start, k, sync)
-    except (ValueError, OSError, MemoryError) as error:
-        return Failure(str(error))
-
-
-def _learned(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
     session = session_on(stream, model, None, start.is_first_pass)
     done = Learned(ClassWeights(None))
@@ -226,18 +201,12 @@ def _scaled(model: Model, batch: Batch) -> SampleRows:
     )  # fmt: skip
 
 
-def merged(parts: list[Outcome], method: Any) -> Outcome:
-    """Add up what groups of shards have learned, in their order; a failure of one is a failure of all."""
-    whole: Learned | None = None
-    for part in parts:
-        if isinstance(part, Failure):
-            return part
-        whole = part if whole is None else _added(whole, part, method)
-    assert whole is not None
-    return whole
+def merged(parts: list[Learned], method: Any) -> Learned:
+    """Add up what groups of shards have learned, in their order."""
+    return reduce(partial(_added, method=method), parts)
 
 
-def _added(a: Learned, b: Learned, method: Any) -> Learned:
+def _added(a: Learned, b: Learned, *, method: Any) -> Learned:
     both = [each.changes for each in (a, b) if each.changes is not None]
     changes = None if not both else both[0] if len(both) == 1 else method.added(both[0], both[1])
     names = {**b.names, **a.names}
