@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from thresher.io.model_files import load, save
     from thresher.report import write_report
     from thresher.streams import open_stream
-    from thresher.streams.conversion import convert
+    from thresher.streams.writing import convert
     from thresher.training import train, train_many
 
 _HOMES = {
-    "convert": "thresher.streams.conversion",
+    "convert": "thresher.streams.writing",
     "cross_validate": "thresher.analysis",
     "evaluate": "thresher.evaluation.evaluation",
     "load": "thresher.io.model_files",

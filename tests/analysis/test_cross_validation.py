@@ -14,10 +14,9 @@ from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 from states import assert_same_state
 from strategies import random_problem
 
-from thresher import L1SVM, SOFS, ShadowSOFS, cross_validate, datasets, evaluate, open_stream, train
+from thresher import L1SVM, SOFS, ShadowSOFS, convert, cross_validate, datasets, evaluate, open_stream, train
 from thresher.analysis import resampling
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 from thresher.training.samples import fold_of
 
 

@@ -11,12 +11,11 @@ from every import BUDGETED
 from sklearn.linear_model import SGDClassifier
 from strategies import random_problem
 
-from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, evaluate, path, train
+from thresher import AROW, L1SVM, SOFS, ShadowSOFS, convert, datasets, evaluate, path, train
 from thresher.analysis.curve import _curve
 from thresher.evaluation.prediction import as_model
 from thresher.model.model import Model
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 from thresher.training import History
 
 BUDGETS = [5, 20, 60]

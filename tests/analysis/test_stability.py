@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from states import model_of
 from strategies import random_problem
 
-from thresher import AROW, L1SVM, SOFS, ShadowSOFS, datasets, load, stability, train
+from thresher import AROW, L1SVM, SOFS, ShadowSOFS, convert, datasets, load, stability, train
 from thresher.analysis.agreement import stability_of
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 from thresher.training.samples import Half
 
 

@@ -14,11 +14,10 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from states import model_of
 from strategies import random_problem
 
-from thresher import SOFS, ShadowSOFS, datasets, evaluate, load, set_threshold, train
+from thresher import SOFS, ShadowSOFS, convert, datasets, evaluate, load, set_threshold, train
 from thresher.analysis.threshold import _best
 from thresher.io.model_files import save_model
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 
 MARGINS = st.lists(st.tuples(st.sampled_from([-2.0, -1.0, -0.1, 0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=2)
 

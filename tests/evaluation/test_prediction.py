@@ -9,11 +9,10 @@ import scipy.sparse as sp
 from every import every, made
 from strategies import random_problem
 
-from thresher import MRMR, SOFS, evaluate, open_stream, train
+from thresher import MRMR, SOFS, convert, evaluate, open_stream, train
 from thresher.evaluation.prediction import as_model, write_predictions
 from thresher.evaluation.transform import write_selected
 from thresher.model.model import Model
-from thresher.streams.conversion import convert
 
 
 def write_rows(path, X, y):

@@ -14,13 +14,12 @@ from command_line import thresher
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher import MRMR, ShadowSOFS, cross_validate, distributed, evaluate, load, open_stream, save, train
+from thresher import MRMR, ShadowSOFS, convert, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.evaluation.prediction import write_predictions
 from thresher.evaluation.transform import write_selected
 from thresher.model.labels import labels_read, number_in, shown, together
 from thresher.model.targets import StreamClasses
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 
 LARGE = 2**53
 # Neighbours, of which float64 makes one, or the next even number.

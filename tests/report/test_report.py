@@ -20,6 +20,7 @@ from every import EVERY, made
 from thresher import (
     AROW,
     ShadowSOFS,
+    convert,
     cross_validate,
     datasets,
     evaluate,
@@ -31,7 +32,6 @@ from thresher import (
 )  # fmt: skip
 from thresher.charts import visible
 from thresher.report import page
-from thresher.streams.conversion import convert
 
 NASTY = "<script>alert(1)</script>\"'& {{ 7 * 7 }} \x00"
 EMPTY = {"meta", "input"}

@@ -13,7 +13,7 @@ from zstd_module import zstd
 
 from thresher import open_stream
 from thresher.streams import DataError
-from thresher.streams.flows import Flow
+from thresher.streams.sources import Flow
 
 LINE = b"1 1:0.5 7:2 9:1\n"
 PIECE = 1 << 20

@@ -25,14 +25,25 @@ from hypothesis import strategies as st
 from real_data import path_of
 from states import model_of
 
-from thresher import MRMR, ShadowSOFS, _core, cross_validate, distributed, evaluate, load, open_stream, save, train
+from thresher import (
+    MRMR,
+    ShadowSOFS,
+    _core,
+    convert,
+    cross_validate,
+    distributed,
+    evaluate,
+    load,
+    open_stream,
+    save,
+    train,
+)
 from thresher.batch import NO_NAME, BatchNames
 from thresher.evaluation.transform import write_selected
 from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming, checked_ngrams
 from thresher.streams import DataError
-from thresher.streams.conversion import convert
 from thresher.streams.shuffling import shuffled
 
 # Characters that every version of the Unicode database knows.

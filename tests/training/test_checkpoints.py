@@ -17,12 +17,11 @@ from every import BATCH, online
 from safetensors import safe_open
 from states import model_of
 
-from thresher import ShadowSOFS, datasets, open_stream, save, train
+from thresher import ShadowSOFS, convert, datasets, open_stream, save, train
 from thresher.cli.checkpoints import how_to_resume
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
 from thresher.io.container import serialized
 from thresher.streams import DataError, text
-from thresher.streams.conversion import convert
 from thresher.training.checkpoint import interval
 from thresher.training.stop_signals import StopRequests
 

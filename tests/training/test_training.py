@@ -26,6 +26,7 @@ from thresher import (
     MRMR,
     SOFS,
     ShadowSOFS,
+    convert,
     cross_validate,
     datasets,
     distributed,
@@ -39,7 +40,6 @@ from thresher import (
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream
-from thresher.streams.conversion import convert
 from thresher.training import train_many
 
 

@@ -26,7 +26,7 @@ def convert(
 
     .thc is a binary cache, several times faster to train from than text.
     """
-    from thresher.streams.conversion import convert as run
+    from thresher.streams.writing import convert as run
 
     done = run(open_data(data, **reading), output, progress=True)
     report_skipped(done.skipped, done.n_skipped)

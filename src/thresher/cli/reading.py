@@ -124,11 +124,11 @@ def open_data(
     **options: Any,
 ) -> Stream:
     """Open data as the options say."""
-    from thresher.streams import limits, open_stream
+    from thresher.streams import open_stream
+    from thresher.streams.formats.format import LEAST_LONGEST_LINE, MOST_LONGEST_LINE
 
     if longest_line is not None:
-        least, most = limits.LEAST_LONGEST_LINE, limits.MOST_LONGEST_LINE
-        options["longest_line"] = n_bytes("--longest-line", longest_line, least, most)
+        options["longest_line"] = n_bytes("--longest-line", longest_line, LEAST_LONGEST_LINE, MOST_LONGEST_LINE)
     for name in ("ignore", "text", "categorical", "numeric"):
         options[name] = _columns(options.get(name))
     if ngrams is not None:

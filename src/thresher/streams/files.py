@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 from thresher.batch import Batch, DataError
 from thresher.messages import counted
-from thresher.streams.formats.format import Reader, Span, Task
-from thresher.streams.pipeline import in_order
+from thresher.streams.formats.format import Reader, Span
+from thresher.streams.pipeline import Task, in_order
 from thresher.streams.position import Identity, Position
 
 # Handing a task to a thread takes longer than to read a small file, so that many of them are one task.

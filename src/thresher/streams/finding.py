@@ -11,17 +11,16 @@ from typing import Any
 from thresher.batch import DataError
 from thresher.io.file_errors import errors_of, refuse_empty
 from thresher.streams.archives import ENDINGS
-from thresher.streams.flows import Flow, Pipe
 from thresher.streams.formats.table import FORMATS, recognised
-from thresher.streams.sources import Source, ending
+from thresher.streams.sources import Flow, Pipe, Source, ending
 
-Path_ = str | os.PathLike[str]
+StrPath = str | os.PathLike[str]
 
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _HIDDEN = (".", "_")  # how the names of other files start, such as _SUCCESS
 
 
-def find(source: Path_ | Iterable[Path_], format: str) -> list[Source]:
+def find(source: StrPath | Iterable[StrPath], format: str) -> list[Source]:
     """Return the files for a path, list, glob or folder, in order, each with its compression and format."""
     if format not in ("auto", *FORMATS):
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
@@ -83,10 +82,10 @@ def _look(path: str, format: str) -> Source:
         found = FORMATS.get(format) or recognised(flow.peek(4096), ending(path, compression), name)
         if not found.is_text and (compression is not None or not regular):
             raise DataError(f"{name}: {found.name} data must be an uncompressed file on disk.")
-        noted = None if found.look is None else found.look(flow, not regular)
+        hint = None if found.look is None else found.look(flow, not regular)
     except BaseException:
         flow.close()
         raise
     if regular:
         flow.close()
-    return Source(path, found.name, compression, n_bytes, None if regular else flow, noted)
+    return Source(path, found.name, compression, n_bytes, None if regular else flow, hint)

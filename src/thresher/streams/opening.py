@@ -12,14 +12,12 @@ from thresher.batch import DataError
 from thresher.messages import shown_size
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
-from thresher.streams import limits
 from thresher.streams.files import FileRows
-from thresher.streams.finding import Path_, find
-from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.finding import StrPath, find
+from thresher.streams.formats.format import LEAST_LONGEST_LINE, LONGEST_LINE, MOST_LONGEST_LINE, Format, Opened, Options
 from thresher.streams.formats.table import FORMATS
 from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
-from thresher.streams.limits import LONGEST_LINE
 from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset
 from thresher.streams.sources import Source
 from thresher.streams.stream import Stream
@@ -28,11 +26,11 @@ from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
 
-Data: TypeAlias = Stream | Path_ | Iterable[Any]  # what `train`, `evaluate` and the like take
+Data: TypeAlias = Stream | StrPath | Iterable[Any]  # what `train`, `evaluate` and the like take
 
 
 def open_stream(
-    source: Path_ | Iterable[Any],
+    source: StrPath | Iterable[Any],
     format: str = "auto",
     *,
     label: str | None = None,
@@ -136,7 +134,7 @@ def open_stream(
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single character, such as ',' or '\\t'. Got {delimiter!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
-    check("longest_line", longest_line, limits.ALLOWED)
+    check("longest_line", longest_line, Whole(LEAST_LONGEST_LINE, MOST_LONGEST_LINE))
     id_base = None if zero_based is None else 0 if zero_based else 1
     labelled = labelled and not no_labels
     asked = Naming.of(

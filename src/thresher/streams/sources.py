@@ -1,15 +1,22 @@
-"""Sources: files, and what can be read only once."""
+"""Sources of bytes: files, pipes and standard input, compressed or not, which are read sequentially."""
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from thresher.streams.flows import Flow
+from thresher import _core
+from thresher.batch import DataError
+from thresher.io.file_errors import FileError, errors_of
+from thresher.streams.archives import open_archive
 
 BOM = b"\xef\xbb\xbf"
+# Bytes to decompress at a time when moving to a position.
+_SKIP = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,7 @@ class Source:
     compression: str | None
     n_bytes: int | None
     flow: Flow | None = None  # for a pipe or standard input, which is open already
-    noted: Any = None  # what its format needs to know of the first bytes
+    hint: Any = None  # what its format needs to know of the first bytes
 
     @property
     def name(self) -> str:
@@ -48,3 +55,142 @@ class Source:
 def ending(path: str, compression: str | None) -> str:
     """Return the ending of a path in lower case, without that of a compression."""
     return os.path.splitext(path.removesuffix(f".{compression}"))[1].lower()  # noqa: PTH122 a Path takes longer
+
+
+class Flow:
+    """The decompressed bytes of a file, read sequentially."""
+
+    def __init__(self, raw: Any, name: str, compression: str | None) -> None:
+        self._raw, self.name, self._compression = raw, name, compression
+        self._file = raw if compression is None else open_archive(raw, compression, "rb")
+        self._size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
+        self._n_read = 0
+        self._ahead = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._file.close()
+        self._raw.close()
+
+    @property
+    def byte(self) -> int:
+        """The number of decompressed bytes read so far."""
+        return self._n_read
+
+    @property
+    def position(self) -> int:
+        """The number of bytes on disk read so far."""
+        return self._raw.tell() if self._raw.seekable() else self._n_read
+
+    def go_to(self, byte: int) -> None:
+        """Move forward to a byte of the content: by a seek in a plain file, else by decompressing what is before it."""
+        if self._compression is None and self._raw.seekable():
+            self._raw.seek(byte)
+            self._ahead, self._n_read = b"", byte
+        while self._n_read < byte and self.read(min(byte - self._n_read, _SKIP)):
+            pass
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes without advancing."""
+        self._ahead = self._take(size)
+        return self._ahead[:size]
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes, fewer only at the end; an error names the file."""
+        whole = self._take(size)
+        self._ahead = whole[size:]
+        self._n_read += min(len(whole), size)
+        return whole[:size]
+
+    def _take(self, size: int) -> bytes:
+        parts, n = [self._ahead], len(self._ahead)
+        while n < size and (part := self._next(size - n)):
+            parts.append(part)
+            n += len(part)
+        return b"".join(parts)
+
+    def _next(self, size: int) -> bytes:
+        """Return up to `size` bytes; none at the end."""
+        try:
+            with errors_of(self.name):
+                part: bytes = self._file.read(size)
+        except (FileError, MemoryError):
+            raise  # the disk fails, not the archive
+        except Exception as error:
+            if self._compression is None:
+                raise
+            # Each library raises other exceptions for a damaged archive.
+            raise DataError(
+                f"{self.name}: the {self._compression} archive is damaged or truncated ({error})."
+            ) from None
+        if not part:
+            self._check_end()
+        return part
+
+    def _check_end(self) -> None:
+        """Raise DataError if the file ends before the place where it ended when it was opened."""
+        if self._size == 0:
+            return
+        now = os.fstat(self._raw.fileno()).st_size
+        if self._compression is None:
+            now = min(now, self._raw.tell())
+        if now < self._size:
+            raise DataError(f"{self.name}: {_core.shrank(self._size, now)}")
+
+
+class HeldFile:
+    """An open file that is closed with the last task that uses it; tasks can outlive the generator of tasks."""
+
+    number = -1  # -1 if it could not be opened
+
+    def __init__(self, path: str) -> None:
+        self.number = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self.number).st_size
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+
+
+class Pipe(io.RawIOBase):
+    """Standard input or a pipe; bytes that were peeked at are returned again by the next read.
+
+    It does not use Python's buffered reader: the process can't exit cleanly while a thread waits in it.
+    """
+
+    def __init__(self, path: str) -> None:
+        if path == "-":
+            if sys.stdin is None:
+                raise DataError("standard input is closed.")
+            self._raw = io.FileIO(sys.stdin.fileno(), closefd=False)
+        else:
+            self._raw = io.FileIO(path)
+        self._head = b""
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes without advancing."""
+        while len(self._head) < size and (part := self._raw.read(size - len(self._head))):
+            self._head += part
+        return self._head
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """Read the bytes that are available, at most as many as fit into `room`."""
+        part = self._head[: len(room)] or self._raw.read(len(room)) or b""
+        self._head = self._head[len(part) :] if self._head else b""
+        room[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        """Close the pipe."""
+        self._raw.close()
+        super().close()

@@ -15,11 +15,10 @@ from thresher import _core
 from thresher.batch import Batch, DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import LARGE, labels_read
-from thresher.streams.flows import Flow, HeldFile
-from thresher.streams.formats.format import Options, Span, Task
-from thresher.streams.limits import too_long
+from thresher.streams.formats.format import Options, Span, too_long
+from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.sources import BOM, Source
+from thresher.streams.sources import BOM, Flow, HeldFile, Source
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 PIECE = 1 << 20

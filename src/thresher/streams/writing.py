@@ -1,10 +1,11 @@
-"""Writes streams as svmlight text or binary cache, and tables as CSV or Parquet."""
+"""`convert` and the files that it writes, svmlight text or a binary cache; tables of results, as CSV or Parquet."""
 
 from __future__ import annotations
 
 import csv
 import errno
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,15 +17,59 @@ import numpy as np
 
 from thresher import _core
 from thresher.batch import Batch, DataError, trusted_batch
-from thresher.io.atomic import written_whole
+from thresher.io.atomic import refuse_inputs, written_whole
 from thresher.io.file_errors import FileError, refuse_empty
+from thresher.messages import warn
 from thresher.model.labels import shown
 from thresher.model.names import Naming
 from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
 from thresher.streams.formats import cache
+from thresher.streams.opening import as_stream
+from thresher.streams.reading import Reading
 
 Write = Callable[[bytes], Any]
+
+
+def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) -> Reading:
+    """Write data in the format of the ending of `path`: .thc, a binary cache, or .svm, svmlight text.
+
+    Parameters
+    ----------
+    data : Stream, path, or anything else that `open_stream` takes
+        A path is opened with `open_stream`.
+    path : path
+        The file to write, whole or not at all; "-" is standard output, as text. .gz, .bz2, .xz or .zst can follow .svm.
+    progress : bool, default=False
+        Show a bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Reading
+        How many rows were written, and what was skipped.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import convert, datasets, open_stream
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x1.thc"
+    >>> convert(datasets.make_x2(100, n_features=20_000, n_informative=200, n_noise=400), path).n_rows
+    100
+    >>> X, y, _ = open_stream(path).to_csr()
+    >>> X.shape[0], sorted(set(y.tolist()))
+    (100, [-1, 1])
+    """
+    path = os.fspath(path)
+    stream = as_stream(data)
+    refuse_inputs(path, stream.files)
+    # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
+    shift = 1 if stream.id_base == 0 and stream.naming is None and not path.endswith(".thc") else 0
+    reading = Reading()
+    batches = reading.watch(stream, "converting", stream.batches(), progress)
+    write_stream(batches, path, shift=shift, feature_names=stream.feature_names, naming=stream.naming)
+    if stream.naming is not None and not path.endswith(".thc"):
+        warn(f"{path}: svmlight text has no names, only their ids: a .thc cache keeps both.", UserWarning)
+    return reading
 
 
 def write_stream(
@@ -34,30 +79,28 @@ def write_stream(
     shift: int = 0,
     feature_names: list[str] | None = None,
     naming: Naming | None = None,
-) -> int:
-    """Write batches to `path` ("-" is standard output); return the number of rows.
+) -> None:
+    """Write batches to `path`; "-" is standard output.
 
     The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
     refuse_empty("output", path)
     batches = _labelled(batches)
     if path.endswith(".thc"):
-        return cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
+        cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
+        return
     if path != "-" and not _is_text(path):
         raise ValueError(
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."
         )
-    n_rows = 0
     with open_output(path) as write:
         for batch in batches:
             labels = _writable_labels(batch)
             write(_core.write_svmlight(trusted_batch(batch), shift, labels))
-            n_rows += batch.n_rows
-    return n_rows
 
 
-def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
-    """Write a table of named columns to `path`; return the number of rows.
+def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> None:
+    """Write a table of named columns to `path`.
 
     The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
     length; all parts have the same names. A file is written completely or not at all.
@@ -66,7 +109,10 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> int:
     kind = table_format(path)
     if kind is None:
         raise ValueError(f"{path}: the name must end in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet.")
-    return _write_parquet(parts, path) if kind == "parquet" else _write_csv(parts, path)
+    if kind == "parquet":
+        _write_parquet(parts, path)
+    else:
+        _write_csv(parts, path)
 
 
 def table_format(path: str) -> str | None:
@@ -77,26 +123,22 @@ def table_format(path: str) -> str | None:
     return "parquet" if Path(path).suffix == ".parquet" else None
 
 
-def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> int:
-    n_rows, names = 0, None
+def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> None:
+    names: list[str] = []
     with open_output(path) as write:
         for part in parts:
             text = io.StringIO(newline="")
             writer = csv.writer(text, lineterminator="\n")
-            if names is None:
+            if not names:
                 names = list(part)
                 writer.writerow(names)
-            columns = [np.asarray(part[name]).tolist() for name in names]
-            rows = list(zip(*columns, strict=True))
-            writer.writerows(rows)
+            writer.writerows(zip(*(np.asarray(part[name]).tolist() for name in names), strict=True))
             write(text.getvalue().encode())
-            n_rows += len(rows)
-    return n_rows
 
 
-def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> int:
+def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
     pa = arrow()
-    n_rows, writer = 0, None
+    writer = None
     with written_whole(path) as file:
         try:
             for part in parts:
@@ -106,13 +148,11 @@ def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> int:
                 if writer is None:
                     writer = pa.parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)
-                n_rows += table.num_rows
         finally:
             if writer is not None:
                 writer.close()
         if writer is None:
             raise DataError(f"{path}: there is nothing to write: a Parquet file needs at least one row.")
-    return n_rows
 
 
 def _labelled(batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -32,11 +32,11 @@ from thresher.model.class_weights import are_weights
 from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
 from thresher.streams.counted_rows import with_rows
-from thresher.streams.flows import HeldFile
 from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
-from thresher.streams.formats.format import Format, Opened, Options, Span, Task
+from thresher.streams.formats.format import Format, Opened, Options, Span
+from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.sources import Source
+from thresher.streams.sources import HeldFile, Source
 
 # Bytes that the labels of a block may take in memory, where that is more than twice the file.
 _MOST_LABEL_BYTES = 1 << 26
@@ -44,8 +44,8 @@ _MOST_LABEL_BYTES = 1 << 26
 
 def write(
     batches: Iterator[Batch], path: str, feature_names: list[str] | None = None, naming: Naming | None = None
-) -> int:
-    """Write batches to a cache; return the number of rows. Nothing appears at `path` before all is written."""
+) -> None:
+    """Write batches to a cache. Nothing appears at `path` before all is written."""
     footer: dict[str, Any] = {
         "version": VERSION, "n_rows": 0, "n_values": 0, "names": feature_names,
         "naming": None if naming is None else naming.to_dict(), "blocks": [],
@@ -78,7 +78,6 @@ def write(
         footer["labels"] = list(labels)
         text = json.dumps(footer).encode()
         file.write(text + TAIL.pack(len(text), crc32(text), MAGIC))
-    return int(footer["n_rows"])
 
 
 class CacheReader:

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 from thresher import _core
 from thresher.batch import DataError
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.formats.format import Opened, Options, Span, Task
+from thresher.streams.formats.format import Opened, Options, Span
+from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.record_batches import named_errors, rows_of_cells, slices, to_batch
 from thresher.streams.sources import Source

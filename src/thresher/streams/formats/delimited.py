@@ -18,14 +18,13 @@ from thresher.batch import Batch, DataError
 from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow
-from thresher.streams.flows import Flow
-from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Span, Task
+from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Span, too_long
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
-from thresher.streams.limits import too_long
+from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.record_batches import label_column, to_batch
-from thresher.streams.sources import Source
+from thresher.streams.sources import Flow, Source
 from thresher.streams.tables import Columns
 
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own

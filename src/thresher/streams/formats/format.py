@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from thresher.batch import Batch
+from thresher.messages import shown_size
 from thresher.model.names import Naming
-from thresher.streams.flows import Flow
+from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.sources import Source
+from thresher.streams.sources import Flow, Source
 from thresher.streams.tables import Roles
 
 
@@ -39,7 +39,7 @@ class Format:
     is_row : callable, optional
         Whether a line can be the first row of such text, in a file whose name does not tell.
     look : callable, optional
-        Returns what `open` needs to know of the first bytes (`Source.noted`), from the flow and whether it is a pipe,
+        Returns what `open` needs to know of the first bytes (`Source.hint`), from the flow and whether it is a pipe,
         which can be slow and should not be waited for.
     """
 
@@ -53,6 +53,17 @@ class Format:
     marks: tuple[bytes, ...] = ()
     is_row: Callable[[bytes], bool] | None = None
     look: Callable[[Flow, bool], Hashable] | None = None
+
+
+# How long a line of text, or a row of a CSV, may be: one that never ends must not take all of the memory. No less than
+# the largest block that is read at a time, so that a line that is too long never lies within one.
+LONGEST_LINE = 1 << 28
+LEAST_LONGEST_LINE, MOST_LONGEST_LINE = 1 << 22, 1 << 40
+
+
+def too_long(what: str, longest: int, hint: str = "") -> str:
+    """Return what is wrong with a line or row that is longer than allowed, and what to do."""
+    return f"the {what} is longer than {shown_size(longest)}: {hint}if it is a row, raise the limit with longest_line="
 
 
 # Options of formats whose columns have roles.
@@ -89,9 +100,6 @@ class Span:
         """Return the first row and the end of the span, for a file that is cut by rows in proportion to bytes."""
         end = n_rows if self.end is None else n_rows * self.end // max(1, size)
         return n_rows * self.begin // max(1, size), end
-
-
-Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
 
 
 class Reader(Protocol):

@@ -9,9 +9,8 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import some, some_and_nearest
 from thresher.model.names import Naming
-from thresher.streams.flows import Flow
 from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options
-from thresher.streams.sources import BOM, Source
+from thresher.streams.sources import BOM, Flow, Source
 from thresher.streams.tables import DEFAULT_LABEL
 from thresher.streams.text import LineReader
 
@@ -51,7 +50,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
 
 def _reader(source: Source, options: Options) -> JsonReader:
     """Return the reader of a file, whose first rows must have the keys."""
-    roles, keys = options.roles, list(source.noted)
+    roles, keys = options.roles, list(source.hint)
     naming = roles.of_columns
     known = frozenset(keys)
     if naming is None or not naming.columns:

@@ -11,8 +11,8 @@ from typing import Any
 
 from thresher.batch import DataError
 from thresher.streams.columns import arrow, is_numeric
+from thresher.streams.formats.format import too_long
 from thresher.streams.formats.records import BLOCK, record_ends
-from thresher.streams.limits import too_long
 from thresher.streams.sources import BOM, Source
 from thresher.streams.tables import Columns
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import DataError
-from thresher.streams.flows import Flow
+from thresher.streams.sources import Flow
 
 BLOCK = 1 << 20
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from thresher import _core
-from thresher.streams.flows import Flow
 from thresher.streams.formats.format import Format, Opened, Options
-from thresher.streams.sources import Source
+from thresher.streams.sources import Flow, Source
 from thresher.streams.text import LineReader, first_row
 
 
@@ -24,7 +23,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
 
 
 def _reader(source: Source, options: Options) -> SvmlightReader:
-    roles, starts_with_feature = options.roles, bool(source.noted)
+    roles, starts_with_feature = options.roles, bool(source.hint)
     without = roles.no_labels or (not roles.labelled and starts_with_feature)
     return SvmlightReader(source, options, "none" if without else "required")
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from thresher import _core
 from thresher.model.names import Naming, id_of
-from thresher.streams.flows import Flow
 from thresher.streams.formats.format import Format, Opened, Options
-from thresher.streams.sources import BOM, Source
+from thresher.streams.sources import BOM, Flow, Source
 from thresher.streams.text import LineReader
 
 
@@ -42,17 +41,15 @@ class FirstNames:
 
 
 def _open(sources: list[Source], options: Options) -> Opened:
-    naming = options.roles.naming
-    if naming is None:
-        names = _names([source.noted for source in sources])
-    else:
-        names = "all" if naming.hashes_all else "strings"
+    names = _names([source.hint for source in sources], options.roles.naming)
     readers = [VwReader(source, options, names) for source in sources]
     return Opened(readers, naming=None if names == "numbers" else Naming(hash=names))
 
 
-def _names(found: list[FirstNames]) -> str:
-    """Return what is hashed: all names if numbers of several namespaces would collide, else strings."""
+def _names(found: list[FirstNames], naming: Naming | None) -> str:
+    """Return what is hashed: what a naming says, else all names if numbers of several namespaces would collide."""
+    if naming is not None:
+        return "all" if naming.hashes_all else "strings"
     if len(frozenset().union(*(each.spaces for each in found))) > 1:
         return "all"
     return "strings" if any(each.has_others for each in found) else "numbers"
