@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from thresher import datasets, open_stream
 from thresher.model.model import Model
-from thresher.streams import DataError, canonical
-from thresher.streams.canonical import in_ascending_order
+from thresher.streams import DataError
 from thresher.streams.formats import delimited, records
 from thresher.streams.formats.records import record_ends
+from thresher.streams.record_batches import in_ascending_order
 from thresher.streams.tables import Columns, Roles
 from thresher.training import train
 
@@ -524,16 +524,6 @@ class TestRepeatedIds:
             for j, value in row:
                 sums[j] = sums.get(j, 0.0) + value
             assert list(zip(ids[a:b].tolist(), values[a:b].tolist(), strict=True)) == sorted(sums.items())
-
-    def test_only_the_rows_that_need_it_are_sorted(self, monkeypatch):
-        sorted_ids = []
-        original = canonical._order
-        monkeypatch.setattr(canonical, "_order", lambda row, ids: sorted_ids.extend(ids) or original(row, ids))
-        ids = np.tile(np.arange(10, dtype=np.int64), 1_000)
-        ids[5_005] = 4
-        starts, ids, _ = in_ascending_order(np.arange(1_001, dtype=np.int64) * 10, ids, np.ones(10_000, np.float32))
-        assert len(sorted_ids) == 10
-        assert (starts[-1], len(ids)) == (9_999, 9_999)
 
     @pytest.mark.timed
     def test_one_such_row_costs_next_to_nothing(self, tmp_path):

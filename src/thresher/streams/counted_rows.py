@@ -80,11 +80,11 @@ def numbered(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 
         del batch  # not kept while the next one is made
 
 
-def with_rows(sizes: Iterable[int], first: int, end: int) -> Iterator[tuple[int, int, int]]:
+def with_rows(sizes: Iterable[int], first: int, end: int | None) -> Iterator[tuple[int, int, int]]:
     """Yield the index of each block, of these sizes, that has rows from `first` up to `end`, and which of its rows."""
     row = 0
     for index, size in enumerate(sizes):
-        low, high = max(first - row, 0), min(end - row, size)
+        low, high = max(first - row, 0), size if end is None else min(end - row, size)
         if low < high:
             yield index, low, high
         row += size

@@ -18,7 +18,6 @@ from thresher.batch import Batch, DataError
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import are_large, as_words, labels_read, shown
 from thresher.model.names import Naming
-from thresher.streams.canonical import in_ascending_order
 from thresher.streams.columns import arrow, as_bytes, is_text, is_whole, plain_values, table_columns
 from thresher.streams.tables import PAIR, Columns
 
@@ -324,6 +323,22 @@ def _flat(table: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float
     with np.errstate(over="ignore"):  # what is too large for float32 is found as not finite
         values = values.astype(np.float32)
     return _starts(table.column("ids")), ids if ids.dtype == np.uint64 else ids.astype(np.int64), values
+
+
+def in_ascending_order(
+    starts: NDArray[np.int64], ids: NDArray[np.int64], values: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Sort the ids of each row and sum repeated ones; a sum can be infinite."""
+    rising = np.append(True, ids[1:] > ids[:-1])
+    rising[starts[:-1][starts[:-1] < len(ids)]] = True  # the first id of a row has none before it
+    if rising.all():
+        return starts, ids, values
+    import scipy.sparse as sp
+
+    rows = sp.csr_matrix((values.astype(np.float64), ids, starts), shape=(len(starts) - 1, 2**63 - 1))
+    rows.sum_duplicates()
+    with np.errstate(over="ignore"):
+        return rows.indptr, rows.indices, rows.data.astype(np.float32)
 
 
 def _starts(lists: Any) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from thresher import _core
 from thresher.batch import Batch, DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.labels import LARGE, labels_read
-from thresher.streams.formats.format import Options, Span, too_long
+from thresher.streams.formats.format import Options, Reader, Span, too_long
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import BOM, Flow, HeldFile, Source
@@ -25,7 +25,7 @@ PIECE = 1 << 20
 _LARGE_PIECE, _LARGE_FILE = 1 << 22, 1 << 26
 
 
-class LineReader(ABC):
+class LineReader(Reader):
     """Reads text with one row per line.
 
     Parameters
@@ -37,12 +37,10 @@ class LineReader(ABC):
     """
 
     counted_in = "line"
-    is_text = True
-    n_rows: int | None = None  # they are not known before they are read
     _large_pieces = True  # of large files; rows must not take more memory than their text
 
     def __init__(self, source: Source, options: Options, labels: str) -> None:
-        self.source = source
+        super().__init__(source)
         self._labels = labels
         self._skip_bad = options.skip_bad
         self._longest_line = options.longest_line

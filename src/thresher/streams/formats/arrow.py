@@ -19,7 +19,7 @@ class ArrowReader(ColumnarReader):
     def _schema(source: Source, raw: Any) -> Any:
         return _reader(source, raw)[0].schema
 
-    def _count(self, raw: Any) -> int:
+    def _count_in(self, raw: Any) -> int:
         return sum(batch.num_rows for batch, _ in _all(self.source, raw))
 
     def _record_batches(self, raw: Any, first: int, end: int | None, most_rows: int) -> Iterator[tuple[Any, int, int]]:

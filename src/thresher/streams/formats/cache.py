@@ -33,7 +33,7 @@ from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
 from thresher.streams.counted_rows import with_rows
 from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
-from thresher.streams.formats.format import Format, Opened, Options, Span
+from thresher.streams.formats.format import Format, Opened, Options, RowReader, Span
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import HeldFile, Source
@@ -80,46 +80,20 @@ def write(
         file.write(text + TAIL.pack(len(text), crc32(text), MAGIC))
 
 
-class CacheReader:
-    """Reads a cache, by row number."""
-
-    counted_in = "row"
-    is_text = False
+class CacheReader(RowReader):
+    """Reads a cache."""
 
     def __init__(self, source: Source, footer: Footer) -> None:
-        self.source = source
-        self._footer = footer
+        super().__init__(source)
+        self.n_rows = footer.n_rows
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Read the blocks that hold a span, or the rest of it."""
         source, footer, file = self.source, read_footer(self.source), HeldFile(self.source.path)
-        first, end = span.rows(footer.n_rows, source.n_bytes or 0)
-        if start is not None and start.row is not None:
-            first = start.row
+        first, end = self._rows(span, start)
         labels = _Labels(footer)
         for number, low, high in with_rows((block.n_rows for block in footer.blocks), first, end):
             yield partial(_read, source, file, number + 1, footer.blocks[number], labels, low, high)
-
-    def holds(self, span: Span, position: Position) -> bool:
-        """Return whether a position is in a span."""
-        first, end = self._rows(span)
-        return position.row is not None and first <= position.row <= end
-
-    def first_number(self, span: Span) -> int:
-        """Return the number of rows before a span."""
-        return self._rows(span)[0]
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows in the file."""
-        return self._footer.n_rows
-
-    def count_before(self, byte: int) -> int:
-        """Return 0; never called, since the number of every row is known."""
-        return 0
-
-    def _rows(self, span: Span) -> tuple[int, int]:
-        return span.rows(self._footer.n_rows, self.source.n_bytes or 0)
 
 
 class _Labels:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from thresher import _core
 from thresher.batch import DataError
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.formats.format import Opened, Options, Span
+from thresher.streams.formats.format import Opened, Options, RowReader, Span
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.record_batches import named_errors, rows_of_cells, slices, to_batch
@@ -21,15 +21,11 @@ from thresher.streams.sources import Source
 from thresher.streams.tables import Columns
 
 
-class ColumnarReader(ABC):
-    """Reads such a file, by row number."""
-
-    counted_in = "row"
-    is_text = False
-    n_rows: int | None = None  # opening every file first would take too long
+class ColumnarReader(RowReader):
+    """Reads such a file. Its rows are counted only if it is cut: opening every file first would take too long."""
 
     def __init__(self, source: Source, columns: Columns, skip_bad: bool) -> None:
-        self.source = source
+        super().__init__(source)
         self._columns = columns
         self._skip_bad = skip_bad
 
@@ -49,7 +45,7 @@ class ColumnarReader(ABC):
         """Return the names and types of a file's columns."""
 
     @abstractmethod
-    def _count(self, raw: Any) -> int:
+    def _count_in(self, raw: Any) -> int:
         """Return the number of rows."""
 
     @abstractmethod
@@ -58,9 +54,7 @@ class ColumnarReader(ABC):
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the rows of a span, or the rest of them, into tasks."""
-        first, end = self._rows(span)
-        if start is not None and start.row is not None:
-            first = start.row
+        first, end = self._rows(span, start)
         done = 0
         most_rows = rows_of_cells(len(self._columns.features or ()))
         with _opened(self.source) as raw:
@@ -75,30 +69,9 @@ class ColumnarReader(ABC):
                     yield partial(to_batch, self.source.name, rows, self._columns, self._skip_bad, byte, byte - done)
                     done = byte
 
-    def holds(self, span: Span, position: Position) -> bool:
-        """Return whether a position is in a span."""
-        first, end = self._rows(span)
-        return position.row is not None and first <= position.row <= (position.row if end is None else end)
-
-    def first_number(self, span: Span) -> int:
-        """Return the number of rows before a span."""
-        return self._rows(span)[0]
-
-    def count_before(self, byte: int) -> int:
-        """Return 0; never called, since the number of every row is known."""
-        return 0
-
-    def _rows(self, span: Span) -> tuple[int, int | None]:
-        """Return the first row and the end of a span; None: to the end of the file."""
-        if span.begin == 0 and span.end is None:
-            return 0, None
-        first, end = span.rows(self._n_rows, self.source.n_bytes or 0)
-        return first, None if span.end is None else end
-
-    @cached_property
-    def _n_rows(self) -> int:
+    def _count(self) -> int:
         with _opened(self.source) as raw:
-            return self._count(raw)
+            return self._count_in(raw)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from thresher.batch import Batch, DataError
 from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow
-from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Span, too_long
+from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Reader, Span, too_long
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
 from thresher.streams.pipeline import Task
@@ -30,15 +30,11 @@ from thresher.streams.tables import Columns
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
 
 
-class DelimitedReader:
+class DelimitedReader(Reader):
     """Reads a CSV file; each has its own, since each has a header. `first` is the layout of the first file."""
 
-    counted_in = "row"
-    is_text = True
-    n_rows: int | None = None  # they are not known before they are read
-
     def __init__(self, source: Source, options: Options, first: Layout, columns: Columns) -> None:
-        self.source = source
+        super().__init__(source)
         self._first = first
         self._columns = columns
         self._skip_bad = options.skip_bad

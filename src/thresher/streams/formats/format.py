@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
 
 from thresher.messages import shown_size
 from thresher.model.names import Naming
@@ -102,25 +103,59 @@ class Span:
         return n_rows * self.begin // max(1, size), end
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """How a file is read: it is cut, all of it or a span, into tasks, which threads run."""
 
-    source: Source
-    counted_in: str  # "line" or "row"
-    is_text: bool  # whether rows take about as much memory as the file
+    counted_in = "row"  # or "line"
+    is_text = True  # so that rows take about as much memory as the file
+    n_rows: int | None = None  # of the file, if they are known without reading them
 
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @abstractmethod
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on, into tasks."""
 
+    @abstractmethod
     def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position in the file is in a span of it."""
 
+    @abstractmethod
     def first_number(self, span: Span) -> int | None:
         """Return how many lines or rows are before a span, if that is known without reading them."""
 
     def count_before(self, byte: int) -> int:
-        """Return how many lines or rows begin before a byte of the content."""
+        """Return how many lines or rows begin before a byte of the content, where `first_number` may not know it."""
+        raise NotImplementedError
 
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows of the file, if it is known without reading them."""
+
+class RowReader(Reader):
+    """Reads a file by row number."""
+
+    is_text = False
+
+    @cached_property
+    def _n_rows(self) -> int:
+        return self._count() if self.n_rows is None else self.n_rows
+
+    def _count(self) -> int:
+        """Return the number of rows in the file, where `n_rows` does not know it."""
+        raise NotImplementedError
+
+    def holds(self, span: Span, position: Position) -> bool:
+        """Return whether a position is in a span."""
+        first, end = self._rows(span)
+        return position.row is not None and first <= position.row <= (position.row if end is None else end)
+
+    def first_number(self, span: Span) -> int:
+        """Return the number of rows before a span."""
+        return self._rows(span)[0]
+
+    def _rows(self, span: Span, start: Position | None = None) -> tuple[int, int | None]:
+        """Return the first row and the end of a span, or of the rest of it; None: to the end of the file."""
+        if span == Span(0, None):
+            first, end = 0, None
+        else:
+            first, end = span.rows(self._n_rows, self.source.n_bytes or 0)
+        return first if start is None or start.row is None else start.row, None if span.end is None else end

@@ -20,7 +20,7 @@ class ParquetReader(ColumnarReader):
     def _schema(source: Source, raw: Any) -> Any:
         return arrow().parquet.read_schema(raw)
 
-    def _count(self, raw: Any) -> int:
+    def _count_in(self, raw: Any) -> int:
         with arrow().parquet.ParquetFile(raw) as file:
             return int(file.metadata.num_rows)
 
@@ -41,7 +41,7 @@ class ParquetReader(ColumnarReader):
 def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], int]:
     """Return the row groups that hold the rows asked for, and the number of rows before them."""
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    groups = [group for group, _, _ in with_rows(sizes, first, sum(sizes) if end is None else end)]
+    groups = [group for group, _, _ in with_rows(sizes, first, end)]
     return groups, sum(sizes[: groups[0]]) if groups else 0
 
 
