@@ -210,10 +210,8 @@ class BatchNames:
     def at(self, places: NDArray[np.int64]) -> BatchNames:
         """Return the names of the values at these places, and no other text."""
         marks = self.marks[places]
-        offsets, lengths = (
-            (marks >> np.uint64(32)).astype(np.int64),
-            (marks >> np.uint64(16) & _16_BITS).astype(np.int64),
-        )
+        offsets = (marks >> np.uint64(32)).astype(np.int64)
+        lengths = (marks >> np.uint64(16) & _16_BITS).astype(np.int64)
         lengths[marks == NO_NAME] = 0
         ends = np.cumsum(lengths)
         text = self.text[np.repeat(offsets - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)]

@@ -184,9 +184,9 @@ class TestColumnHasher:
     @pytest.mark.parametrize(
         ("given_", "why"),
         [
-            ({"text": "nothing"}, "X has no column 'nothing'; it has site, price"),
-            ({"numeric": [0]}, "X has no column 0; it has site, price"),
-            ({"numeric": "prize"}, r"X has no column 'prize'; it has site, price.* Did you mean 'price'\?"),
+            ({"text": "nothing"}, "X: there is no column 'nothing'; there are site, price"),
+            ({"numeric": [0]}, "X: there is no column 0; there are site, price"),
+            ({"numeric": "prize"}, r"X: there is no column 'prize'; there are site, price.* Did you mean 'price'\?"),
             ({"text": "price"}, "X: column 'price' has type double; a text column must hold strings"),
             ({"numeric": "day"}, "X: column 'day' has type date32.*dates and times are categorical="),
             ({"text": "title", "categorical": "title"}, "column 'title' can't be both text and categorical"),
@@ -201,5 +201,5 @@ class TestColumnHasher:
             ColumnHasher().fit(np.zeros((2, 2)))
         with pytest.raises(ValueError, match="X: column 'd' has type binary, which can't be a feature"):
             ColumnHasher().fit(pa.table({"d": [b"x"]}))
-        with pytest.raises(ValueError, match="X has no column 'site'"):
+        with pytest.raises(ValueError, match="X: there is no column 'site'"):
             ColumnHasher().fit(frame()).transform(pa.table({"day": [datetime.date(2024, 1, 1)]}))

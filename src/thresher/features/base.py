@@ -47,10 +47,8 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
         offsets = np.concatenate(starts)
         shape = (len(offsets) - 1, N_IDS)
         matrix = sp.csr_matrix((np.concatenate(values), np.concatenate(ids), offsets), shape=shape)
-        matrix.indices, matrix.indptr = (
-            matrix.indices.astype(np.int64),
-            offsets,
-        )  # without values scipy makes them narrow
+        # Without values scipy makes them narrow.
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), offsets
         matrix.has_canonical_format = True
         return as_configured(matrix)
 

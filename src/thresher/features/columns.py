@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.features.base import Hasher, Tasks
-from thresher.messages import some_and_nearest, warn
+from thresher.messages import warn
 from thresher.model.names import Naming, NGrams
-from thresher.streams.columns import check_kinds, kind_of, looks_like_text, table_columns
+from thresher.streams.columns import kind_of, looks_like_text, table_columns
 from thresher.streams.frames import is_pandas, reader_of
 from thresher.streams.record_batches import tables_of
 from thresher.streams.tables import Columns
@@ -77,12 +77,7 @@ class ColumnHasher(Hasher):
         """Look at the columns of a table."""
         reader = reader_of(self._used(X, self._roles()), "X")
         schema = reader.schema
-        options: dict[str, Any] = {
-            "ngrams": self.ngrams,
-            "analyzer": self.analyzer,
-            "counts": self.counts,
-            "lowercase": self.lowercase,
-        }
+        options = {name: getattr(self, name) for name in ("ngrams", "analyzer", "counts", "lowercase")}
         naming = self._roles(**options)
         if not naming.columns:
             kinds = {name: kind_of(schema.field(name).type, f"X: column {name!r}") for name in schema.names}
@@ -92,7 +87,7 @@ class ColumnHasher(Hasher):
             naming = Naming.of(**by_kind, **options)
             if not isinstance(X, type(reader)):  # which can be read only once
                 _warn_of_text(next(tables_of(reader, _columns(naming), "X"), None), by_kind["categorical"])
-        _check(schema, naming)
+        _columns(naming).check_types("X", schema)
         self._naming = naming
         self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -110,9 +105,9 @@ class ColumnHasher(Hasher):
 
     def _tasks(self, X: Any) -> Tasks:
         check_is_fitted(self, "_naming")
-        reader = reader_of(self._used(X, self._naming), "X")
-        _check(reader.schema, self._naming)
-        for table in tables_of(reader, _columns(self._naming), "X"):
+        reader, columns = reader_of(self._used(X, self._naming), "X"), _columns(self._naming)
+        columns.check_types("X", reader.schema)
+        for table in tables_of(reader, columns, "X"):
             yield partial(self._read, table)
 
     def _read(self, table: Any) -> Any:
@@ -133,12 +128,3 @@ def _warn_of_text(first: Any, names: list[str]) -> None:
                 f"others, or categorical={name!r} if that is meant.",
                 UserWarning,
             )
-
-
-def _check(schema: Any, naming: Naming) -> None:
-    names = schema.names
-    known = frozenset(names)
-    missing = next((name for name, _ in naming.columns if name not in known), None)
-    if missing is not None:
-        raise ValueError(f"X has no column {missing!r}; it has {some_and_nearest(names, missing)}")
-    check_kinds("X", schema, naming)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from thresher.io.file_errors import errors_of
+from thresher.io.rules import optional, text, whole
 
 _HEAD = 4096
+_FIELDS = {
+    "file": whole, "name": text, "byte": whole, "row": optional(whole), "size": whole, "modified": optional(whole),
+    "digest": text, "namespace": optional(text),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,16 +88,11 @@ class Position:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the position that `to_dict` was called on."""
-        allowed: dict[str, Any] = {
-            "file": int, "name": str, "byte": int, "row": (int, type(None)), "size": int,
-            "modified": (int, type(None)), "digest": str, "namespace": (str, type(None)),
-        }  # fmt: skip
-        if not isinstance(values, dict) or values.keys() != allowed.keys():
-            raise ValueError(f"a position must have the keys {', '.join(field.name for field in fields(cls))}.")
-        for key, kind in allowed.items():
-            value = values[key]
-            if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
-                raise ValueError(f"a position's {key} can't be {value!r}.")
+        if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
+            raise ValueError(f"a position must have the keys {', '.join(_FIELDS)}.")
+        for key, allowed in _FIELDS.items():
+            if not allowed(values[key]):
+                raise ValueError(f"a position's {key} can't be {values[key]!r}.")
         return cls(**values)
 
     def check(self, name: str, found: Identity) -> None:
