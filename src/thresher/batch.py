@@ -186,7 +186,7 @@ class Names(Protocol):
 
 @dataclass(slots=True)
 class BatchNames:
-    """Where the names of a batch's features are written.
+    """The names of a batch's features: where in the text of the batch each is written.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class BatchNames:
     text : array of uint8
         UTF-8.
     prefixes : list of str
-        A name is its prefix and its piece of the text.
+        A name is its prefix and its part of the text.
     """
 
     marks: NDArray[np.uint64]

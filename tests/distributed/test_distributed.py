@@ -21,8 +21,8 @@ from every import made, online
 from states import assert_same_state, model_of, state_of
 
 from thresher import MRMR, SOFS, ShadowSOFS, datasets, distributed, evaluate, load, open_stream, save, train
-from thresher.distributed.engines import FAN_IN, HandedOver, InProcess, Processes, groups, local
-from thresher.distributed.shards import Shards, look, seen_together
+from thresher.distributed.engines import FAN_IN, InProcess, Processes, SharedObjects, groups, local
+from thresher.distributed.shards import Shards, add_surveys, survey
 from thresher.streams import DataError
 from thresher.streams.writing import write_stream
 
@@ -222,10 +222,10 @@ class TestEngines:
 
     def test_only_what_is_new_is_handed_over(self):
         given, taken = [], []
-        handed_over = HandedOver(lambda each: given.append(each) or len(given), taken.append)
+        shared = SharedObjects(lambda each: given.append(each) or len(given), taken.append)
         a, b, c = [1], [2], [3]
-        assert handed_over.places((a, b)) == [1, 2]
-        assert handed_over.places((a, c)) == [1, 3]
+        assert shared.references((a, b)) == [1, 2]
+        assert shared.references((a, c)) == [1, 3]
         assert given == [a, b, c]
         assert taken == [2]
 
@@ -295,7 +295,7 @@ def test_numbers_and_words_among_the_labels():
     X = np.eye(2)
     stream = open_stream([(X, [1.0, 2.0]), (X, ["x", "1"])])
     numbers = open_stream((X, [7.0, 1.0]))
-    seen = seen_together([look(Shards(each, 1, 1), 0, True) for each in (stream, numbers)])
+    seen = add_surveys([survey(Shards(each, 1, 1), 0, True) for each in (stream, numbers)])
     assert seen.labels.tolist() == ["1", "2", "7", "x"]
     labels, counts, is_all = seen.by_shard[0]
     assert (labels.tolist(), counts.tolist(), is_all) == (["1", "7"], [1, 1], True)

@@ -1,4 +1,4 @@
-"""Archives of every kind: unpacked piece by piece, whatever the ratio, and in time that grows with their content."""
+"""Archives of every kind: unpacked block by block, whatever the ratio, and in time that grows with their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thresher.streams import DataError
 from thresher.streams.sources import Flow
 
 LINE = b"1 1:0.5 7:2 9:1\n"
-PIECE = 1 << 20
+BLOCK = 1 << 20
 # Of 10 MB, which archives may hold any number of times.
 PART = LINE * 625_000
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
@@ -51,18 +51,18 @@ class Counted:
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-def test_pieces_are_no_larger_than_asked_for(archives, ending):
+def test_blocks_are_no_larger_than_asked_for(archives, ending):
     """So nothing is moved twice, and the time is in proportion to the content."""
     path = archives / f"rows.svm.{ending}"
     with path.open("rb") as raw, Flow(raw, str(path), ending) as flow:
         flow._file = counted = Counted(flow._file)
-        n_pieces = 0
-        while piece := flow.read(PIECE):
-            n_pieces += 1
-            assert len(piece) <= PIECE
+        n_blocks = 0
+        while block := flow.read(BLOCK):
+            n_blocks += 1
+            assert len(block) <= BLOCK
     assert counted.n_bytes == 20 * len(PART)
-    assert n_pieces == -(-20 * len(PART) // PIECE)
-    assert counted.n_calls <= 4 * n_pieces
+    assert n_blocks == -(-20 * len(PART) // BLOCK)
+    assert counted.n_calls <= 4 * n_blocks
 
 
 @pytest.mark.memory

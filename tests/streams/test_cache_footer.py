@@ -173,7 +173,7 @@ def test_a_footer_that_is_something_else(tmp_path, text):
 
 
 def test_a_long_label_does_not_take_its_length_for_each_row(tmp_path):
-    """numpy gives each of an array's strings the room of the longest."""
+    """numpy gives each of an array's strings the memory of the longest."""
     path = tmp_path / "a.thc"
     (tmp_path / "a.svm").write_text("a 1:1\nb 2:1\n" * 20_000)
     write_stream(open_stream(tmp_path / "a.svm").batches(), str(path))
@@ -184,7 +184,7 @@ def test_a_long_label_does_not_take_its_length_for_each_row(tmp_path):
             with pytest.raises(DataError, match=r"a.thc, block 1: a label has 200,000 characters"):
                 list(open_stream(path).batches())
         else:
-            # One that no row has takes no room.
+            # One that no row has takes no memory.
             (batch,) = open_stream(path).batches()
             assert batch.labels.dtype == "<U1"
 

@@ -49,7 +49,7 @@ def opened(folder, name, content, packed, **options):
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", FORMATS)
-# It begins at the start of the file, within a piece, or with a piece of 1 MiB.
+# It begins at the start of the file, within a block, or with one of 1 MiB.
 @pytest.mark.parametrize("before", [0, 2, 16_384])
 @pytest.mark.parametrize("last", [False, True])
 def test_the_limit_is_exact(tmp_path, name, packed, before, last):

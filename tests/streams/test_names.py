@@ -624,7 +624,7 @@ class TestAllFormats:
         assert load(tmp_path / "m.thresher").selected_names_ == model.selected_names_
 
     def test_shuffled_rows_keep_their_names(self, rows, tmp_path):
-        # Several sources of names: VW pieces number their namespaces as they come.
+        # Several sources of names: VW blocks number their namespaces as they come.
         first, second = write_vw(rows, tmp_path / "a.vw"), tmp_path / "b.vw"
         second.write_text("".join(f"{1 - 2 * (k % 2)} | size:2 |body free |title word1\n" for k in range(50)))
         for limit in (None, 0):

@@ -1,7 +1,7 @@
 """Positions and shards: reading on from the end of any batch gives the rest, and the shards give the whole, to the bit.
 
 Every format is drawn in files as untidy as they come: blank lines, comments, CR LF, quoted newlines, no newline at the
-end, several files, compressed or not, cut into pieces and blocks of any size.
+end, several files, compressed or not, cut into blocks of any size.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def written(folder: Path, format_: str, case: dict) -> list[Path]:
             lines = path.with_suffix(".txt")
             lines.write_text("\n".join(as_vw(rows)))
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(text, "PIECE", 40)
+                patch.setattr(text, "BLOCK", 40)
                 write_stream(open_stream(lines, "vw").batches(), str(path))
             lines.unlink()
         paths.append(path)
@@ -155,9 +155,9 @@ def written(folder: Path, format_: str, case: dict) -> list[Path]:
 
 @contextmanager
 def opened(format_: str, case: dict) -> Iterator[Stream]:
-    """Open a case as a stream, with pieces of its size."""
+    """Open a case as a stream, with blocks of its size."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(text, "PIECE", case["size"])
+        patch.setattr(text, "BLOCK", case["size"])
         patch.setattr(records, "BLOCK", case["size"])
         patch.setattr(record_batches, "BATCH_ROWS", max(1, case["size"] // 10))
         patch.setattr(iterables, "_BATCH_ROWS", max(1, case["size"] // 10))
@@ -326,7 +326,7 @@ def test_a_shard_can_be_sent_to_another_process(format_):
 class TestRefused:
     @pytest.fixture
     def path(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(text, "PIECE", 64)
+        monkeypatch.setattr(text, "BLOCK", 64)
         path = tmp_path / "a.svm"
         path.write_text("".join(f"{r % 2} {r + 1}:1\n" for r in range(50)))
         return path
@@ -425,7 +425,7 @@ class TestRefused:
 
 
 def test_numbers_in_a_second_namespace_are_noticed_after_going_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "PIECE", 70_000)
+    monkeypatch.setattr(text, "BLOCK", 70_000)
     path = tmp_path / "a.vw"
     path.write_text("1 |f 1\n" * 10_000 + "1 |g 1\n")  # the first rows, which open_stream looks at, have none
     first = next(iter(open_stream(path).batches()))
@@ -556,7 +556,7 @@ def test_to_csr_takes_the_matrix_and_one_copy():
 
 
 def test_threads_end_when_reading_stops_early(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "PIECE", 64)
+    monkeypatch.setattr(text, "BLOCK", 64)
     path = tmp_path / "a.svm"
     path.write_text("1 1:1\n" * 1_000)
     batches = open_stream(path).shard(1, 2).batches()

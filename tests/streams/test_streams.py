@@ -112,8 +112,8 @@ def test_memory_gives_the_same_model(rows, reference):
 
 
 @pytest.mark.parametrize("size", [100, 3_000])
-def test_pieces_of_any_size_give_the_same_model(folder, reference, monkeypatch, size):
-    monkeypatch.setattr(text, "PIECE", size)
+def test_blocks_of_any_size_give_the_same_model(folder, reference, monkeypatch, size):
+    monkeypatch.setattr(text, "BLOCK", size)
     for source in ("x.svm", "x.svm.gz"):
         model = Model("sofs", n_features_to_select=40)
         train(model, folder / source)
@@ -516,10 +516,10 @@ class TestOddSources:
 
     @pytest.mark.filterwarnings("ignore:.*grouped by label")
     def test_words_that_come_late(self, tmp_path, monkeypatch):
-        """A number is written alike wherever the pieces are cut, shuffled or not, cached or not."""
+        """A number is written alike wherever the blocks are cut, shuffled or not, cached or not."""
         path = tmp_path / "a.svm"
         path.write_text("100000 1:1\n" * 40 + "spam 2:1\n" * 40)
-        monkeypatch.setattr(text, "PIECE", 64)
+        monkeypatch.setattr(text, "BLOCK", 64)
         write_stream(open_stream(path).batches(), str(tmp_path / "a.thc"))
         for source, shuffle in ((path, False), (path, True), (tmp_path / "a.thc", False)):
             model = Model("sofs", random_state=0)

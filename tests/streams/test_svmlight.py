@@ -148,13 +148,13 @@ class TestInTheWild:
 
     @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 1000])
     def test_byte_order_mark(self, tmp_path, monkeypatch, size):
-        """It is skipped at the start of a file, whatever the size of the pieces, and nowhere else."""
-        monkeypatch.setattr(text, "PIECE", size)
+        """It is skipped at the start of a file, whatever the size of the blocks, and nowhere else."""
+        monkeypatch.setattr(text, "BLOCK", size)
         assert read(b"\xef\xbb\xbf1 1:1\n-1 2:1\n", tmp_path) == ([1.0, -1.0], [[(1, 1.0)], [(2, 1.0)]])
         assert read(b"\xef\xbb\xbf", tmp_path) == ([], [])
         assert read(b"1 1:1\n\xef\xbb\xbf2 2:1\n", tmp_path)[0][1] == "\ufeff2"
 
-    def test_byte_order_mark_of_the_first_piece(self):
+    def test_byte_order_mark_of_the_first_block(self):
         raw = b"\xef\xbb\xbf1 1:1\n"
         rows = _core.read_text("svmlight", raw, False, first=True)
         assert (rows.labels.tolist(), rows.words) == ([1.0], [])
@@ -162,12 +162,12 @@ class TestInTheWild:
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
     @pytest.mark.parametrize("threads", [1, 2, 5])
-    def test_pieces_of_any_size(self, tmp_path, monkeypatch, size, threads):
+    def test_blocks_of_any_size(self, tmp_path, monkeypatch, size, threads):
         random = np.random.default_rng(size)
         lines = [f"{r} " + " ".join(f"{i}:{r + i}" for i in range(1, random.integers(1, 40))) for r in range(60)]
         raw = "\n".join(lines).encode()
         whole = read(raw, tmp_path)
-        monkeypatch.setattr(text, "PIECE", size)
+        monkeypatch.setattr(text, "BLOCK", size)
         assert read(raw, tmp_path, threads=threads) == whole
         assert len(whole[0]) == 60
 
@@ -218,8 +218,8 @@ class TestBadLines:
         assert "data.svm, line 2: " in skipped[0]
         assert BAD[line] in skipped[0]
 
-    def test_line_numbers_go_on_across_pieces(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(text, "PIECE", 50)
+    def test_line_numbers_go_on_across_blocks(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(text, "BLOCK", 50)
         raw = b"".join(b"1 1:1 2:2 3:3\n" for _ in range(999)) + b"1 oops\n"
         for threads in (1, 3):
             with pytest.raises(DataError, match="line 1000: 'oops'"):

@@ -105,23 +105,23 @@ class InProcess:
         return settled(join(function, handles, *arguments))
 
 
-class HandedOver:
-    """Objects that workers have, and where: only what is new is handed over."""
+class SharedObjects:
+    """Objects that workers have, each with a reference to it: only what is new is handed over."""
 
-    def __init__(self, hand_over: Callable[[Any], Any], take_back: Callable[[Any], None]) -> None:
-        self._hand_over, self._take_back = hand_over, take_back
+    def __init__(self, put: Callable[[Any], Any], drop: Callable[[Any], None]) -> None:
+        self._put, self._drop = put, drop
         self._known: list[tuple[Any, Any]] = []
 
-    def places(self, objects: tuple[Any, ...]) -> list[Any]:
-        """Return where these objects are; all others are taken back."""
+    def references(self, objects: tuple[Any, ...]) -> list[Any]:
+        """Return the references to these objects; all others are dropped."""
         before, self._known = self._known, []
         for each in objects:
-            place = next((place for known, place in before if known is each), None)
-            self._known.append((each, self._hand_over(each) if place is None else place))
-        for known, place in before:
+            reference = next((reference for known, reference in before if known is each), None)
+            self._known.append((each, self._put(each) if reference is None else reference))
+        for known, reference in before:
             if not any(known is each for each in objects):
-                self._take_back(place)
-        return [place for _, place in self._known]
+                self._drop(reference)
+        return [reference for _, reference in self._known]
 
 
 class Processes:
@@ -132,12 +132,12 @@ class Processes:
 
     def __init__(self, n_workers: int, folder: Path) -> None:
         self._n_workers, self._folder, self._n_files = n_workers, folder, 0
-        self._handed_over = HandedOver(self._write, os.unlink)
+        self._shared = SharedObjects(self._write, os.unlink)
         self._pool = self._new_pool()
 
     def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
         """Start all tasks; a handle is a future, and what it was started with."""
-        paths = self._handed_over.places(common)
+        paths = self._shared.references(common)
         return [self._submit((function, paths, task), after_each) for task in tasks]
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:

@@ -15,7 +15,7 @@ from thresher import parameters
 from thresher.distributed.engines import Engine, local
 from thresher.distributed.merge_size import best_size
 from thresher.distributed.ray_engine import on_ray
-from thresher.distributed.shards import Learned, Seen, Shards, Start, learn, look, merged, seen_together
+from thresher.distributed.shards import Shards, Start, Survey, Update, add_surveys, add_updates, learn, survey
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
@@ -157,8 +157,8 @@ class _Run:
         if model.target is not None:
             agreed(model, request.classes)
         tasks = [(k, request.multiclass) for k in range(self._shards.n)]
-        handles = self._engine.map(look, (self._shards,), tasks)
-        seen = self._engine.merge(seen_together, handles)
+        handles = self._engine.map(survey, (self._shards,), tasks)
+        seen = self._engine.merge(add_surveys, handles)
         self._check_shards(seen)
         if seen.large_columns is not None and model.norm == "l2":
             warn_of_scale(stream.name, seen.large_columns)
@@ -195,7 +195,7 @@ class _Run:
             start = Start(self.model, is_first)
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
-            learned = self._engine.merge(merged, handles, core_class(self.model))
+            learned = self._engine.merge(add_updates, handles, core_class(self.model))
             self._take(learned)
         warn_if_saturated(self.model, n_saturated)
         warn_of_clashes(self.model, n_clashes)
@@ -213,7 +213,7 @@ class _Run:
         error = f", error {self.history.error[-1]:.2%}" if self.history.error else ""
         self._bar.done(self._n_done, f"sync {len(self.history.rows) + 1}{error}")
 
-    def _take(self, learned: Learned) -> None:
+    def _take(self, learned: Update) -> None:
         """Merge what the shards have learned, and note it."""
         model, history = self.model, self.history
         if learned.changes is not None:
@@ -236,7 +236,7 @@ class _Run:
         if callback is not None:
             callback(history)
 
-    def _check_shards(self, seen: Seen) -> None:
+    def _check_shards(self, seen: Survey) -> None:
         """Refuse shards without rows, and those with one class that should have more."""
         name, n = self._task.stream.name, self._shards.n
         n_rows = {k: int(counts.sum()) for k, (_, counts, _) in seen.by_shard.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from thresher.distributed.engines import After, Function, HandedOver, Tasks, attempt, groups, join, nothing, settled
+from thresher.distributed.engines import After, Function, SharedObjects, Tasks, attempt, groups, join, nothing, settled
 
 # Seconds in which a cluster must answer.
 _PATIENCE = 10.0
@@ -20,14 +20,14 @@ class OnRay:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._handed_over = HandedOver(ray.put, lambda _: None)  # Ray forgets what nobody refers to
+        self._shared = SharedObjects(ray.put, lambda _: None)  # Ray forgets what nobody refers to
         self._after_each: After = nothing
         self._run = ray.remote(num_cpus=1, max_retries=3)(_run)
         self._join = ray.remote(num_cpus=1, max_retries=3)(_join)
 
     def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
         """Start all tasks; what is common to them is put into the object store once."""
-        shared = self._handed_over.places(common)
+        shared = self._shared.references(common)
         self._after_each = after_each
         return [self._run.remote(function, task, *shared) for task in tasks]
 

@@ -88,7 +88,7 @@ class SampleRows:
 
 
 @dataclass
-class Learned:
+class Update:
     """The changes that one shard, or several, have learned between two syncs."""
 
     counted: ClassWeights  # rows, for class weights
@@ -106,7 +106,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Survey:
     """The labels of a shard, and whatever else must be known before anything is learned."""
 
     labels: NDArray[Any]
@@ -115,7 +115,7 @@ class Seen:
     large_columns: str | None  # in the first rows of all
 
 
-def look(shards: Shards, k: int, whole: bool) -> Seen:
+def survey(shards: Shards, k: int, whole: bool) -> Survey:
     """Read a shard; unless it is `whole`, up to the batch in which a second label turns up."""
     labels, counts = np.zeros(0), np.zeros(0, np.int64)
     is_at_end, large = True, None
@@ -129,10 +129,10 @@ def look(shards: Shards, k: int, whole: bool) -> Seen:
         if not whole and len(labels) > 1:
             is_at_end = False
             break
-    return Seen(labels, {k: (labels, counts, is_at_end)}, large)
+    return Survey(labels, {k: (labels, counts, is_at_end)}, large)
 
 
-def seen_together(found: list[Seen]) -> Seen:
+def add_surveys(found: list[Survey]) -> Survey:
     """Add up what was seen in several shards."""
     labels = np.unique(together([seen.labels for seen in found if len(seen.labels)]))
     by_shard = {
@@ -140,14 +140,14 @@ def seen_together(found: list[Seen]) -> Seen:
         for seen in found
         for k, (its, counts, is_all) in seen.by_shard.items()
     }
-    return Seen(labels, by_shard, next((seen.large_columns for seen in found if seen.large_columns), None))
+    return Survey(labels, by_shard, next((seen.large_columns for seen in found if seen.large_columns), None))
 
 
-def learn(shards: Shards, start: Start, k: int, sync: int) -> Learned:
+def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
     """Learn a part of a shard, from a model that all shards start from; return what has changed."""
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
     session = session_on(stream, model, None, start.is_first_pass)
-    done = Learned(ClassWeights(None))
+    done = Update(ClassWeights(None))
     for batch in batches_for(model, stream):
         with errors_of_rows(batch, stream):
             session.learn(batch)
@@ -165,7 +165,7 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Learned:
     return done
 
 
-def _n_bytes(done: Learned) -> int:
+def _n_bytes(done: Update) -> int:
     """Return the size of what goes to be merged."""
     arrays = [array for array in done.changes.values() if isinstance(array, np.ndarray)]
     return sum(array.nbytes for array in arrays) + sum(8 + len(name) for name in done.names.values())
@@ -201,17 +201,17 @@ def _scaled(model: Model, batch: Batch) -> SampleRows:
     )  # fmt: skip
 
 
-def merged(parts: list[Learned], method: Any) -> Learned:
+def add_updates(parts: list[Update], method: Any) -> Update:
     """Add up what groups of shards have learned, in their order."""
     return reduce(partial(_added, method=method), parts)
 
 
-def _added(a: Learned, b: Learned, *, method: Any) -> Learned:
+def _added(a: Update, b: Update, *, method: Any) -> Update:
     both = [each.changes for each in (a, b) if each.changes is not None]
     changes = None if not both else both[0] if len(both) == 1 else method.added(both[0], both[1])
     names = {**b.names, **a.names}
     clashes = next((each for each in (a.clashes, b.clashes) if each[0]), a.clashes)
-    both_done = Learned(
+    both_done = Update(
         a.counted + b.counted, changes, names,
         (a.clashes[0] + b.clashes[0], *clashes[1:]), a.sample + b.sample, a.n_rows + b.n_rows, a.n_read + b.n_read,
         a.n_moved + b.n_moved, max(a.largest_id, b.largest_id), a.zero_seen or b.zero_seen,

@@ -45,7 +45,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     """The base of the classes: a `Model` whose features are the items of dicts.
 
     The id of a feature is the hash of its name. The names of the selected features are known, and those of some others:
-    it would take too long to look after every row for features that have left.
+    it would take too long to search after every row for features that have left.
     """
 
     _method: ClassVar[methods.Method]

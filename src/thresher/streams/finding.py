@@ -28,7 +28,7 @@ def find(source: StrPath | Iterable[StrPath], format: str) -> list[Source]:
     if not names:
         raise ValueError("source is an empty list: name at least one file.")
     found = [path for name in names for path in _expand(os.fspath(name))]
-    return [_look(path, format) for path in found]
+    return [_source_of(path, format) for path in found]
 
 
 def _expand(name: str) -> list[str]:
@@ -62,7 +62,7 @@ def _deeper(folder: Path) -> str:
     return f", only folders: name what is in these with {str(Path(glob.escape(str(folder)), '**', f'*{ending}'))!r}"
 
 
-def _look(path: str, format: str) -> Source:
+def _source_of(path: str, format: str) -> Source:
     name = "standard input" if path == "-" else path
     regular = path != "-" and Path(path).is_file()
     try:
@@ -82,7 +82,7 @@ def _look(path: str, format: str) -> Source:
         found = FORMATS.get(format) or recognised(flow.peek(4096), ending(path, compression), name)
         if not found.is_text and (compression is not None or not regular):
             raise DataError(f"{name}: {found.name} data must be an uncompressed file on disk.")
-        hint = None if found.look is None else found.look(flow, not regular)
+        hint = None if found.inspect is None else found.inspect(flow, not regular)
     except BaseException:
         flow.close()
         raise

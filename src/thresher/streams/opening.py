@@ -14,7 +14,14 @@ from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams.files import FileRows
 from thresher.streams.finding import StrPath, find
-from thresher.streams.formats.format import LEAST_LONGEST_LINE, LONGEST_LINE, MOST_LONGEST_LINE, Format, Opened, Options
+from thresher.streams.formats.format import (
+    LEAST_LONGEST_LINE,
+    LONGEST_LINE,
+    MOST_LONGEST_LINE,
+    Format,
+    OpenFiles,
+    Options,
+)
 from thresher.streams.formats.table import FORMATS
 from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
@@ -184,14 +191,14 @@ def open_stream(
     )
 
 
-def _opened(formats: list[Format], sources: list[Source], options: Options) -> Opened:
+def _opened(formats: list[Format], sources: list[Source], options: Options) -> OpenFiles:
     """Open files of one format, or of several that can be mixed."""
     if len(formats) == 1:
         return formats[0].open(sources, options)
     each = {kind.name: kind.open([item for item in sources if item.format == kind.name], options) for kind in formats}
     readers = {name: iter(opened.readers) for name, opened in each.items()}
     naming = next((opened.naming for opened in each.values() if opened.naming is not None), None)
-    return Opened([next(readers[item.format]) for item in sources], naming=naming)
+    return OpenFiles([next(readers[item.format]) for item in sources], naming=naming)
 
 
 def _refuse_options(name: str, format: Format, **options: str | None) -> None:

@@ -47,7 +47,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Position:
-    """A place between two rows of a stream.
+    """A point between two rows of a stream.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Position:
         The name of the file.
     byte : int
         How many bytes of its uncompressed content are before. In plain text this can be inside the last line that was
-        read, since a line belongs to the piece that has its first byte. In formats read by rows it is an estimate.
+        read, since a line belongs to the block that has its first byte. In formats read by rows it is an estimate.
     row : int or None
         How many lines (svmlight, VW) or rows (all other formats) of the file are before. None in a shard that starts
         inside a text file: there they are counted only if an error message needs the number.

@@ -117,7 +117,7 @@ def to_batch(name: str, table: Any, columns: Columns, skip_bad: bool, end_byte: 
 
 
 def _to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int, n_bytes: int) -> Batch:
-    checked = _Checked(table, skip_bad)
+    checked = _RowCheck(table, skip_bad)
     try:
         labels = _labels(checked, columns.label, columns.needs_labels)
         weights = None if columns.weight is None else _weights(checked, columns.weight)
@@ -143,7 +143,7 @@ class _BadRow(Exception):  # noqa: N818 used only in this module
         self.number, self.why = number, why
 
 
-class _Checked:
+class _RowCheck:
     """A table during its checks: bad rows are dropped, or the first one is raised."""
 
     def __init__(self, table: Any, skip_bad: bool) -> None:
@@ -163,8 +163,8 @@ class _Checked:
             self.bad.append((int(numbers[row]), why(row)))
             if not self.skip_bad:
                 raise _BadRow(*self.bad[-1])
-        keep = ~bad
-        self.table, self.numbers = self.table.filter(arrow().array(keep)), numbers[keep]
+        good = ~bad
+        self.table, self.numbers = self.table.filter(arrow().array(good)), numbers[good]
 
     @property
     def left(self) -> Any:
@@ -172,7 +172,7 @@ class _Checked:
         return slice(None) if self.numbers is None else self.numbers
 
 
-def _labels(checked: _Checked, name: str | None, are_needed: bool) -> NDArray[Any]:
+def _labels(checked: _RowCheck, name: str | None, are_needed: bool) -> NDArray[Any]:
     """Return the labels of all rows, NaN or "" where there is none; those of dropped rows have no meaning."""
     pa = arrow()
     if name is None or pa.types.is_null(checked.table.schema.field(name).type):
@@ -222,7 +222,7 @@ def label_column(labels: list[Any]) -> Any:
     return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
 
 
-def _weights(checked: _Checked, name: str) -> NDArray[np.float64]:
+def _weights(checked: _RowCheck, name: str) -> NDArray[np.float64]:
     """Return the weights of all rows; those of dropped rows have no meaning."""
     numbers = np.full(checked.n_rows, np.nan)
     values = checked.table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
@@ -237,7 +237,7 @@ def _weights(checked: _Checked, name: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _from_columns(checked: _Checked, names: list[str]) -> Batch:
+def _from_columns(checked: _RowCheck, names: list[str]) -> Batch:
     null = np.zeros(checked.table.num_rows, bool)
     for name in names:
         if (column := checked.table.column(name)).null_count:
@@ -255,16 +255,16 @@ def _from_columns(checked: _Checked, names: list[str]) -> Batch:
             k = int(np.argmin(finite[row]))
             return f"column {names[k]!r} is {dense[row, k]}; values must be finite"
 
-        keep: NDArray[np.bool_] = np.all(finite, axis=1)
-        checked.drop(~keep, why)
-        dense = dense[keep]
+        good: NDArray[np.bool_] = np.all(finite, axis=1)
+        checked.drop(~good, why)
+        dense = dense[good]
     rows, ids = np.nonzero(dense)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
     values = dense[rows, ids]
     return Batch(starts.astype(np.int32), ids.astype(np.int32), values, np.empty(0), len(names) - 1, zero_seen=True)
 
 
-def _named(checked: _Checked, naming: Naming) -> Batch:
+def _named(checked: _RowCheck, naming: Naming) -> Batch:
     columns = table_columns(checked.table, naming)
     found = naming.core.read_columns(columns, checked.table.num_rows, checked.skip_bad)
     if found.bad:
@@ -282,7 +282,7 @@ def _first_null(table: Any, names: list[str], row: int) -> str:
     return next(name for name in names if not table.column(name)[row].is_valid)
 
 
-def _from_lists(checked: _Checked) -> Batch:
+def _from_lists(checked: _RowCheck) -> Batch:
     for name in PAIR:
         null = checked.table.column(name).is_null().to_numpy(zero_copy_only=False)
         checked.drop(null, partial(_always, f"{name} is missing"))
@@ -310,9 +310,9 @@ def _from_lists(checked: _Checked) -> Batch:
     if not (finite := np.isfinite(values)).all():
         too_large = _any(starts, ~finite)
         checked.drop(too_large, partial(_always, "a repeated id adds up to more than a float32 can hold"))
-        keep = ~too_large
-        stays = np.repeat(keep, np.diff(starts))
-        starts = np.concatenate([[0], np.cumsum(np.diff(starts)[keep])])
+        good = ~too_large
+        stays = np.repeat(good, np.diff(starts))
+        starts = np.concatenate([[0], np.cumsum(np.diff(starts)[good])])
         ids, values = ids[stays], values[stays]
     return Batch(starts, ids, values, np.empty(0), int(ids.max(initial=-1)), bool(np.any(ids == 0)))
 

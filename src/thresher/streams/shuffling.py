@@ -36,13 +36,13 @@ def shuffled(
     if not stream.can_be_read_again:
         raise DataError(f"{stream.name} can't be shuffled, since it can be read only once: write it to a file first.")
     limit = MEMORY_LIMIT if memory_limit is None else memory_limit
-    return ShuffledStream(stream, _Shuffled(stream, random, limit, progress))
+    return ShuffledStream(stream, _RowStore(stream, random, limit, progress))
 
 
 class ShuffledStream(Stream):
     """The rows of a stream in random order. A position counts rows in the current order."""
 
-    def __init__(self, stream: Stream, rows: _Shuffled) -> None:
+    def __init__(self, stream: Stream, rows: _RowStore) -> None:
         super().__init__(
             stream.name, rows, feature_names=stream.feature_names, id_base=stream.id_base, n_features=stream.n_features,
             naming=stream.naming,
@@ -58,7 +58,7 @@ class ShuffledStream(Stream):
         self._rows.random.bit_generator.state = self._rows.generator_state = state
 
 
-class _Shuffled:
+class _RowStore:
     """All rows of a stream, for access in any order."""
 
     def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
@@ -76,7 +76,7 @@ class _Shuffled:
         """How many rows there are."""
         return len(self._labels)
 
-    def shard(self, k: int, n: int) -> _Shuffled:
+    def shard(self, k: int, n: int) -> _RowStore:
         """Refuse: each reading would draw an order of its own."""
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
@@ -147,12 +147,12 @@ class _Shuffled:
         lengths = self._starts[rows + 1] - self._starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.repeat(self._starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        taken = _Taken(
+        taken = _RandomRows(
             starts, self._ids[at], self._values[at], self._labels[rows], self._largest, self._zero_seen,
             None if self._row_weights is None else self._row_weights[rows], n_bytes,
             origin=self, rows=rows,
         )  # fmt: skip
-        taken.names = None if self._names is None else _TakenNames(self._names, at)
+        taken.names = None if self._names is None else _RandomNames(self._names, at)
         return taken
 
     def place(self, row: int) -> str:
@@ -173,12 +173,12 @@ def _without_rows(batch: Batch) -> Batch:
     )  # fmt: skip
 
 
-class _Taken(Batch):
+class _RandomRows(Batch):
     """A batch of rows from anywhere in the stream."""
 
     __slots__ = ("_origin", "_rows")
 
-    def __init__(self, *arguments: Any, origin: _Shuffled, rows: NDArray[np.int64]) -> None:
+    def __init__(self, *arguments: Any, origin: _RowStore, rows: NDArray[np.int64]) -> None:
         super().__init__(*arguments)
         self._origin, self._rows = origin, rows
 
@@ -201,14 +201,14 @@ class _AllNames:
 
 
 @dataclass(frozen=True)
-class _TakenNames:
-    """The names of the values at some places; only those of features that someone asks for are looked up."""
+class _RandomNames:
+    """The names of the values at some places; only the names of features that are asked for are found."""
 
     whole: _AllNames
     at: NDArray[np.int64]
 
-    def part(self, begin: int, end: int) -> _TakenNames:
-        return _TakenNames(self.whole, self.at[begin:end])
+    def part(self, begin: int, end: int) -> _RandomNames:
+        return _RandomNames(self.whole, self.at[begin:end])
 
     def written(self, places: NDArray[np.int64]) -> WrittenNames:
         places, whole = self.at[places], self.whole
@@ -250,11 +250,11 @@ class _NameStore:
         numbers = [self._prefixes.setdefault(prefix, len(self._prefixes)) for prefix in names.prefixes]
         if len(self._prefixes) > MOST_PREFIXES:
             raise DataError(f"{batch.file}: more than {MOST_PREFIXES:,} namespaces: the rows can't be shuffled.")
-        kept = names.marks
+        marks = names.marks
         if numbers != list(range(len(numbers))):
-            renumbered = np.array([*numbers, 0], np.uint64)[np.minimum(kept & np.uint64(0xFFFF), len(numbers))]
-            kept = np.where(kept == NO_NAME, NO_NAME, kept & ~np.uint64(0xFFFF) | renumbered)
-        self._marks.append(kept)
+            renumbered = np.array([*numbers, 0], np.uint64)[np.minimum(marks & np.uint64(0xFFFF), len(numbers))]
+            marks = np.where(marks == NO_NAME, NO_NAME, marks & ~np.uint64(0xFFFF) | renumbered)
+        self._marks.append(marks)
         self._text.append(names.text)
 
     def move_to_disk(self) -> None:

@@ -134,7 +134,7 @@ class Flow:
         return part
 
     def _check_end(self) -> None:
-        """Raise DataError if the file ends before the place where it ended when it was opened."""
+        """Raise DataError if the file is shorter than when it was opened."""
         if self._size == 0:
             return
         now = os.fstat(self._raw.fileno()).st_size
@@ -144,7 +144,7 @@ class Flow:
             raise DataError(f"{self.name}: {_core.shrank(self._size, now)}")
 
 
-class HeldFile:
+class SharedFile:
     """An open file that is closed with the last task that uses it; tasks can outlive the generator of tasks."""
 
     number = -1  # -1 if it could not be opened
@@ -183,11 +183,11 @@ class Pipe(io.RawIOBase):
         """Return True."""
         return True
 
-    def readinto(self, room: Any) -> int:
-        """Read the bytes that are available, at most as many as fit into `room`."""
-        part = self._head[: len(room)] or self._raw.read(len(room)) or b""
+    def readinto(self, buffer: Any) -> int:
+        """Read the bytes that are available, at most as many as fit into the buffer."""
+        part = self._head[: len(buffer)] or self._raw.read(len(buffer)) or b""
         self._head = self._head[len(part) :] if self._head else b""
-        room[: len(part)] = part
+        buffer[: len(part)] = part
         return len(part)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Text with one row per line, cut into pieces that the core parses in parallel."""
+"""Text with one row per line, cut into blocks that the core parses in parallel."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from thresher.model.labels import LARGE, labels_read
 from thresher.streams.formats.format import Options, Reader, Span, too_long
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.sources import BOM, Flow, HeldFile, Source
+from thresher.streams.sources import BOM, Flow, SharedFile, Source
 
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
-PIECE = 1 << 20
-_LARGE_PIECE, _LARGE_FILE = 1 << 22, 1 << 26
+BLOCK = 1 << 20
+_LARGE_BLOCK, _LARGE_FILE = 1 << 22, 1 << 26
 
 
 class LineReader(Reader):
@@ -37,7 +37,7 @@ class LineReader(Reader):
     """
 
     counted_in = "line"
-    _large_pieces = True  # of large files; rows must not take more memory than their text
+    _large_blocks = True  # of large files; rows must not take more memory than their text
 
     def __init__(self, source: Source, options: Options, labels: str) -> None:
         super().__init__(source)
@@ -59,13 +59,13 @@ class LineReader(Reader):
         if not self.source.is_plain:
             yield from self._of_flow(begin)
             return
-        file = HeldFile(self.source.path)
+        file = SharedFile(self.source.path)
         stop = file.size if span.end is None else min(span.end, file.size)
-        # Larger pieces cost less in Python, above all where several models learn; small files need one for each core.
-        is_large = self._large_pieces and stop - begin >= _LARGE_FILE
-        piece = _LARGE_PIECE if is_large else PIECE
-        for low in range(begin, stop, piece):
-            yield partial(self._read_range, file, low, min(low + piece, stop))
+        # Larger blocks cost less in Python, above all where several models learn; small files need one for each core.
+        is_large = self._large_blocks and stop - begin >= _LARGE_FILE
+        size = _LARGE_BLOCK if is_large else BLOCK
+        for low in range(begin, stop, size):
+            yield partial(self._read_range, file, low, min(low + size, stop))
 
     def holds(self, span: Span, position: Position) -> bool:
         """Return whether a position is in a span."""
@@ -82,7 +82,7 @@ class LineReader(Reader):
             return 0
         n_newlines = 0
         with self.source.opened() as flow:
-            while flow.byte < byte - 1 and (block := flow.read(min(PIECE, byte - 1 - flow.byte))):
+            while flow.byte < byte - 1 and (block := flow.read(min(BLOCK, byte - 1 - flow.byte))):
                 n_newlines += block.count(b"\n")
         return n_newlines + 1
 
@@ -93,7 +93,7 @@ class LineReader(Reader):
         with self.source.opened() as flow:
             flow.go_to(begin)
             done = flow.position if begin else 0
-            while block := flow.read(PIECE):
+            while block := flow.read(BLOCK):
                 first_end = block.find(b"\n")
                 if length + (len(block) if first_end < 0 else first_end) > self._longest_line:
                     block = self._after_line(flow, block)
@@ -114,11 +114,11 @@ class LineReader(Reader):
 
     def _after_line(self, flow: Flow, block: bytes) -> bytes:
         """Return what follows a line that is too long, of the block in which it ends; the line is not kept."""
-        while b"\n" not in block and self._skip_bad and (following := flow.read(PIECE)):
+        while b"\n" not in block and self._skip_bad and (following := flow.read(BLOCK)):
             block = following
         return block.partition(b"\n")[2]
 
-    def _read_range(self, file: HeldFile, begin: int, end: int) -> Batch:
+    def _read_range(self, file: SharedFile, begin: int, end: int) -> Batch:
         whole = _core.TextFile(file.number, file.size, self._longest_line)
         try:
             with errors_of(self.source.name):

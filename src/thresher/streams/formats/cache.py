@@ -33,10 +33,10 @@ from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
 from thresher.streams.counted_rows import with_rows
 from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
-from thresher.streams.formats.format import Format, Opened, Options, RowReader, Span
+from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.sources import HeldFile, Source
+from thresher.streams.sources import SharedFile, Source
 
 # Bytes that the labels of a block may take in memory, where that is more than twice the file.
 _MOST_LABEL_BYTES = 1 << 26
@@ -89,7 +89,7 @@ class CacheReader(RowReader):
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Read the blocks that hold a span, or the rest of it."""
-        source, footer, file = self.source, read_footer(self.source), HeldFile(self.source.path)
+        source, footer, file = self.source, read_footer(self.source), SharedFile(self.source.path)
         first, end = self._rows(span, start)
         labels = _Labels(footer)
         for number, low, high in with_rows((block.n_rows for block in footer.blocks), first, end):
@@ -114,7 +114,7 @@ class _Labels:
             raise ValueError
         if self._words is None:
             return self._numbers[codes]
-        # In an array of numpy each string has the room of the longest: only those that occur are taken.
+        # In an array of numpy each string takes as much memory as the longest: only those that occur are taken.
         used = np.flatnonzero(np.bincount(codes, minlength=self._n))
         longest = max((len(self._words[code]) for code in used), default=0)
         if 4 * longest * len(codes) > self._most_bytes:
@@ -127,7 +127,7 @@ class _Labels:
         return np.array([self._words[code] for code in used], np.str_)[places[codes]]
 
 
-def _read(source: Source, file: HeldFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Batch:
+def _read(source: Source, file: SharedFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Batch:
     with errors_of(source.name):
         payload = _core.read_bytes(file.number, block.at, block.n_bytes)
     if len(payload) != block.n_bytes or crc32(payload) != block.crc:
@@ -180,7 +180,7 @@ def _padded(array: NDArray[Any]) -> bytes:
     return raw + bytes(-len(raw) % PAD)
 
 
-def _open(sources: list[Source], options: Options) -> Opened:
+def _open(sources: list[Source], options: Options) -> OpenFiles:
     footers = [read_footer(source) for source in sources]
     names, naming = footers[0].names, footers[0].naming
     for source, footer in zip(sources, footers, strict=True):
@@ -189,7 +189,7 @@ def _open(sources: list[Source], options: Options) -> Opened:
                 f"{source.name}: its features are named differently from those of {sources[0].name}: convert both with "
                 "the same options."
             )
-    return Opened([CacheReader(*each) for each in zip(sources, footers, strict=True)], names, naming)
+    return OpenFiles([CacheReader(*each) for each in zip(sources, footers, strict=True)], names, naming)
 
 
 FORMAT = Format("cache", (".thc",), _open, options=frozenset(), is_text=False, is_parsed=False, marks=(MAGIC,))

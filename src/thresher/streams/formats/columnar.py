@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from thresher import _core
 from thresher.batch import DataError
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.formats.format import Opened, Options, RowReader, Span
+from thresher.streams.formats.format import OpenFiles, Options, RowReader, Span
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.record_batches import named_errors, rows_of_cells, slices, to_batch
@@ -30,14 +30,14 @@ class ColumnarReader(RowReader):
         self._skip_bad = skip_bad
 
     @classmethod
-    def open(cls, sources: list[Source], options: Options) -> Opened:
+    def open(cls, sources: list[Source], options: Options) -> OpenFiles:
         """Choose the columns and their types by the first file; the others are read in the same way."""
         with _opened(sources[0]) as raw:
             schema = cls._schema(sources[0], raw)
             _ = schema.names  # raises here if one is not text
         columns = Columns.choose(sources[0].name, schema.names, options.roles)
         readers = [cls(source, columns, options.skip_bad) for source in sources]
-        return Opened(readers, columns.names, with_types(options.roles.of_columns, schema))
+        return OpenFiles(readers, columns.names, with_types(options.roles.of_columns, schema))
 
     @staticmethod
     @abstractmethod

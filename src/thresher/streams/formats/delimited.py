@@ -18,7 +18,7 @@ from thresher.batch import Batch, DataError
 from thresher.messages import shortened
 from thresher.model.labels import are_large, number_in
 from thresher.streams.columns import arrow
-from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options, Reader, Span, too_long
+from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
 from thresher.streams.pipeline import Task
@@ -270,13 +270,13 @@ def _short(text: str) -> str:
     return repr(shortened(text)).replace("\\udc", "\\x")
 
 
-def _open(sources: list[Source], options: Options) -> Opened:
+def _open(sources: list[Source], options: Options) -> OpenFiles:
     """Choose the columns and their types by the first file; the others are read in the same way."""
     first = read_layout(sources[0], options.delimiter, options.longest_line)
     columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
     first = first.of(columns)
     readers = [DelimitedReader(source, options, first, columns) for source in sources]
-    return Opened(readers, columns.names, options.roles.of_columns)
+    return OpenFiles(readers, columns.names, options.roles.of_columns)
 
 
 def _is_row(line: bytes) -> bool:

@@ -38,22 +38,22 @@ class Format:
     marks : tuple of bytes
         Each of its files starts with one of these, if there are any.
     is_row : callable, optional
-        Whether a line can be the first row of such text, in a file whose name does not tell.
-    look : callable, optional
+        Whether a line can be the first row of such text, in a file whose name does not say it.
+    inspect : callable, optional
         Returns what `open` needs to know of the first bytes (`Source.hint`), from the flow and whether it is a pipe,
         which can be slow and should not be waited for.
     """
 
     name: str
     endings: tuple[str, ...]
-    open: Callable[[list[Source], Options], Opened]
+    open: Callable[[list[Source], Options], OpenFiles]
     options: frozenset[str]
     is_text: bool = True
     is_mixable: bool = False
     is_parsed: bool = True
     marks: tuple[bytes, ...] = ()
     is_row: Callable[[bytes], bool] | None = None
-    look: Callable[[Flow, bool], Hashable] | None = None
+    inspect: Callable[[Flow, bool], Hashable] | None = None
 
 
 # How long a line of text, or a row of a CSV, may be: one that never ends must not take all of the memory. No less than
@@ -73,7 +73,7 @@ OF_TABLES = frozenset({"label", "weight", "text", "categorical", "numeric"})
 
 @dataclass(frozen=True)
 class Options:
-    """How files are to be read."""
+    """The options of `open_stream` that readers use."""
 
     roles: Roles
     skip_bad: bool
@@ -82,7 +82,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenFiles:
     """Files that are ready to be read: a reader of each, and the names of their features, if they have any."""
 
     readers: Sequence[Reader]
@@ -104,7 +104,7 @@ class Span:
 
 
 class Reader(ABC):
-    """How a file is read: it is cut, all of it or a span, into tasks, which threads run."""
+    """The reader of a file, which cuts it, or a span of it, into tasks that threads run."""
 
     counted_in = "row"  # or "line"
     is_text = True  # so that rows take about as much memory as the file

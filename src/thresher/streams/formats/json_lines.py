@@ -9,7 +9,7 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import some, some_and_nearest
 from thresher.model.names import Naming
-from thresher.streams.formats.format import OF_TABLES, Format, Opened, Options
+from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.sources import BOM, Flow, Source
 from thresher.streams.tables import DEFAULT_LABEL
 from thresher.streams.text import LineReader
@@ -30,7 +30,7 @@ class JsonReader(LineReader):
         Other keys; "": none.
     """
 
-    _large_pieces = False  # n-grams take several times the memory of their text
+    _large_blocks = False  # n-grams take several times the memory of their text
 
     def __init__(self, source: Source, options: Options, naming: Naming, label: str, weight: str) -> None:
         super().__init__(source, options, options.roles.label_demand)
@@ -44,8 +44,8 @@ class JsonReader(LineReader):
         return self._naming.core.read_json(text, self._skip_bad, first, *self._keys)
 
 
-def _open(sources: list[Source], options: Options) -> Opened:
-    return Opened([_reader(source, options) for source in sources], naming=options.roles.of_columns)
+def _open(sources: list[Source], options: Options) -> OpenFiles:
+    return OpenFiles([_reader(source, options) for source in sources], naming=options.roles.of_columns)
 
 
 def _reader(source: Source, options: Options) -> JsonReader:
@@ -98,5 +98,5 @@ FORMAT = Format(
     _open,
     options=OF_TABLES | {"longest_line"},
     is_row=_is_row,
-    look=_first_keys,
+    inspect=_first_keys,
 )

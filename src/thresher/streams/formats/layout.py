@@ -51,7 +51,8 @@ def read_layout(source: Source, delimiter: str | None, longest: int, like: Layou
     """Read the header and the first rows; a pipe is not advanced.
 
     For a small file with the header of another file, the layout of that one is returned: guessing the types takes as
-    long as reading the rows.
+    long as reading the rows. A larger one is guessed from its own first block, since text in one file can be numbers in
+    another, and its blocks, which several threads read at once, must all have the same types.
     """
     flow, size = source.opened(), BLOCK
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thresher import _core
-from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.formats.format import Format, OpenFiles, Options
 from thresher.streams.sources import Flow, Source
 from thresher.streams.text import LineReader, first_row
 
@@ -18,8 +18,8 @@ class SvmlightReader(LineReader):
         return _core.read_text("svmlight", text, self._skip_bad, first, self._labels)
 
 
-def _open(sources: list[Source], options: Options) -> Opened:
-    return Opened([_reader(source, options) for source in sources])
+def _open(sources: list[Source], options: Options) -> OpenFiles:
+    return OpenFiles([_reader(source, options) for source in sources])
 
 
 def _reader(source: Source, options: Options) -> SvmlightReader:
@@ -41,5 +41,5 @@ FORMAT = Format(
     _open,
     options=frozenset({"longest_line"}),
     is_mixable=True,
-    look=_starts_with_feature,
+    inspect=_starts_with_feature,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from thresher import _core
 from thresher.model.names import Naming, id_of
-from thresher.streams.formats.format import Format, Opened, Options
+from thresher.streams.formats.format import Format, OpenFiles, Options
 from thresher.streams.sources import BOM, Flow, Source
 from thresher.streams.text import LineReader
 
@@ -40,10 +40,10 @@ class FirstNames:
     has_others: bool  # names that are not numbers
 
 
-def _open(sources: list[Source], options: Options) -> Opened:
+def _open(sources: list[Source], options: Options) -> OpenFiles:
     names = _names([source.hint for source in sources], options.roles.naming)
     readers = [VwReader(source, options, names) for source in sources]
-    return Opened(readers, naming=None if names == "numbers" else Naming(hash=names))
+    return OpenFiles(readers, naming=None if names == "numbers" else Naming(hash=names))
 
 
 def _names(found: list[FirstNames], naming: Naming | None) -> str:
@@ -80,5 +80,5 @@ FORMAT = Format(
     options=frozenset({"longest_line", "hash"}),
     is_mixable=True,
     is_row=_is_row,
-    look=_first_names,
+    inspect=_first_names,
 )
