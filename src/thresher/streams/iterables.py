@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -44,7 +45,10 @@ class ListRows(CountedRows):
     """The rows of a list of batches."""
 
     def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
-        self._sizes = [_matrix_of(item, number, labelled).shape[0] for number, item in enumerate(items)]
+        self._sizes = []
+        for number, item in enumerate(items):
+            with _errors_of(number):
+                self._sizes.append(_matrix_of(item, labelled).shape[0])
         super().__init__("the list of batches", 0, sum(self._sizes), identity_of(self._sizes))
         self._items = items
         self._labelled = labelled
@@ -56,42 +60,43 @@ class ListRows(CountedRows):
                 yield partial(batch.part, begin, min(begin + _BATCH_ROWS, high))
 
 
+@contextmanager
+def _errors_of(number: int) -> Iterator[None]:
+    """Name the batch in what is wrong with it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise DataError(f"batch {number} of the iterable: {error}") from None
+
+
 def to_batch(item: Any, number: int, labelled: bool) -> Batch:
     """Return (X, y) or (X, y, weights) as a batch; without labels, X alone is enough."""
     import scipy.sparse as sp
 
-    where = f"batch {number} of the iterable"
-    matrix = _matrix_of(item, number, labelled)
-    parts = item if isinstance(item, tuple | list) else (item,)
-    try:
-        X = matrix if sp.issparse(matrix) else np.asarray(matrix)
-        X, _ = checked(sp.csr_matrix(X), "l2", 0)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{where}: {error}") from None
-    n_rows, ids = X.shape[0], X.indices
-    labels = np.full(n_rows, np.nan) if len(parts) == 1 else _labels(parts[1], n_rows, where)
-    weights = _weights(parts[2], n_rows, where) if len(parts) == 3 and parts[2] is not None else None
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(X.data, dtype=np.float32)
-    if not np.isfinite(values).all():
-        raise DataError(f"{where}: a value is too large for a float32. Scale the data.")
+    with _errors_of(number):
+        matrix = _matrix_of(item, labelled)
+        X, _ = checked(sp.csr_matrix(matrix if sp.issparse(matrix) else np.asarray(matrix)), "l2", 0)
+        n_rows, ids = X.shape[0], X.indices
+        parts = item if isinstance(item, tuple | list) else (item,)
+        labels = np.full(n_rows, np.nan) if len(parts) == 1 else _labels(parts[1], n_rows)
+        weights = _weights(parts[2], n_rows) if len(parts) == 3 and parts[2] is not None else None
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(X.data, dtype=np.float32)
+        if not np.isfinite(values).all():
+            raise ValueError("a value is too large for a float32. Scale the data.")
     return Batch(
         X.indptr.astype(ids.dtype, copy=False), ids, values, labels, X.shape[1] - 1,
         zero_seen=bool((ids == 0).any()), row_weights=weights, n_lines=n_rows,
     )  # fmt: skip
 
 
-def _matrix_of(item: Any, number: int, labelled: bool) -> Any:
+def _matrix_of(item: Any, labelled: bool) -> Any:
     """Return X of (X, y) or (X, y, weights), or of X alone where there are no labels."""
     parts = item if isinstance(item, tuple | list) else (item,)
     if not 1 <= len(parts) <= 3 or (len(parts) == 1 and labelled):
-        raise DataError(
-            f"batch {number} of the iterable: it must be (X, y) or (X, y, weights). Got {_described(item)} instead."
-        )
+        raise ValueError(f"it must be (X, y) or (X, y, weights). Got {_described(item)} instead.")
     if not _is_matrix(parts[0]):
-        raise DataError(
-            f"batch {number} of the iterable: X must have two dimensions. Got {_described(parts[0])} instead."
-        )
+        raise ValueError(f"X must have two dimensions. Got {_described(parts[0])} instead.")
     return parts[0]
 
 
@@ -104,41 +109,30 @@ def _is_matrix(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 2
 
 
-def _labels(y: Any, n_rows: int, where: str) -> NDArray[Any]:
-    try:
-        labels = as_labels(y)
-        if labels.dtype.kind == "O":
-            labels = as_labels(labels.tolist())
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from None
+def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+    labels = as_labels(y)
+    if labels.dtype.kind == "O":
+        labels = as_labels(labels.tolist())
     if labels.shape != (n_rows,):
-        raise DataError(f"{where}: X has {n_rows} rows, but y has shape {labels.shape}.")
+        raise ValueError(f"X has {n_rows} rows, but y has shape {labels.shape}.")
     if labels.dtype.kind not in "biufU":
-        raise DataError(f"{where}: y has type {labels.dtype}; labels must be numbers or text.")
-    try:
-        distinct("y", labels)
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from None
+        raise ValueError(f"y has type {labels.dtype}; labels must be numbers or text.")
+    distinct("y", labels)
     return labels
 
 
-def _weights(given: Any, n_rows: int, where: str) -> NDArray[np.float64]:
+def _weights(given: Any, n_rows: int) -> NDArray[np.float64]:
     try:
         weights = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{where}: weights must be numbers.") from None
+        raise ValueError("weights must be numbers.") from None
     if weights.shape != (n_rows,):
-        raise DataError(f"{where}: X has {n_rows} rows, but weights has shape {weights.shape}.")
-    try:
-        check_weights("weights", weights)
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from None
+        raise ValueError(f"X has {n_rows} rows, but weights has shape {weights.shape}.")
+    check_weights("weights", weights)
     return weights
 
 
 def _described(item: Any) -> str:
     shape = getattr(item, "shape", None)
-    size = (
-        f" of length {len(item)}" if isinstance(item, tuple | list) else "" if shape is None else f" of shape {shape}"
-    )
-    return f"a {type(item).__name__}{size}"
+    size = f"length {len(item)}" if isinstance(item, tuple | list) else None if shape is None else f"shape {shape}"
+    return f"a {type(item).__name__}" + (f" of {size}" if size else "")

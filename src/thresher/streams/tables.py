@@ -105,9 +105,7 @@ class Columns:
         assert naming is not None
         features = [name for name, _ in naming.columns]
         _refuse_missing(file, names, features)
-        for role, name in (("label", label), ("weight", weight)):
-            if name in features:
-                raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
+        refuse_clash(file, features, label, weight)
         return cls(label, features, weight, naming, roles.labelled)
 
     @property
@@ -162,6 +160,13 @@ class Columns:
         if self.weight is not None and not is_numeric(schema.field(self.weight).type):
             kind = schema.field(self.weight).type
             raise DataError(f"{file}: the weight {self.weight!r} has type {kind}; it must be a number.")
+
+
+def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None) -> None:
+    """Raise DataError if the label or the weight is a feature, too."""
+    for role, name in (("label", label), ("weight", weight)):
+        if name in features:
+            raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
 
 
 def _refuse_repeated(file: str, names: list[str]) -> None:

@@ -11,7 +11,7 @@ from thresher.messages import some, some_and_nearest
 from thresher.model.names import Naming
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.sources import BOM, Flow, Source
-from thresher.streams.tables import DEFAULT_LABEL
+from thresher.streams.tables import DEFAULT_LABEL, refuse_clash
 from thresher.streams.text import LineReader
 
 _HEAD = 1 << 20
@@ -53,14 +53,12 @@ def _reader(source: Source, options: Options) -> JsonReader:
     roles, keys = options.roles, list(source.hint)
     naming = roles.of_columns
     known = frozenset(keys)
-    if naming is None or not naming.columns:
+    if naming is None:
         found = f"; the first rows have {some(keys)}" if keys else ""
         raise DataError(f"{source.name}: say which keys are features, with text=, categorical= or numeric={found}.")
     label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
     features = [name for name, _ in naming.columns]
-    for role, name in (("label", label), ("weight", roles.weight)):
-        if name and name in features:
-            raise DataError(f"{source.name}: {name!r} can't be both {role} and a feature. Name another {role}.")
+    refuse_clash(source.name, features, label, roles.weight)
     can_lack_some = not roles.labelled and not known.isdisjoint(features)  # rows to predict
     wanted = [] if can_lack_some else [("a feature", name) for name in features]
     wanted += [("the label", label)] if roles.labelled else []
