@@ -139,15 +139,26 @@ def in_little_memory(folder: str) -> None:
     print(check_all(Path(folder)))
 
 
-@pytest.mark.parametrize("place", [0, -1])
-def test_values_outside_of_all_rows_are_refused(tmp_path, place):
-    """Nothing checks them, since they are in no row."""
-    path = make(tmp_path)[0]
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        (64, np.int32(1)),  # the first value is in no row, which nothing else would check
+        (72, np.int32(2)),  # the last one
+        (68, np.int32(77)),  # a row that ends beyond the values
+        (128, np.int32(-100_000_000)),  # ids, with which memory is indexed
+        (128, np.int32(99)),
+        (192, np.float32("nan")),
+        (256, np.int32(7)),  # the code of a label
+    ],
+)
+def test_a_block_that_is_not_possible_is_refused(tmp_path, at, value):
+    """A right checksum does not make it safe to use."""
+    path = tmp_path / "a.thc"
+    (tmp_path / "a.svm").write_text("1 1:0.5 7:2\n-1 3:1\n")
+    write_stream(open_stream(tmp_path / "a.svm").batches(), str(path))
     body, footer = footer_of(path)
-    block = footer["blocks"][0]
-    starts = np.frombuffer(body, np.int32, block["n_rows"] + 1, block["at"]).copy()
-    starts[place] += 1 if place == 0 else -1
-    body = body[: block["at"]] + starts.tobytes() + body[block["at"] + starts.nbytes :]
+    (block,) = footer["blocks"]
+    body = body[:at] + value.tobytes() + body[at + 4 :]
     block["crc"] = crc32(body[block["at"] : block["at"] + block["n_bytes"]])
     write_footer(path, body, json.dumps(footer).encode())
     with pytest.raises(DataError, match="block 1: the cache is damaged"):

@@ -73,11 +73,7 @@ class TestHash:
         assert 0 <= id_ < 2**62
 
     def test_stays_as_it_is(self):
-        # Model files contain these ids.
-        assert _core.name_ids(["", "free", "click here", "site=a.com"]).tolist() == [
-            oracle.name_id(name) for name in ("", "free", "click here", "site=a.com")
-        ]
-        assert _core.name_ids(["free"]).tolist() == [FREE]
+        assert _core.name_ids(["free"]).tolist() == [1000218220684305266]  # as model files have it
 
     def test_a_million_names_do_not_clash(self):
         names = [f"user={k}" for k in range(500_000)] + [f"{k:x}" for k in range(500_000)]
@@ -87,9 +83,6 @@ class TestHash:
         for bits in (ids >> 52, ids & 1023):
             counts = np.bincount(bits, minlength=1024)
             assert 977 - 8 * 31 < counts.min() <= counts.max() < 977 + 8 * 31
-
-
-FREE = 1000218220684305266
 
 
 class TestTokens:
@@ -123,10 +116,6 @@ class TestTokens:
         rows = Naming.of("t", ngrams=2, counts=True).core.read_strings([text, text])
         expected = oracle.as_row(oracle.text_features(text, 2, 2, "word", True, True))
         assert oracle.rows_of(rows.indptr, rows.indices, rows.data) == [expected, expected]
-
-    def test_one_word_many_times(self):
-        rows = Naming.of("t", counts=True).core.read_strings(["a " * 10_000 + "b"])
-        assert sorted(zip(names_in(rows), rows.data.tolist(), strict=True)) == [("a", 10_000.0), ("b", 1.0)]
 
     @pytest.mark.parametrize("given_", [2, (2, 2), [2, 2], "2", "2-2"])
     def test_ngrams(self, given_):
@@ -373,16 +362,13 @@ class TestVw:
             ("1 |a x:1e300", "'x:1e300': the value must be a finite number"),
             ("1 |a " + "x" * 65_535, "a name of 65535 bytes: names must not be longer than 64 KB"),
             ("1 |a x:2e38 x:2e38", "a repeated id adds up to more than a float32 can hold"),
+            ("1 |a b\udcffd", r"'b\\xffd': the name is not UTF-8 text"),
         ],
     )
     def test_bad_line(self, tmp_path, line, why):
-        with pytest.raises(DataError, match=f"line 2: {why}"):
-            self.read(tmp_path, f"1 |a ok\n{line}\n")
-
-    def test_bad_bytes(self, tmp_path):
         path = tmp_path / "a.vw"
-        path.write_bytes(b"1 |a ok\n1 |a b\xffd\n")
-        with pytest.raises(DataError, match=r"line 2: 'b\\xffd': the name is not UTF-8 text"):
+        path.write_bytes(f"1 |a ok\n{line}\n".encode(errors="surrogateescape"))
+        with pytest.raises(DataError, match=f"line 2: {why}"):
             list(open_stream(path).batches())
 
     @given(
@@ -565,6 +551,16 @@ class TestAllFormats:
     def rows(self):
         return mails(600)
 
+    @pytest.fixture
+    def path(self, rows, tmp_path):
+        return write_jsonl(rows, tmp_path / "a.jsonl")
+
+    @pytest.fixture
+    def model(self, path):
+        model = ShadowSOFS(20)
+        train(model, open_stream(path, **ROLES))
+        return model
+
     def test_the_same_rows_give_the_same_model(self, rows, tmp_path):
         train_rows, test_rows = rows[:400], rows[400:]
         found = {}
@@ -576,14 +572,8 @@ class TestAllFormats:
             model = ShadowSOFS(30)
             train(model, open_stream(first, **roles))
             found[kind] = (model.selected_names_, model.coef_.data.tolist(), evaluate(model, second).accuracy)
-        assert found["jsonl"][0][0] in {
-            "body^free",
-            "body^money",
-            "body^pills",
-            "body^lunch",
-            "body^thanks",
-            "body^meeting",
-        }
+        words = ("free", "money", "pills", "lunch", "thanks", "meeting")
+        assert found["jsonl"][0][0] in {f"body^{word}" for word in words}
         assert found["jsonl"][2] > 0.9
         assert found["csv"] == found["parquet"] == found["vw"] == found["jsonl"]
 
@@ -633,20 +623,14 @@ class TestAllFormats:
             train(model, stream, shuffle=False)
             assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
 
-    def test_a_cache_keeps_the_names(self, rows, tmp_path):
-        path = write_jsonl(rows, tmp_path / "a.jsonl")
-        stream = open_stream(path, **ROLES)
-        convert(stream, str(tmp_path / "a.thc"))
-        first, second = ShadowSOFS(20), ShadowSOFS(20)
-        train(first, stream)
-        train(second, tmp_path / "a.thc")
-        assert second.selected_names_ == first.selected_names_
-        assert evaluate(second, path).accuracy == evaluate(first, tmp_path / "a.thc").accuracy
-        with pytest.warns(UserWarning, match="svmlight text has no names"):
-            convert(stream, str(tmp_path / "a.svm"))
+    def test_a_cache_keeps_the_names(self, path, model, tmp_path):
+        convert(open_stream(path, **ROLES), str(tmp_path / "a.thc"))
+        other = ShadowSOFS(20)
+        train(other, tmp_path / "a.thc")
+        assert other.selected_names_ == model.selected_names_
+        assert evaluate(other, path).accuracy == evaluate(model, tmp_path / "a.thc").accuracy
 
-    def test_cross_validation_and_continued_training(self, rows, tmp_path):
-        path = write_jsonl(rows, tmp_path / "a.jsonl")
+    def test_cross_validation_and_continued_training(self, rows, path, tmp_path):
         cv = cross_validate(ShadowSOFS(20), open_stream(path, **ROLES), folds=3)
         assert cv.accuracy > 0.9
         assert _core.name_ids(cv.model.selected_names_).tolist() == cv.model.selected_.tolist()
@@ -658,17 +642,11 @@ class TestAllFormats:
         assert model.selected_names_ == whole.selected_names_
         assert model.coef_.data.tolist() == whole.coef_.data.tolist()
 
-    def test_data_that_are_read_in_another_way(self, rows, tmp_path):
-        path = write_jsonl(rows, tmp_path / "a.jsonl")
-        model = ShadowSOFS(5)
-        train(model, open_stream(path, **ROLES))
-        for other, why in (
-            (
-                {**ROLES, "ngrams": 2},
-                r"it is read with ngrams=\(2, 2\), but the model was trained with ngrams=\(1, 1\)",
-            ),
-            ({"text": "title"}, "it is read with text=.*, but the model was trained with text="),
-        ):
+    def test_data_that_are_read_in_another_way(self, path, model, tmp_path):
+        for other, read, trained in (
+            ({**ROLES, "ngrams": 2}, r"ngrams=\(2, 2\)", r"ngrams=\(1, 1\)"), ({"text": "title"}, "text=.*", "text=")
+        ):  # fmt: skip
+            why = f"it is read with {read}, but the model was trained with {trained}"
             with pytest.raises(DataError, match=why):
                 evaluate(model, open_stream(path, **other))
             with pytest.raises(DataError, match=why):
@@ -689,16 +667,12 @@ class TestAllFormats:
         with pytest.raises(DataError, match=r"two.vw, line 1: numbers in a second namespace, 'b' after 'a'"):
             evaluate(model, two)
 
-    def test_ids_of_names_as_svmlight_text(self, rows, tmp_path):
-        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(20)
-        train(model, open_stream(path, **ROLES))
+    def test_ids_of_names_as_svmlight_text(self, path, model, tmp_path):
         with pytest.warns(UserWarning, match="svmlight text has no names"):
             convert(open_stream(path, **ROLES), str(tmp_path / "a.svm"))
         assert evaluate(model, tmp_path / "a.svm").accuracy == evaluate(model, path).accuracy
 
-    def test_ids_that_the_model_has_never_seen(self, rows, tmp_path):
-        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(20)
-        train(model, open_stream(path, **ROLES))
+    def test_ids_that_the_model_has_never_seen(self, model, tmp_path):
         (tmp_path / "b.svm").write_text(f"spam {2**50}:1\nham {2**50 + 1}:1\n")
         with pytest.warns(UserWarning, match=r"b.svm: none of 2 rows has a feature that the model selected"):
             evaluate(model, tmp_path / "b.svm")
@@ -732,9 +706,7 @@ class TestAllFormats:
         columns = model.members()[0].tolist()
         assert _core.name_ids([model.name_of(column) for column in columns]).tolist() == columns
 
-    def test_selected_columns_keep_their_names_and_no_other_text(self, rows, tmp_path):
-        path, model = write_jsonl(rows, tmp_path / "a.jsonl"), ShadowSOFS(3)
-        train(model, open_stream(path, **ROLES))
+    def test_selected_columns_keep_their_names_and_no_other_text(self, path, model, tmp_path):
         write_selected(model, path, str(tmp_path / "small.thc"), keep_ids=True)
         stream = open_stream(tmp_path / "small.thc")
         assert set(stream.names(model.selected_).values()) == set(model.selected_names_)
@@ -742,48 +714,36 @@ class TestAllFormats:
         words = {name.split("^")[-1].split("=")[-1] for name in model.selected_names_}
         assert len(batch.names.text.tobytes().decode()) <= len(batch.data) * max(map(len, words))
 
-    def test_rows_without_a_label_are_transformed(self, rows, tmp_path):
-        model = ShadowSOFS(3)
-        train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
+    def test_rows_without_a_label_are_transformed(self, model, tmp_path):
         (tmp_path / "new.jsonl").write_text('{"body": "free"}\n{"label": "ham", "body": "lunch"}\n')
         write_selected(model, tmp_path / "new.jsonl", str(tmp_path / "small.svm"))
         assert [line.split()[0] for line in (tmp_path / "small.svm").read_text().splitlines()] == ["0", "ham"]
 
-    def test_what_can_not_be_as_wide_as_the_hashes(self, rows, tmp_path):
-        model = ShadowSOFS(3)
-        train(model, open_stream(write_jsonl(rows, tmp_path / "a.jsonl"), **ROLES))
+    def test_what_can_not_be_as_wide_as_the_hashes(self, model):
         with pytest.raises(ValueError, match=r"use get_support\(indices=True\)"):
             model.get_support()
         with pytest.raises(ValueError, match="give it a sparse matrix"):
-            model.inverse_transform(np.ones((1, 3)))
+            model.inverse_transform(np.ones((1, 20)))
 
     def test_a_batch_method_needs_to_read_twice(self, tmp_path):
         reader = pa.table({"label": [0, 1], "text": ["a", "b"]}).to_reader()
         with pytest.raises(DataError, match="MRMR reads it again for the names of the selected features"):
             train(MRMR(1), open_stream(reader, text="text"))
 
-    def test_a_model_of_numbers_and_data_with_names(self, rows, tmp_path):
-        path = write_jsonl(rows, tmp_path / "a.jsonl")
-        numbers = tmp_path / "a.svm"
+    def test_a_model_of_numbers_and_data_with_names(self, path, model, tmp_path):
+        numbers, of_numbers, named_model = tmp_path / "a.svm", ShadowSOFS(5), tmp_path / "named.thresher"
         numbers.write_text("1 1:1 2:1\n-1 2:1 3:2\n")
-        model, named = ShadowSOFS(5), ShadowSOFS(5)
-        train(model, numbers)
-        train(named, open_stream(path, **ROLES))
-        with pytest.raises(
-            DataError, match="features are known by name here, but the model was trained on numbered ones"
-        ):
-            evaluate(model, open_stream(path, **ROLES))
-        named_model = tmp_path / "named.thresher"
-        save(named, named_model)
-        why = (
-            "features are numbers here, up to 3, but the model was trained on names, from the columns title, body, site"
-        )
+        train(of_numbers, numbers)
+        with pytest.raises(DataError, match="known by name here, but the model was trained on numbered ones"):
+            evaluate(of_numbers, open_stream(path, **ROLES))
+        save(model, named_model)
+        why = "features are numbers here, up to 3, but the model was trained on names, from the columns title, body, "
         for use in (
-            lambda: evaluate(named, numbers),
-            lambda: named.predict(numbers),
-            lambda: named.predict(open_stream([(np.eye(4), [0, 1, 0, 1])])),
-            lambda: train(named, numbers),
-            lambda: write_selected(named, numbers, str(tmp_path / "small.svm")),
+            lambda: evaluate(model, numbers),
+            lambda: model.predict(numbers),
+            lambda: model.predict(open_stream([(np.eye(4), [0, 1, 0, 1])])),
+            lambda: train(model, numbers),
+            lambda: write_selected(model, numbers, str(tmp_path / "small.svm")),
         ):
             with pytest.raises(DataError, match=why):
                 use()
@@ -792,15 +752,22 @@ class TestAllFormats:
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr.startswith(f"thresher: {numbers}: {why}")
         with pytest.raises(DataError, match="there is no column 'title'"):
-            evaluate(named, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
+            evaluate(model, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
 
 
 class TestColumns:
-    def test_a_word_that_is_the_name_of_a_number(self, tmp_path):
-        path = write_jsonl([{"label": 1, "text": "the price rises", "price": 3}], tmp_path / "a.jsonl")
-        stream = open_stream(path, text="text", numeric="price")
+    @pytest.mark.parametrize(
+        ("row", "options", "names"),
+        [
+            ({"text": "the price rises", "price": 3}, {"numeric": "price"}, ["price", "rises", "text^price", "the"]),
+            ({"text": "site=a", "site": "a"}, {"categorical": "site", "analyzer": "char", "ngrams": 6},
+             ["site=a", "text^site=a"]),
+        ],
+    )  # fmt: skip
+    def test_words_that_spell_another_feature(self, tmp_path, row, options, names):
+        stream = open_stream(write_jsonl([{"label": 1, **row}], tmp_path / "a.jsonl"), text="text", **options)
         (batch,) = stream.batches()
-        assert sorted(stream.names(batch.indices).values()) == ["price", "rises", "text^price", "the"]
+        assert sorted(stream.names(batch.indices).values()) == names
 
     def test_types(self, tmp_path):
         table = pa.table(
@@ -861,12 +828,6 @@ class TestColumns:
         pa.parquet.write_table(table, path)
         with pytest.raises(DataError, match=f"a.parquet: {why}"):
             list(open_stream(path, **roles).batches())
-
-    def test_characters_that_spell_a_category(self, tmp_path):
-        path = write_jsonl([{"label": 1, "text": "site=a", "site": "a"}], tmp_path / "a.jsonl")
-        stream = open_stream(path, text="text", categorical="site", analyzer="char", ngrams=6)
-        (batch,) = stream.batches()
-        assert sorted(stream.names(batch.indices).values()) == ["site=a", "text^site=a"]
 
     def test_a_long_text_beside_a_bad_row(self, tmp_path):
         path = tmp_path / "a.csv"
@@ -959,12 +920,10 @@ class TestLargeNumbers:
         ids=["not so large", "not in most rows", "large where there is nothing else"],
     )
     def test_nothing_to_report(self, columns):
-        table = self.table(**columns)
-        train(ShadowSOFS(2), open_stream(table, text="t", numeric="a"))  # warnings are errors here
+        train(ShadowSOFS(2), open_stream(self.table(**columns), text="t", numeric="a"))  # warnings are errors here
 
     def test_rows_of_any_length(self):
-        table = self.table(a=[1e3] * 400)
-        train(ShadowSOFS(2, norm=None), open_stream(table, text="t", numeric="a"))  # warnings are errors here
+        train(ShadowSOFS(2, norm=None), open_stream(self.table(a=[1e3] * 400), text="t", numeric="a"))
 
 
 class TestCommandLine:

@@ -18,7 +18,6 @@ import pickle
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model.labels import shown
-from thresher.streams import Batch, DataError, Position, Stream, iterables, record_batches, text
+from thresher.streams import DataError, Position, Stream, iterables, record_batches, text
 from thresher.streams.formats import records
 from thresher.streams.writing import write_stream
 
@@ -335,22 +334,20 @@ class TestRefused:
     def middle(self, path):
         return list(open_stream(path).batches())[2].end
 
-    def test_a_file_that_grew(self, path, middle):
-        with path.open("a") as file:
-            file.write("1 1:1\n")
-        with pytest.raises(ValueError, match=r"a.svm: the file has changed .*its size was \d+ and is \d+"):
-            open_stream(path).batches(start=middle)
-
-    def test_a_file_that_begins_differently(self, path, middle):
-        status = path.stat()
-        path.write_bytes(b"1" + path.read_bytes()[1:])
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        with pytest.raises(ValueError, match=r"a.svm: the file has changed .*first bytes differ"):
-            open_stream(path).batches(start=middle)
-
-    def test_a_file_that_was_written_again(self, path, middle):
-        os.utime(path, ns=(1, 1))
-        with pytest.raises(ValueError, match=r"a.svm: the file has changed .*modified at 20.* and again at 1970"):
+    @pytest.mark.parametrize(
+        ("change", "is_touched", "why"),
+        [
+            (lambda raw: raw + b"1 1:1\n", True, r"its size was \d+ and is \d+"),
+            (lambda raw: b"1" + raw[1:], False, "first bytes differ"),
+            (bytes, True, "modified at 20.* and again at 1970"),
+        ],
+        ids=["grew", "begins differently", "written again"],
+    )
+    def test_a_file_that_changed(self, path, middle, change, is_touched, why):
+        times = (1, 1) if is_touched else (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+        path.write_bytes(change(path.read_bytes()))
+        os.utime(path, ns=times)
+        with pytest.raises(ValueError, match=f"a.svm: the file has changed .*{why}"):
             open_stream(path).batches(start=middle)
 
     def test_another_file(self, path, middle, tmp_path):
@@ -553,16 +550,6 @@ def test_to_csr_takes_the_matrix_and_one_copy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert float(done.stdout) < 2.3
-
-
-def test_threads_end_when_reading_stops_early(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 64)
-    path = tmp_path / "a.svm"
-    path.write_text("1 1:1\n" * 1_000)
-    batches = open_stream(path).shard(1, 2).batches()
-    assert isinstance(next(batches), Batch)
-    batches.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("thresher")]
 
 
 def test_a_cache_knows_its_rows_in_a_shard(tmp_path):

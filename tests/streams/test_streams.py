@@ -5,9 +5,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import itertools
-import json
 import lzma
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -75,10 +75,6 @@ def folder(rows, tmp_path_factory):
     return here
 
 
-def same_bits(model: Model, other: Model) -> bool:
-    return same_state(model, other)
-
-
 SOURCES = [
     "x.svm", "x.svm.gz", "x.svm.bz2", "x.svm.xz", "x.svm.zst", "no_ending", "two_frames.svm.zst", "two_members.svm.gz",
     "halves", "halves/*.svm", "x.thc", "x.vw", "x.parquet", "x.arrow", "x.arrows",
@@ -97,7 +93,7 @@ def reference(folder):
 def test_every_source_gives_the_same_model(folder, reference, source, threads):
     model = Model("sofs", n_features_to_select=40)
     history = train(model, open_stream(str(folder / source), threads=threads))
-    assert same_bits(model, reference)
+    assert same_state(model, reference)
     assert (model.n_features, model.id_base, model.target.labels.tolist()) == (2_000, 1, [-1, 1])
     assert history.rows[-1] == 600
 
@@ -111,15 +107,6 @@ def test_memory_gives_the_same_model(rows, reference):
     assert model.n_mistakes_ == reference.counters["n_mistakes"]
 
 
-@pytest.mark.parametrize("size", [100, 3_000])
-def test_blocks_of_any_size_give_the_same_model(folder, reference, monkeypatch, size):
-    monkeypatch.setattr(text, "BLOCK", size)
-    for source in ("x.svm", "x.svm.gz"):
-        model = Model("sofs", n_features_to_select=40)
-        train(model, folder / source)
-        assert same_bits(model, reference)
-
-
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_standard_input(folder, reference, compress):
     code = (
@@ -129,9 +116,7 @@ def test_standard_input(folder, reference, compress):
     )
     raw = compress((folder / "x.svm").read_bytes())
     done = subprocess.run([sys.executable, "-c", code], input=raw, capture_output=True, check=True, timeout=60)
-    import pickle
-
-    assert same_bits(pickle.loads(done.stdout), reference)
+    assert same_state(pickle.loads(done.stdout), reference)
 
 
 def test_standard_input_is_read_once(monkeypatch, folder):
@@ -188,13 +173,7 @@ class TestTables:
             ({"x": [1.0], "label": [1]}, "y", "there is no column 'y'; there are x, label."),
             ({"Label": [1.0], "x": [1]}, None, "there are Label, x. Did you mean 'Label'? Name the label's column"),
             ({"x": ["a"], "label": [1]}, None, "column 'x' has type string; features must be numbers"),
-            ({"x": [1.0, None], "label": [1, 2]}, None, "row 2: column 'x' has no value in this row; fill it in"),
-            ({"x": [1.0, float("nan")], "label": [1, 2]}, None, "row 2: column 'x' is nan; values must be finite"),
-            ({"x": [1.0, 2.0], "label": [1, None]}, None, "row 2: the label is missing"),
             ({"label": [1]}, None, "no column is left for the features"),
-            ({"ids": [[1], [1, 2]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: ids and values differ"),
-            ({"ids": [[1], [-1]], "values": [[1.0], [2.0]], "label": [1, 2]}, None, "row 2: -1:2; ids must be from 0"),
-            ({"ids": [[1], [1]], "values": [[1.0], [float("inf")]], "label": [1, 2]}, None, "row 2: 1:inf; ids must"),
         ],
     )
     def test_bad_tables(self, tmp_path, table, label, message):
@@ -492,7 +471,7 @@ class TestOddSources:
         model = Model("sofs", n_features_to_select=40)
         train(model, tmp_path / "pipe")
         writer.join()
-        assert same_bits(model, reference)
+        assert same_state(model, reference)
         done = subprocess.run(
             ["bash", "-c", f"{Path(sys.executable).with_name('thresher')} train <(cat {folder / 'x.svm'}) --json"],
             capture_output=True, text=True, check=True, timeout=60,
@@ -549,38 +528,3 @@ class TestOddSources:
         again = open_stream(tmp_path / "b.thc")
         assert again.feature_names == ["x"]
         assert next(iter(again))[1].tolist() == ["New York", "Rome"]
-
-
-def forged_cache(path, change):
-    """Rewrite a cache with other content and right checksums."""
-    raw = bytearray(path.read_bytes())
-    length, _, magic = cache.TAIL.unpack(raw[-cache.TAIL.size :])
-    footer = json.loads(raw[-cache.TAIL.size - length : -cache.TAIL.size])
-    body = raw[: -cache.TAIL.size - length]
-    change(body, footer)
-    for block in footer["blocks"]:
-        block["crc"] = cache.crc32(bytes(body[block["at"] : block["at"] + block["n_bytes"]]))
-    text_ = json.dumps(footer).encode()
-    path.write_bytes(bytes(body) + text_ + cache.TAIL.pack(len(text_), cache.crc32(text_), magic))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda body, footer: body.__setitem__(slice(128, 132), (-100_000_000).to_bytes(4, "little", signed=True)),
-        lambda body, footer: body.__setitem__(slice(128, 132), (99).to_bytes(4, "little")),
-        lambda body, footer: body.__setitem__(slice(192, 196), np.float32("nan").tobytes()),
-        lambda body, footer: body.__setitem__(slice(256, 260), (7).to_bytes(4, "little")),
-        lambda body, footer: body.__setitem__(slice(68, 72), (77).to_bytes(4, "little")),
-        lambda body, footer: footer["blocks"][0].update(n_values=10**6),
-        lambda body, footer: footer["blocks"][0].pop("id_bytes"),
-        lambda body, footer: footer["blocks"][0].update(n_rows="x"),
-    ],
-)
-def test_a_forged_cache_is_refused(tmp_path, change):
-    """A right checksum does not make ids safe to index memory with."""
-    (tmp_path / "a.svm").write_text("1 1:0.5 7:2\n-1 3:1\n")
-    write_stream(open_stream(tmp_path / "a.svm").batches(), str(tmp_path / "a.thc"))
-    forged_cache(tmp_path / "a.thc", change)
-    with pytest.raises(DataError, match="the cache is damaged"):
-        train(Model("sofs"), tmp_path / "a.thc")
