@@ -80,12 +80,8 @@ def learner_of(model):
 
 
 def learned(model, rows, labels, w=None):
-    if w is None:
-        for x, y in zip(rows, labels, strict=True):
-            model.learn_one(x, y)
-    else:
-        for x, y, weight in zip(rows, labels, w, strict=True):
-            model.learn_one(x, y, w=weight)
+    for x, y, weight in zip(rows, labels, [1.0] * len(rows) if w is None else w, strict=True):
+        model.learn_one(x, y, w=weight)
     return model
 
 
@@ -155,35 +151,25 @@ class TestEqualsTheEstimator:
         probabilities = [list(model.predict_proba_one(x).values()) for x in rows[:500]]
         np.testing.assert_allclose(probabilities, estimator.predict_proba(as_matrix(rows[:500])), rtol=1e-12)
 
-    @online
+    @pytest.mark.parametrize("are_weighted", [False, True])
     @pytest.mark.parametrize(
-        "parameters",
+        ("selector", "parameters"),
         [
-            {"norm": None, "fit_intercept": True},
-            {"class_weight": "balanced"},
-            {"class_weight": {"x": 3.0, "z": 0.5}},
+            (selector, parameters)
+            for parameters in (
+                {"norm": None, "fit_intercept": True}, {"class_weight": "balanced"},
+                {"class_weight": {"x": 3.0, "z": 0.5}}, {"memory": "sketch", "memory_bytes": 4096},
+            )
+            for selector in (SKETCHED if "memory" in parameters else ONLINE)
         ],
-        ids=str,
-    )
-    def test_with_other_parameters(self, selector, parameters):
+    )  # fmt: skip
+    def test_with_other_parameters(self, selector, parameters, are_weighted):
         rows, codes = random_rows(2_000)
         y = ["zx"[code] for code in codes]
-        model = learned(made(selector, 20, **parameters), rows, y)
-        assert_equals(model, estimator_like(model).partial_fit(as_matrix(rows), y, classes=["x", "z"]))
-
-    @online
-    def test_with_weights(self, selector):
-        rows, y = random_rows(2_000)
-        weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 4.0], len(rows))
-        model = learned(made(selector, 20), rows, y, w=weights)
-        other = estimator_like(model).partial_fit(as_matrix(rows), y, classes=[0, 1], sample_weight=weights)
+        w = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 4.0], len(rows)) if are_weighted else None
+        model = learned(made(selector, 20, **parameters), rows, y, w)
+        other = estimator_like(model).partial_fit(as_matrix(rows), y, classes=["x", "z"], sample_weight=w)
         assert_equals(model, other)
-
-    @pytest.mark.parametrize("selector", SKETCHED, ids=lambda selector: selector.__name__)
-    def test_with_a_sketch(self, selector):
-        rows, y = random_rows(2_000)
-        model = learned(selector(20, memory="sketch", memory_bytes=4096), rows, y)
-        assert_equals(model, estimator_like(model).partial_fit(as_matrix(rows), y, classes=[0, 1]))
 
     @budgeted
     def test_with_names_to_keep(self, selector):
@@ -397,7 +383,7 @@ class TestValues:
             "b": np.float32(0.5),
             "c": np.int8(3),
             "d": Decimal("0.25"),
-            "e": np.bool_(True),
+            "e": np.bool_(1),
             "f": np.str_("x"),
         }
         one.learn_one(x, True)
@@ -655,14 +641,13 @@ class TestInRiver:
         assert set(model[-1].selected_names_) <= set(next(iter(datasets.Phishing()))[0])
 
     def test_with_a_bag_of_words(self):
-        texts = [
-            ("cheap pills now", "spam"),
-            ("lunch at noon", "mail"),
-            ("pills pills", "spam"),
-            ("noon meeting", "mail"),
-        ]
+        texts = zip(
+            ["cheap pills now", "lunch at noon", "pills pills", "noon meeting"], ["spam", "mail"] * 2, strict=True
+        )
         model = feature_extraction.BagOfWords() | river.ShadowSOFS(3)
-        metric = evaluate.progressive_val_score(texts * 20, model, metrics.Accuracy())
+        metric = evaluate.progressive_val_score(
+            zip(texts * 20, ["spam", "mail"] * 40, strict=True), model, metrics.Accuracy()
+        )
         assert metric.get() > 0.9
         assert model.predict_one("cheap cheap pills") == "spam"
         assert {"pills", "noon"} <= set(model["ShadowSOFS"].selected_names_)

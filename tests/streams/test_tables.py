@@ -10,6 +10,7 @@ import pstats
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,7 @@ MUST_BE_NUMBERS = (
     "features must be numbers, unless text=, categorical= and numeric= say what columns are; or leave it out with "
     "ignore='{}'"
 )
+MUST_BE_PAIRS = "ids must be from 0 to 2^63 - 2, and values must be finite"
 READ = "import sys; from thresher import open_stream; print(sum(X.nnz for X, _ in open_stream(sys.argv[1])))"
 
 
@@ -40,14 +42,25 @@ def read_in_a_process(path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("format_", ["parquet", "arrow"])
-def test_the_name_of_a_column_that_is_not_utf8(tmp_path, format_):
-    path, table = tmp_path / f"a.{format_}", pa.table({"label": [0, 1], "naïve": [1.0, 2.0]})
-    if format_ == "parquet":
-        pa.parquet.write_table(table, path, store_schema=False)
+def saved(table: pa.Table, path: Path, **options: object) -> Path:
+    """Write a table in the format of the ending."""
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path, **options)
     else:
         with pa.ipc.new_file(path, table.schema) as sink:
             sink.write_table(table)
+    return path
+
+
+def pairs(ids: list | None, values: list | None, kind: pa.DataType | None = None) -> dict:
+    """Return three rows of ids and values, of which the second is this one."""
+    lists = pa.array([[1], ids, [2]], pa.list_(kind or pa.int64()))
+    return {"ids": lists, "values": [[1.0], values, [3.0]], "label": ["a", "a", "b"]}
+
+
+@pytest.mark.parametrize("format_", ["parquet", "arrow"])
+def test_the_name_of_a_column_that_is_not_utf8(tmp_path, format_):
+    path = saved(pa.table({"label": [0, 1], "naïve": [1.0, 2.0]}), tmp_path / f"a.{format_}", store_schema=False)
     path.write_bytes(path.read_bytes().replace("naïve".encode(), b"na\xff\xffve"))
     with pytest.raises(DataError) as error:
         list(open_stream(path))
@@ -72,10 +85,15 @@ class TestForgedArrow:
             sink.write_table(table)
         return bytearray(path.read_bytes())
 
-    def forge(self, path, raw: bytearray, was: np.ndarray, becomes: np.ndarray):
-        """Put other numbers in the place of an array that occurs once."""
+    def check_refused(self, path, raw: bytearray, was: np.ndarray, place: int, wrong: int):
+        """Put another number into an array that occurs once, and read the file."""
         assert raw.count(was.tobytes()) == 1
-        path.write_bytes(raw.replace(was.tobytes(), becomes.tobytes()))
+        forged = was.copy()
+        forged[place] = wrong
+        path.write_bytes(raw.replace(was.tobytes(), forged.tobytes()))
+        done = read_in_a_process(path)
+        assert done.returncode == 1
+        assert f"thresher.batch.DataError: {path}, rows 1 to {self.N}: the data are damaged" in done.stderr
 
     @pytest.mark.parametrize(("wrong", "place"), [(10**9, 25), (-7, 1), (2**31 - 1, 50)])
     def test_list_offsets(self, tmp_path, kind, wrong, place):
@@ -84,37 +102,20 @@ class TestForgedArrow:
         raw = self.written(tmp_path / "a.arrow", {"label": np.arange(self.N) % 2, "ids": ids,
                                                   "values": [[0.5] * n + [1.5] for n in lengths]}, kind)  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        forged = offsets.copy()
-        forged[place] = wrong
-        self.forge(tmp_path / "a.arrow", raw, offsets, forged)
-        done = read_in_a_process(tmp_path / "a.arrow")
-        assert done.returncode == 1
-        assert "thresher.batch.DataError: " in done.stderr
-        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+        self.check_refused(tmp_path / "a.arrow", raw, offsets, place, wrong)
 
     @pytest.mark.parametrize("wrong", [10**9, -7])
     def test_text_offsets(self, tmp_path, kind, wrong):
         words = ["spam" * (k % 3 + 1) for k in range(self.N)]
         raw = self.written(tmp_path / "a.arrow", {"label": words, "x": np.ones(self.N)}, kind)
         offsets = np.concatenate([[0], np.cumsum([len(word) for word in words])]).astype(np.int32)
-        forged = offsets.copy()
-        forged[20] = wrong
-        self.forge(tmp_path / "a.arrow", raw, offsets, forged)
-        done = read_in_a_process(tmp_path / "a.arrow")
-        assert done.returncode == 1
-        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+        self.check_refused(tmp_path / "a.arrow", raw, offsets, 20, wrong)
 
     def test_dictionary_codes(self, tmp_path, kind):
         words = [["spam", "mail", "news"][k % 3] for k in range(self.N)]
         columns = {"label": words, "x": np.ones(self.N)}
         raw = self.written(tmp_path / "a.arrow", columns, kind, dictionary=True)
-        codes = (np.arange(self.N) % 3).astype(np.int32)
-        forged = codes.copy()
-        forged[20] = 10**6
-        self.forge(tmp_path / "a.arrow", raw, codes, forged)
-        done = read_in_a_process(tmp_path / "a.arrow")
-        assert done.returncode == 1
-        assert f"a.arrow, rows 1 to {self.N}: the data are damaged" in done.stderr
+        self.check_refused(tmp_path / "a.arrow", raw, (np.arange(self.N) % 3).astype(np.int32), 20, 10**6)
 
     def test_a_later_batch_is_named_by_its_rows(self, tmp_path, kind):
         table = pa.table({"label": ["ab", "c"] * self.N, "x": np.ones(2 * self.N)})
@@ -196,42 +197,19 @@ class TestRowsThatCanNotBeRead:
             ({"x": [1.0, 2.0, 3.0], "label": ["a", None, "b"]}, "the label is missing"),
             ({"x": [1.0, 2.0, 3.0], "label": ["a", "", "b"]}, "the label is missing"),
             ({"x": [1, 2, 3], "label": [0.0, np.inf, 1.0]}, "the label is inf; it must be a finite number, or text"),
-            ({"ids": [[1], None, [2]], "values": [[1.0], [1.0], [3.0]], "label": ["a", "a", "b"]}, "ids is missing"),
-            ({"ids": [[1], [1], [2]], "values": [[1.0], None, [3.0]], "label": ["a", "a", "b"]}, "values is missing"),
-            (
-                {"ids": [[1], [1, None], [2]], "values": [[1.0], [1.0, 2.0], [3.0]], "label": ["a", "a", "b"]},
-                "ids has a missing entry",
-            ),
-            (
-                {"ids": [[1], [1, 2], [2]], "values": [[1.0], [2.0], [3.0]], "label": ["a", "a", "b"]},
-                "ids and values differ in length: 2 and 1",
-            ),
-            (
-                {"ids": [[1], [1, -5], [2]], "values": [[1.0], [1.0, 2.0], [3.0]], "label": ["a", "a", "b"]},
-                "-5:2; ids must be from 0 to 2^63 - 2, and values must be finite",
-            ),
-            (
-                {
-                    "ids": pa.array([[1], [1, 2**64 - 1], [2]], pa.list_(pa.uint64())),
-                    "values": [[1.0], [1.0, 2.0], [3.0]],
-                    "label": ["a", "a", "b"],
-                },
-                "18446744073709551615:2; ids must be from 0 to 2^63 - 2, and values must be finite",
-            ),
-            (
-                {"ids": [[1], [7, 7], [2]], "values": [[1.0], [3e38, 3e38], [3.0]], "label": ["a", "a", "b"]},
-                "a repeated id adds up to more than a float32 can hold",
-            ),
+            (pairs(None, [1.0]), "ids is missing"),
+            (pairs([1], None), "values is missing"),
+            (pairs([1, None], [1.0, 2.0]), "ids has a missing entry"),
+            (pairs([1, 2], [2.0]), "ids and values differ in length: 2 and 1"),
+            (pairs([1, -5], [1.0, 2.0]), f"-5:2; {MUST_BE_PAIRS}"),
+            (pairs([1, 2], [1.0, np.inf]), f"2:inf; {MUST_BE_PAIRS}"),
+            (pairs([1, 2**64 - 1], [1.0, 2.0], pa.uint64()), f"18446744073709551615:2; {MUST_BE_PAIRS}"),
+            (pairs([7, 7], [3e38, 3e38]), "a repeated id adds up to more than a float32 can hold"),
         ],
     )
     @pytest.mark.parametrize("format_", ["parquet", "arrow"])
     def test_parquet_and_arrow(self, tmp_path, table, why, format_):
-        path = tmp_path / f"a.{format_}"
-        if format_ == "parquet":
-            pa.parquet.write_table(pa.table(table), path)
-        else:
-            with pa.ipc.new_file(path, pa.table(table).schema) as sink:
-                sink.write_table(pa.table(table))
+        path = saved(pa.table(table), tmp_path / f"a.{format_}")
         with pytest.raises(DataError) as error:
             list(open_stream(path))
         assert str(error.value) == f"{path}, row 2: {why}."
@@ -310,12 +288,11 @@ class TestDelimited:
         total = 1.5 * sum(range(150_000))
         assert done.stdout.decode() == f"['x', 'y'] (150000, 2) {total} aba\n"
 
-    def test_a_quote_that_is_never_closed(self, tmp_path):
+    @pytest.mark.parametrize("on_bad_line", ["error", "skip"])
+    def test_a_quote_that_is_never_closed(self, tmp_path, on_bad_line):
         (tmp_path / "a.csv").write_text('x,label\n1,a\n2,"b\n3,c\n')
         with pytest.raises(DataError, match=r"a.csv: a quote is never closed"):
-            list(open_stream(tmp_path / "a.csv"))
-        with pytest.raises(DataError, match=r"a.csv: a quote is never closed"):
-            list(open_stream(tmp_path / "a.csv", on_bad_line="skip"))
+            list(open_stream(tmp_path / "a.csv", on_bad_line=on_bad_line))
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -444,12 +421,7 @@ class TestManyColumns:
             rows = [{name: column[row] for name, column in columns.items()} for row in range(2)]
             path.write_text("".join(json.dumps(row) + "\n" for row in rows))
             return path, roles
-        if kind == "parquet":
-            pa.parquet.write_table(pa.table(columns), path)
-        else:
-            with pa.ipc.new_file(path, pa.table(columns).schema) as sink:
-                sink.write_table(pa.table(columns))
-        return path, {}
+        return saved(pa.table(columns), path), {}
 
 
 class TestWithoutLabels:
