@@ -18,7 +18,7 @@ def speed(megabytes_per_second: float, seconds: float) -> str:
 
 
 class Sized(Protocol):
-    """What has a size that the bar needs, such as a stream."""
+    """A stream, or something else with a size."""
 
     n_bytes: int | None
     n_rows: int | None

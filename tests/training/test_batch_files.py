@@ -310,7 +310,7 @@ def test_skipped_lines_are_in_the_history(tmp_path):
 
 def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 5e7)
-    monkeypatch.setattr(text, "PIECE", 1 << 16)
+    monkeypatch.setattr(text, "BLOCK", 1 << 16)
     stream = open_stream(files / "train.svm")
     n_read = 0
 

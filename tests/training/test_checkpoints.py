@@ -96,8 +96,8 @@ def stopped_after(n_batches: int, model, stream, folder, **options) -> None:
 @pytest.mark.filterwarnings("ignore:.*grouped by label")
 class TestResume:
     @pytest.fixture(autouse=True)
-    def small_pieces(self, monkeypatch):
-        monkeypatch.setattr(text, "PIECE", 40_000)
+    def small_blocks(self, monkeypatch):
+        monkeypatch.setattr(text, "BLOCK", 40_000)
         monkeypatch.setattr("thresher.streams.shuffling._BATCH_ROWS", 300)
         # A checkpoint after every batch, however long it takes.
         monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
@@ -486,7 +486,7 @@ class TestCommandLine:
         checkpoint.touch()  # as mktemp does
         assert thresher(*command).returncode == 0
         assert thresher(*command).returncode == 0  # of a run that has finished, nothing is lost
-        monkeypatch.setattr(text, "PIECE", 40_000)
+        monkeypatch.setattr(text, "BLOCK", 40_000)
         monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
         stopped_after(1, ShadowSOFS(15), open_stream(rows / "a.svm"), tmp_path, shuffle=False)
         for content, line in (
@@ -507,7 +507,7 @@ class TestCommandLine:
         assert done.stderr == f"thresher: -o and --checkpoint name the same file, {checkpoint}: name two.\n"
 
     def test_says_where_it_was_resumed(self, rows, tmp_path, monkeypatch):
-        monkeypatch.setattr(text, "PIECE", 40_000)
+        monkeypatch.setattr(text, "BLOCK", 40_000)
         monkeypatch.setattr("thresher.training.checkpoint._MOST_TIME", 1e9)
         checkpoint = tmp_path / "run.ckpt"
         command = ["train", rows / "a.svm", "-k", 15, "--no-shuffle", "--passes", 2]

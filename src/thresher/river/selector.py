@@ -117,7 +117,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         ids = self._learner.member_ids()
         if (members := ids.tobytes()) != self._last_members[0]:
             self._last_members = members, set(ids.tolist())
-        found = ids_of(self._without_strangers(names)).tolist()
+        found = ids_of(self._without_clashes(names)).tolist()
         return dict(compress(x.items(), map(self._last_members[1].__contains__, found)))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: float | pd.Series = 1.0) -> None:
@@ -240,7 +240,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             warn_if_saturated(self._model, before)
             self._rows_until_look = _ROWS_BETWEEN_LOOKS
 
-    def _without_strangers(self, names: list[str]) -> list[str]:
+    def _without_clashes(self, names: list[str]) -> list[str]:
         """Return names of which none has the hash of another that is known: it gets a NUL behind it."""
         if self._known.issuperset(names):
             return names
@@ -252,7 +252,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     def _row(self, x: Row, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of a row's features, and the row."""
         names, values = features(x)
-        names = names if to_learn else self._without_strangers(names)
+        names = names if to_learn else self._without_clashes(names)
         if names != self._last_row[0]:
             self._last_row = sorted_ids(names)
         _, ids, places = self._last_row
@@ -275,7 +275,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             names = [name for row, _ in each for name in row]
             rows, places = np.repeat(np.arange(len(X)), [len(row) for row, _ in each]), np.arange(len(names))
             values = np.concatenate([numbers for _, numbers in each]) if each else np.zeros(0)
-        names = names if to_learn else self._without_strangers(names)
+        names = names if to_learn else self._without_clashes(names)
         return names, self._batch(names, len(X), rows, places, values)
 
     def _batch(

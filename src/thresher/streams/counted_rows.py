@@ -43,16 +43,15 @@ class CountedRows(ABC):
         shard._first, shard._end = (self._first + self.n_rows * at // n for at in (k, k + 1))
         return shard
 
-    def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position."""
-        if start is None:
-            return self._batches(self._first)
+    def check(self, start: Position) -> None:
+        """Raise ValueError unless a position is in these rows."""
         start.check(self.name, self._identity)
         if start.row is None or not self._first <= start.row <= self._end:
             raise ValueError(f"{self.name}: the position is in another shard (row {start.row}).")
-        return self._batches(start.row)
 
-    def _batches(self, row: int) -> Iterator[Batch]:
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position."""
+        row = self._first if start is None or start.row is None else start.row
         batches = in_order(self._tasks(row, self._end), self._n_threads)
         for batch in numbered(self.name, batches, self._skip_bad, row + self._number_of_first):
             row += batch.n_lines

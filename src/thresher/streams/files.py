@@ -95,8 +95,6 @@ class FileRows:
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position in these files."""
-        if start is not None:
-            self._check(start)
         parts = [
             _Part(at, self._readers[at], span)
             for at, span in enumerate(self._spans)
@@ -104,9 +102,6 @@ class FileRows:
         ]
         if start is not None:
             parts[0].start = start
-        return self._batches(parts)
-
-    def _batches(self, parts: list[_Part]) -> Iterator[Batch]:
         at, number, namespace = -1, 0, None
         for found in in_order(_tasks(parts), self._n_threads):
             while found:
@@ -135,7 +130,7 @@ class FileRows:
                 yield batch
                 del each, batch  # not kept while the next one is made
 
-    def _check(self, start: Position) -> None:
+    def check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these files and in this shard."""
         if start.file >= len(self._readers):
             raise ValueError(

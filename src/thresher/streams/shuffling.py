@@ -80,16 +80,16 @@ class _RowStore:
         """Refuse: each reading would draw an order of its own."""
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
+    def check(self, start: Position) -> None:
+        """Raise ValueError unless a position is in these rows."""
+        start.check(self._stream.name, self._identity)
+
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Draw a new order and read in it, or continue in the current order."""
         first = 0
         if start is not None:
-            start.check(self._stream.name, self._identity)
             first = start.row or 0
             self.random.bit_generator.state = self.generator_state
-        return self._batches(first)
-
-    def _batches(self, first: int) -> Iterator[Batch]:
         if self._skipped:
             if first == 0:
                 yield replace(Batch.empty(), skipped=self._skipped, end=self._position(0))

@@ -27,8 +27,11 @@ class Content(Protocol):
     def n_rows(self) -> int | None:
         """Rows, if their number is known in advance."""
 
+    def check(self, start: Position) -> None:
+        """Raise ValueError unless a position is in these rows."""
+
     def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position."""
+        """Read from the start, or from a position that passed the check."""
 
     def shard(self, k: int, n: int) -> Content:
         """Return the k-th of n parts."""
@@ -150,7 +153,9 @@ class Stream:
         if start is not None:
             if not isinstance(start, Position):
                 raise ValueError(f"start must be a Position, such as a batch's end. Got {start!r} instead.")
-            return self._divisible("positions").batches(start)
+            content = self._divisible("positions")
+            content.check(start)
+            return content.batches(start)
         if self._only_once is not None:
             if self._was_read:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")

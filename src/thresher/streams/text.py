@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -26,7 +25,7 @@ _LARGE_BLOCK, _LARGE_FILE = 1 << 22, 1 << 26
 
 
 class LineReader(Reader):
-    """Reads text with one row per line.
+    """Reads text with one row per line: svmlight, VW, and in a class of its own what else the core parses.
 
     Parameters
     ----------
@@ -34,24 +33,27 @@ class LineReader(Reader):
     options : Options
     labels : {"required", "optional", "none"}
         Whether rows have a label.
+    names : {"numbers", "strings", "all"}
+        Which names of VW text are hashed: none are expected, all but numbers, or all.
     """
 
     counted_in = "line"
     _large_blocks = True  # of large files; rows must not take more memory than their text
 
-    def __init__(self, source: Source, options: Options, labels: str) -> None:
+    def __init__(self, source: Source, options: Options, labels: str, names: str = "numbers") -> None:
         super().__init__(source)
-        self._labels = labels
+        self._labels, self._names = labels, names
         self._skip_bad = options.skip_bad
         self._longest_line = options.longest_line
 
-    @abstractmethod
     def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         """Parse the lines that begin in a range of bytes of an open file."""
+        format_ = self.source.format
+        return _core.read_text_range(format_, file, begin, end, self._skip_bad, self._labels, self._names)
 
-    @abstractmethod
     def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
+        return _core.read_text(self.source.format, text, self._skip_bad, first, self._labels, self._names)
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut a span, or the rest of it from a position on: a task reads the lines that begin in a range of bytes."""

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from thresher import _core
 from thresher.streams.formats.format import Format, OpenFiles, Options
 from thresher.streams.sources import Flow, Source
+from thresher.streams.tables import Roles
 from thresher.streams.text import LineReader, first_row
 
 
-class SvmlightReader(LineReader):
-    """Reads svmlight text."""
-
-    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        return _core.read_text_range("svmlight", file, begin, end, self._skip_bad, self._labels)
-
-    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        return _core.read_text("svmlight", text, self._skip_bad, first, self._labels)
-
-
 def _open(sources: list[Source], options: Options) -> OpenFiles:
-    return OpenFiles([_reader(source, options) for source in sources])
+    return OpenFiles([LineReader(source, options, _labels(source, options.roles)) for source in sources])
 
 
-def _reader(source: Source, options: Options) -> SvmlightReader:
-    roles, starts_with_feature = options.roles, bool(source.hint)
-    without = roles.no_labels or (not roles.labelled and starts_with_feature)
-    return SvmlightReader(source, options, "none" if without else "required")
+def _labels(source: Source, roles: Roles) -> str:
+    starts_with_feature = bool(source.hint)
+    return "none" if roles.no_labels or (not roles.labelled and starts_with_feature) else "required"
 
 
 def _starts_with_feature(flow: Flow, is_pipe: bool) -> bool:

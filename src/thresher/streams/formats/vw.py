@@ -4,32 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thresher import _core
 from thresher.model.names import Naming, id_of
 from thresher.streams.formats.format import Format, OpenFiles, Options
 from thresher.streams.sources import BOM, Flow, Source
 from thresher.streams.text import LineReader
-
-
-class VwReader(LineReader):
-    """Reads VW text.
-
-    Parameters
-    ----------
-    source, options : of `LineReader`
-    names : {"numbers", "strings", "all"}
-        Which names are hashed: none are expected, all but numbers, or all.
-    """
-
-    def __init__(self, source: Source, options: Options, names: str) -> None:
-        super().__init__(source, options, options.roles.label_demand)
-        self._names = names
-
-    def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        return _core.read_text_range("vw", file, begin, end, self._skip_bad, self._labels, self._names)
-
-    def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        return _core.read_text("vw", text, self._skip_bad, first, self._labels, self._names)
 
 
 @dataclass(frozen=True)
@@ -42,7 +20,7 @@ class FirstNames:
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:
     names = _names([source.hint for source in sources], options.roles.naming)
-    readers = [VwReader(source, options, names) for source in sources]
+    readers = [LineReader(source, options, options.roles.label_demand, names) for source in sources]
     return OpenFiles(readers, naming=None if names == "numbers" else Naming(hash=names))
 
 
