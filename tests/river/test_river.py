@@ -641,13 +641,10 @@ class TestInRiver:
         assert set(model[-1].selected_names_) <= set(next(iter(datasets.Phishing()))[0])
 
     def test_with_a_bag_of_words(self):
-        texts = zip(
-            ["cheap pills now", "lunch at noon", "pills pills", "noon meeting"], ["spam", "mail"] * 2, strict=True
-        )
+        texts = ["cheap pills now", "lunch at noon", "pills pills", "noon meeting"] * 20
+        rows = zip(texts, ["spam", "mail"] * 40, strict=True)
         model = feature_extraction.BagOfWords() | river.ShadowSOFS(3)
-        metric = evaluate.progressive_val_score(
-            zip(texts * 20, ["spam", "mail"] * 40, strict=True), model, metrics.Accuracy()
-        )
+        metric = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
         assert metric.get() > 0.9
         assert model.predict_one("cheap cheap pills") == "spam"
         assert {"pills", "noon"} <= set(model["ShadowSOFS"].selected_names_)
