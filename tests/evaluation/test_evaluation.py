@@ -331,7 +331,10 @@ def rows():
 
 def test_a_row_of_the_table_is_a_metric_everywhere(rows, monkeypatch, tmp_path):
     per_thousand = Metric(
-        "wrong_per_thousand", "wrong per thousand", lambda found: 1e3 * (1 - found.n_right / found.n_rows)
+        "wrong_per_thousand",
+        "wrong per thousand",
+        "Wrong predictions in 1,000 rows.",
+        lambda found: 1e3 * (1 - found.n_right / found.n_rows),
     )
     monkeypatch.setitem(METRICS, "classes", (*METRICS["classes"], per_thousand))
     cv = cross_validate(ShadowSOFS(20), rows, folds=3)

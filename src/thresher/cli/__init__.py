@@ -57,8 +57,9 @@ def _run() -> Any:
     # click's, which typer may carry inside
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
     warnings.showwarning = lambda message, *_, **__: _warn(message)
-    warnings.simplefilter("always", UserWarning)
-    warnings.simplefilter("always", RuntimeWarning)
+    # Each message once: several models may have the same to say of their data.
+    warnings.simplefilter("default", UserWarning)
+    warnings.simplefilter("default", RuntimeWarning)
     try:
         return app(with_address(sys.argv[1:]), standalone_mode=False)
     except SystemExit as ended:

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
 from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.counts import ClassCounts, Counts
-from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS, METRICS, HasMetrics, Metric, measured, pooled
+from thresher.evaluation.metrics import (
+    ACCURACY,
+    CLASS_METRICS,
+    METRICS,
+    HasMetrics,
+    Metric,
+    documented,
+    measured,
+    pooled,
+)
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.messages import counted
@@ -26,14 +35,14 @@ _MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers
 _Floats = NDArray[np.float64]
 
 
+@documented(CLASS_METRICS)
 @dataclass(frozen=True)
 class ClassScores(HasMetrics):
-    """How well one class is found.
+    """How well one class is found; a ratio of 0 to 0 counts as 0.
 
     Attributes
     ----------
-    precision, recall, f1 : float
-        A ratio of 0 to 0 counts as 0.
+    {metrics}
     support : int
         Rows that have its label.
     """
@@ -46,6 +55,7 @@ class ClassScores(HasMetrics):
         return [(metric, metric.cell(self.metrics[metric.name])) for metric in CLASS_METRICS]
 
 
+@documented(METRICS["classes"])
 @dataclass(frozen=True, eq=False)
 class Evaluation(HasMetrics):
     """How well a model predicts some rows. They count alike, whatever their weights.
@@ -58,13 +68,7 @@ class Evaluation(HasMetrics):
         The model's classes, and after them labels of the data that the model does not know, sorted.
     metrics : dict
         All metrics by their names; None where one does not exist. Each is an attribute too.
-    accuracy : float
-        Share of rows whose label is predicted.
-    log_loss : float or None
-        Mean negative log-likelihood of the actual labels, where the model has probabilities and knows all labels.
-    roc_auc, average_precision : float or None
-        Areas under the ROC curve and the precision–recall curve, for two classes that both occur; the second class is
-        the positive one.
+    {metrics}
     confusion : array of shape (n_labels, n_labels)
         Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
         first use: of 10,000 labels, as 800 MB.

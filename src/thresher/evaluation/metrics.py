@@ -5,7 +5,7 @@ A new metric is a row here. `evaluate`, `cross_validate`, `path`, the report, JS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from thresher.evaluation.counts import ClassCounts, Counts
 
 _Counted = TypeVar("_Counted")
+_Class = TypeVar("_Class", bound=type)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Metric(Generic[_Counted]):
         The attribute of an evaluation, the key in JSON, and the heading in printed tables of classes.
     words : str
         What people call it.
+    meaning : str
+        A sentence or two on it, for the docstring of `Evaluation`.
     of : function
         Returns the value from what was counted, or None where it does not exist.
     in_tables, in_sentences : str
@@ -34,6 +37,7 @@ class Metric(Generic[_Counted]):
 
     name: str
     words: str
+    meaning: str
     of: Callable[[_Counted], float | None]
     in_tables: str = ".4f"
     in_sentences: str = ".4f"
@@ -52,22 +56,49 @@ class Metric(Generic[_Counted]):
 # begins with it.
 METRICS: dict[str, tuple[Metric[Counts], ...]] = {
     "classes": (
-        Metric("accuracy", "accuracy", lambda found: found.n_right / found.n_rows, in_sentences=".2%"),
-        Metric("log_loss", "log loss", lambda found: found.log_loss),
-        Metric("roc_auc", "ROC AUC", lambda found: found.curves.roc_auc if found.curves else None),
+        Metric(
+            "accuracy", "accuracy", "Share of rows whose label is predicted.",
+            lambda found: found.n_right / found.n_rows, in_sentences=".2%",
+        ),
+        Metric(
+            "log_loss", "log loss",
+            "Mean negative log-likelihood of the labels, where the model has probabilities and knows all of them.",
+            lambda found: found.log_loss,
+        ),
+        Metric(
+            "roc_auc", "ROC AUC",
+            "Area under the ROC curve, for two classes that both occur; the second is the positive one.",
+            lambda found: found.curves.roc_auc if found.curves else None,
+        ),
         Metric(
             "average_precision", "average precision",
+            "Area under the precision–recall curve, for two classes that both occur.",
             lambda found: found.curves.average_precision if found.curves else None,
         ),
     ),
 }  # fmt: skip
 ACCURACY = METRICS["classes"][0]
 
-# Of one class; a ratio of 0 to 0 counts as 0.
+# Of one class.
 CLASS_METRICS: tuple[Metric[ClassCounts], ...] = (
-    Metric("precision", "precision", lambda found: found.right / max(1, found.predicted)),
-    Metric("recall", "recall", lambda found: found.right / max(1, found.actual)),
-    Metric("f1", "F1", lambda found: 2 * found.right / max(1, found.predicted + found.actual)),
+    Metric(
+        "precision",
+        "precision",
+        "Share of the rows predicted as the class that are of it.",
+        lambda found: found.right / max(1, found.predicted),
+    ),
+    Metric(
+        "recall",
+        "recall",
+        "Share of the class's rows that are predicted as it.",
+        lambda found: found.right / max(1, found.actual),
+    ),
+    Metric(
+        "f1",
+        "F1",
+        "Harmonic mean of precision and recall.",
+        lambda found: 2 * found.right / max(1, found.predicted + found.actual),
+    ),
 )
 
 
@@ -81,6 +112,17 @@ class HasMetrics:
         if name in vars(self).get("metrics", ()):
             return self.metrics[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def documented(table: Sequence[Metric[Any]]) -> Callable[[_Class], _Class]:
+    """Let a class's docstring list the metrics of a table, at "{metrics}"."""
+    attributes = "\n    ".join(f"{metric.name} : float\n        {metric.meaning}" for metric in table)
+
+    def decorate(decorated: _Class) -> _Class:
+        decorated.__doc__ = (decorated.__doc__ or "").replace("{metrics}", attributes)
+        return decorated
+
+    return decorate
 
 
 def measured(counts: Counts) -> dict[str, float | None]:

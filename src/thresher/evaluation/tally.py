@@ -23,12 +23,18 @@ _MOST_UNKNOWN = 100
 
 
 class Tally:
-    """Counts over the batches of a stream; of two classes it also keeps the margins, 9 bytes per row."""
+    """Counts over the batches of a stream.
 
-    def __init__(self, model: Model) -> None:
+    Of two classes it also keeps the margins, 9 bytes per row. With `only_pairs` it keeps neither these nor the
+    log-likelihood.
+    """
+
+    def __init__(self, model: Model, only_pairs: bool = False) -> None:
         assert model.target is not None
         self._model = model
         self._labels: list[Any] = model.target.labels.tolist()
+        self._keeps_margins = len(self._labels) == 2 and not only_pairs
+        self._has_probabilities = model.method.has_probabilities and not only_pairs
         # A label has its place under its value and under what a file writes, since text can hold numbers.
         self._places = {label: place for place, label in enumerate(self._labels)}
         for place, label in enumerate(self._labels):
@@ -47,12 +53,12 @@ class Tally:
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         self._pairs.add(actual, predicted)
         knows_all = len(self._labels) == self._n_classes
-        if model.method.has_probabilities and knows_all:
+        if self._has_probabilities and knows_all:
             # As scikit-learn does, no probability counts as exactly 0.
             of_actual = model.probabilities_of(margins)[np.arange(len(actual)), actual]
             likelihoods = np.maximum(of_actual, np.finfo(np.float64).eps)
             self._log_likelihood += float(np.log(likelihoods).sum())
-        if margins.ndim == 1 and knows_all:
+        if self._keeps_margins and knows_all:
             self._margins.append(margins)
             self._is_second.append(actual == 1)
 
@@ -82,9 +88,9 @@ class Tally:
                 UserWarning,
             )
         elif not (pairs[:, 0] == pairs[:, 1]).any():
-            _warn_none_right(self._model, name)
-        log_likelihood = self._log_likelihood if knows_all and self._model.method.has_probabilities else None
-        has_both = self._n_classes == 2 and knows_all and bool(self.support.all())
+            warn(f"{name}: no row was predicted right; the model's classes are {_some_labels(labels)}.", UserWarning)
+        log_likelihood = self._log_likelihood if knows_all and self._has_probabilities else None
+        has_both = self._keeps_margins and knows_all and bool(self.support.all())
         return Counts(labels, pairs, log_likelihood, at_all_thresholds(*self.margins(name)) if has_both else None)
 
     def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
@@ -129,37 +135,9 @@ class Tally:
         return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-class Score:
-    """The main metric of a model on a stream (`metrics.py`) and nothing else: the share of rows predicted right."""
-
-    def __init__(self, model: Model) -> None:
-        self._model, self._n_right, self.n_rows = model, 0, 0
-
-    def add(self, batch: Batch) -> None:
-        """Count a batch."""
-        model = self._model
-        assert model.target is not None
-        self._n_right += model.target.n_right(model.labels_of(model.score_batch(batch)), batch.labels)
-        self.n_rows += batch.n_rows
-
-    def value(self, name: str) -> float:
-        """Return the metric; `name` is that of the data. Warns if no row was right."""
-        if self.n_rows == 0:
-            raise DataError(f"{name}: there are no rows.")
-        if self._n_right == 0:
-            _warn_none_right(self._model, name)
-        return self._n_right / self.n_rows
-
-
 def _as_of_kind(label: Any, as_word: bool) -> Any:
     """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
     return shown(label) if as_word else as_number(label)
-
-
-def _warn_none_right(model: Model, name: str) -> None:
-    assert model.target is not None
-    known = _some_labels(model.target.labels.tolist())
-    warn(f"{name}: no row was predicted right; the model's classes are {known}.", UserWarning)
 
 
 def _some_labels(labels: list[Any]) -> str:

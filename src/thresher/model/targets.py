@@ -116,12 +116,6 @@ class Classes:
             return None
         return f"rows of one class only ({shown(self.labels[codes[0]])})" if len(codes) else "no rows"
 
-    def n_right(self, predicted: Labels, actual: Labels) -> int:
-        """Count the predictions that are right; where labels on one side are text, the others are compared as text."""
-        if (predicted.dtype.kind == "U") != (actual.dtype.kind == "U"):
-            predicted, actual = as_words(predicted), as_words(actual)
-        return int(np.count_nonzero(equal(predicted, actual)))
-
     def check_can_have_threshold(self) -> None:
         """Raise ValueError unless there are two classes."""
         if self.n_vectors > 1:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from operator import methodcaller
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
-from thresher.evaluation.tally import Score
+from thresher.evaluation.metrics import METRICS
+from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
@@ -32,7 +33,6 @@ from thresher.training.history import History, Recorder
 from thresher.training.samples import Sample
 
 _FIRST_NOTE = 100  # rows
-_Answer = TypeVar("_Answer")
 Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
 
 
@@ -215,7 +215,7 @@ class SharedReading:
             rows = batch.rows_from(self._n_rows)
             if self._scale is not None:
                 self._scale.look(batch)
-            self._each(methodcaller("learn", batch, rows))
+            self._each(self.runs, methodcaller("learn", batch, rows))
             if self._watch is not None and first.history.n_passes == 1:
                 self._watch(batch, rows)
             self._position = batch.end
@@ -269,14 +269,16 @@ class SharedReading:
             run.note()
 
     def validate(self, held_out: Stream) -> None:
-        """Measure the accuracy of all models while the data are read once."""
+        """Measure all models by the main metric while the data are read once."""
+        tallies = [Tally(run.model, only_pairs=True) for run in self.runs]
         for run in self.runs[1:]:
             check_names(run.model, held_out)
-        scores = {run: Score(run.model) for run in self.runs}
         for batch in batches_to_predict(self.runs[0].model, held_out):
-            self._each(lambda run, batch=batch: scores[run].add(batch))  # type: ignore[misc]
-        for run, its in scores.items():
-            run.history.validation[-1], run.history.n_validation_rows = its.value(held_out.name), its.n_rows
+            self._each(tallies, methodcaller("add", batch))
+        for run, tally in zip(self.runs, tallies, strict=True):
+            counts = tally.counts(held_out.name)
+            run.history.validation[-1] = METRICS[counts.target][0].of(counts)
+            run.history.n_validation_rows = counts.n_rows
 
     def interrupt(self) -> None:
         """Record that Ctrl-C was pressed."""
@@ -305,12 +307,15 @@ class SharedReading:
             return ""
         return f" Skipped: {counted(history.n_skipped, 'line')}, the first because of: {history.skipped[0]}"
 
-    def _each(self, work: Callable[[Run], _Answer]) -> list[_Answer]:
+    def _each(self, subjects: Sequence[Run | Tally], work: Callable[[Any], None]) -> None:
         if self._pool is None:
-            return [work(run) for run in self.runs]
-        jobs = [self._pool.submit(work, run) for run in self.runs]
+            for subject in subjects:
+                work(subject)
+            return
+        jobs = [self._pool.submit(work, subject) for subject in subjects]
         try:
-            return [job.result() for job in jobs]
+            for job in jobs:
+                job.result()
         finally:
             # Also after an error or Ctrl-C, all runs finish the batch.
             wait(jobs)
