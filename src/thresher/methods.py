@@ -14,6 +14,7 @@ from typing import Any
 
 from thresher.parameters import (
     Between,
+    Bytes,
     ColumnList,
     Instance,
     LegacyGenerator,
@@ -81,7 +82,7 @@ SHARED_ONLINE: Mapping[str, Parameter] = {
         "same.",
     ),
     "memory_bytes": Parameter(
-        None, (OneOf((None,)), Whole(LEAST_BYTES, MOST_BYTES)), "size of the sketch, such as 64M",
+        None, (OneOf((None,)), Bytes(LEAST_BYTES, MOST_BYTES)), "size of the sketch, such as 64M",
         "The size of the sketch; 64 MiB by default.",
     ),
 }  # fmt: skip

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from thresher.messages import shown_size
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -34,6 +36,15 @@ class Whole:
         if self.high is None:
             return f"a whole number of at least {self.low}"
         return f"a whole number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Bytes(Whole):
+    """A whole number of bytes."""
+
+    def __str__(self) -> str:
+        upper = "" if self.high is None else f" to {shown_size(self.high)}"
+        return f"a number of bytes from {shown_size(self.low)}{upper}"
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,10 @@ class TestFiles:
             (["-k", "2", "--keep", "1,2,3"], "keep lists 3 features, more than the budget of 2"),
             (["-k", "2", "--keep", "x"], "keep names 'x', which is not a feature id"),
             (["-k", "2", "--keep", "9" * 5_000], "9', which is not a feature id"),
-            (["-k", "2", "--keep", "1,1"], "--keep must list features, each once"),
+            (
+                ["-k", "2", "--keep", "1,1"],
+                "must be a list of different columns, by number or by name. Got ['1', '1'] instead.",
+            ),
             (["--method", "arow", "--keep", "1"], "--keep can't be used with --method arow: it keeps all features"),
         ],
     )

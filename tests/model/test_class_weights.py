@@ -182,8 +182,8 @@ class TestTables:
             (["--weight", "label"], "column 'label' can't be both label and weight"),
             (["--weight", "a"], "the weight, column 'a', is -"),
             (["--class-weight", "spam"], "--class-weight must be balanced, or give weights as A=1,B=20. Got 'spam'"),
-            (["--class-weight", "spam=-1"], "--class-weight must be balanced"),
-            (["--class-weight", "span=2"], "class_weight names class 'span', which is not among the classes"),
+            (["--class-weight", "spam=-1"], "--class-weight['spam'] is -1.0: weights must be finite and not negative"),
+            (["--class-weight", "span=2"], "--class-weight names class 'span', which is not among the classes"),
             (["--class-weight", "balanced", "--method", "fgm"], "--class-weight can't be used with --method fgm"),
         ],
     )

@@ -291,7 +291,7 @@ class TestBadInput:
             (SOFS(memory="sparse"), "memory of SOFS must be one of 'auto', 'dense', 'hash', 'sketch'. Got 'sparse'"),
             (
                 SOFS(memory="sketch", memory_bytes=100),
-                "memory_bytes of SOFS must be None or .* from 4096 to 34359738368. Got 100",
+                "memory_bytes of SOFS must be None or .* from 4 KB to 32 GB. Got 100",
             ),
             (
                 SOFS(memory_bytes=1 << 20),
@@ -320,11 +320,11 @@ def test_command_line(tmp_path):
     assert "accuracy 1.0000" in thresher("evaluate", model, tmp_path / "wide.svm").stdout
     done = thresher("train", tmp_path / "wide.svm", "--memory", "sketch", "--memory-bytes", "1X")
     assert done.returncode == 2
-    assert "--memory-bytes must be a number of bytes, as 64M. Got '1X' instead" in done.stderr
+    assert "--memory-bytes of --method shadow must be a number of bytes from 4 KB to 32 GB. Got '1X'" in done.stderr
     for n_bytes in ("100", "33G", "9" * 5_000):
         done = thresher("train", tmp_path / "wide.svm", "--memory", "sketch", "--memory-bytes", n_bytes)
         assert done.returncode == 2
-        assert "--memory-bytes must be " in done.stderr
+        assert "--memory-bytes of --method shadow must be " in done.stderr
     train(SOFS(2), open_stream(tmp_path / "wide.svm"))  # auto takes a hash table
 
 

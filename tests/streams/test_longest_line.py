@@ -162,17 +162,18 @@ class TestCommandLine:
         assert done.stderr.startswith(b"thresher: standard input, line 2: the line is longer than 4 MB: ")
 
     @pytest.mark.parametrize(
-        ("value", "message"),
+        ("value", "got"),
         [
-            ("many", "--longest-line must be a number of bytes, as 64M. Got 'many' instead."),
-            ("", "--longest-line must be a number of bytes, as 64M. Got '' instead."),
-            ("1M", "--longest-line must be from 4M to 1024G. Got '1M' instead."),
-            ("2000G", "--longest-line must be from 4M to 1024G. Got '2000G' instead."),
+            ("many", "'many'"),
+            ("", "''"),
+            ("1M", 1 << 20),
+            ("2000G", 2000 << 30),
         ],
     )
-    def test_values_that_are_not_allowed(self, tmp_path, value, message):
+    def test_values_that_are_not_allowed(self, tmp_path, value, got):
         (tmp_path / "rows.svm").write_bytes(b"1 1:1\n-1 2:1\n")
         done = thresher("train", tmp_path / "rows.svm", "--longest-line", value)
+        message = f"--longest-line must be a number of bytes from 4 MB to 1,024 GB. Got {got} instead."
         assert (done.returncode, done.stderr) == (2, f"thresher: {message}\n")
 
     def test_it_has_a_meaning_for_text_only(self, tmp_path):
@@ -185,9 +186,7 @@ class TestCommandLine:
 
 def test_the_parameter_is_checked():
     for value in (0, 1 << 21, 1.5, "256M", True, 1 << 62):
-        with pytest.raises(
-            ValueError, match=r"longest_line must be a whole number from 4194304 to 1099511627776\. Got"
-        ):
+        with pytest.raises(ValueError, match=r"longest_line must be a number of bytes from 4 MB to 1,024 GB\. Got"):
             open_stream(io.StringIO(), longest_line=value)
 
 

@@ -168,7 +168,7 @@ def test_ids_from_zero_and_many_classes(method, tmp_path):
         ("1 1:1\n-1 2:1\n", ["--passes", 2], "--passes can't be used with --method mrmr: it sees all rows at once"),
         ("1 1:1\n-1 2:1\n", ["--shuffle"], "--shuffle can't be used"),
         ("1 1:1\n-1 2:1\n", ["--full"], "--full can't be used"),
-        ("1 1:1\n-1 2:1\n", ["--norm", "l1"], "--norm must be one of l2, none. Got 'l1' instead"),
+        ("1 1:1\n-1 2:1\n", ["--norm", "l1"], "--norm of --method mrmr must be one of 'l2', 'none'. Got 'l1' instead"),
         ("", [], "there are no rows"),
         ("1 1:1\n1 2:1\n", [], "There is 1 class"),
         ("1 1:1\n-1 2:x\n", [], "line 2: '2:x': the value must be a finite number"),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, check_choice, n_bytes
+from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text
 from thresher.cli.words import DEFAULT, PARAMETERS, flag, method_called
-from thresher.methods import LEAST_BYTES, METHODS, MOST_BYTES, Method
+from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
 
+_NONE = "none"  # how None is written
 _METHOD = "The method"
 _PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "random_state")
 
@@ -38,14 +38,12 @@ def new_model(chosen: Mapping[str, Any]) -> Model:
 
 def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> dict[str, Any]:
     """Return the parameters that were given; for one that can't be written, an error names the option."""
-    known = method.parameters
-    values = {
-        name: _SPELLINGS[name].read(value) if name in _SPELLINGS else value
-        for name, value in chosen.items()
-        if name in known and value not in (None, [])
-    }
-    for name, value in values.items():
-        check(f"{flag(name)}{of_what}", value, *_written(known[name]))
+    values = {}
+    for name, value in chosen.items():
+        if name in method.parameters and value not in (None, []):
+            given = _SPELLINGS[name].read(value) if name in _SPELLINGS else value
+            check(f"{flag(name)}{of_what}", given, *_written(method.parameters[name]))
+            values[name] = None if given == _NONE else given
     return values
 
 
@@ -59,53 +57,44 @@ def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool
 
 
 def _written(parameter: Parameter) -> tuple[Allowed, ...]:
-    """Return what an option can hold; where whole numbers are allowed, only these.
+    """Return what an option can hold: words for None, and where whole numbers are allowed, only these.
 
     The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
     """
-    return tuple(kind for kind in parameter.allowed if isinstance(kind, Whole)) or parameter.allowed
+    whole = tuple(kind for kind in parameter.allowed if isinstance(kind, Whole))
+    kinds = (kind for kind in parameter.allowed if kind != OneOf((None,)))  # said by not giving the option
+    return whole or tuple(
+        OneOf(tuple(_NONE if value is None else value for value in kind.values)) if isinstance(kind, OneOf) else kind
+        for kind in kinds
+    )
 
 
 def _features_to_keep(lists: list[str]) -> list[str]:
-    names = [name.strip() for text in lists for name in text.split(",")]
-    if not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"--keep must list features, each once, as A,B,C. Got {', '.join(map(repr, lists))} instead.")
-    return names
+    return [name.strip() for text in lists for name in text.split(",")]
 
 
 def _class_weight(text: str) -> dict[str, float] | str:
     if text == "balanced":
         return text
-    weights: dict[str, float] = {}
-    for part in text.split(","):
-        name, is_given, number = part.rpartition("=")
-        try:
-            weight = float(number)
-        except ValueError:
-            weight = math.nan
-        if not is_given or not name.strip() or name.strip() in weights or not 0 <= weight < math.inf:
-            raise ValueError(f"--class-weight must be balanced, or give weights as A=1,B=20. Got {text!r} instead.")
-        weights[name.strip()] = weight
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        weights = {name.strip(): float(number) for name, _, number in pairs}
+    except ValueError:
+        weights = {}
+    if len(weights) < len(pairs) or "" in weights:
+        raise ValueError(f"--class-weight must be balanced, or give weights as A=1,B=20. Got {text!r} instead.")
     return weights
-
-
-def _norm(text: str) -> str | None:
-    check_choice("--norm", text, ("l2", "none"))
-    return None if text == "none" else text
 
 
 def _class_names(text: str) -> list[Any]:
     """Return the classes of --classes, as numbers if all are."""
-    names = [name.strip() for name in text.split(",")]
-    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"--classes must name two classes or more, as A,B. Got {text!r} instead.")
     from thresher.model.labels import number_in
 
+    names = [name.strip() for name in text.split(",")]
     try:
-        numbers = [number_in(name) for name in names if "_" not in name]
+        return names if "_" in text else [number_in(name) for name in names]
     except ValueError:
         return names
-    return numbers if len(numbers) == len(names) and all(map(math.isfinite, numbers)) else names
 
 
 @dataclass(frozen=True)
@@ -119,12 +108,9 @@ class _Spelling:
 
 
 _SPELLINGS = {
+    "memory_bytes": _Spelling(bytes_or_text, SIZE["metavar"], "64M"),
     "keep": _Spelling(_features_to_keep, "A,B,C", "none", list[str]),
-    "norm": _Spelling(_norm, "l2|none", "l2"),
     "class_weight": _Spelling(_class_weight, "A=1,B=20|balanced", "all 1"),
-    "memory_bytes": _Spelling(
-        lambda text: n_bytes("--memory-bytes", text, LEAST_BYTES, MOST_BYTES), SIZE["metavar"], "64M"
-    ),
 }
 
 

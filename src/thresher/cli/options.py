@@ -17,7 +17,7 @@ import typer
 from thresher.cli.rules import check_together
 
 ON_THIS_MACHINE = "local"  # what --ray means without an address
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
+_UNITS = {"K": 10, "M": 20, "G": 30}
 
 Data = Annotated[
     list[str],
@@ -55,10 +55,17 @@ def number_or_text(text: str) -> float | str:
         return text
 
 
+def bytes_or_text(text: str) -> int | str:
+    """Return a number of bytes, as 64M, or what was given instead."""
+    power = _UNITS.get(text[-1:].upper())
+    number = whole_or_text(text if power is None else text[:-1])
+    return number << (power or 0) if isinstance(number, int) else text
+
+
 # How an option is parsed and shown, for typer.
 WHOLE: dict[str, Any] = {"parser": whole_or_text, "metavar": "N"}
 NUMBER: dict[str, Any] = {"parser": number_or_text, "metavar": "X"}
-SIZE: dict[str, Any] = {"metavar": "N|NK|NM|NG"}
+SIZE: dict[str, Any] = {"parser": bytes_or_text, "metavar": "N|NK|NM|NG"}
 
 
 @dataclass(frozen=True)
@@ -112,28 +119,6 @@ def _by_flag(signature: inspect.Signature, given: dict[str, Any]) -> dict[str, A
             value = None if given[name] == [] or given[name] == parameter.default else given[name]
             found[negative[0] if value is False and negative else positive] = value
     return found
-
-
-def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raise ValueError if an option's value is none of its choices."""
-    if value not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(choices)}. Got {value!r} instead.")
-
-
-def n_bytes(option: str, text: str, least: int, most: int) -> int:
-    """Return a number of bytes; an error names the option."""
-    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in ("K", "M", "G") else (text, "")
-    if not (number.isascii() and number.isdigit() and len(number) < 20):
-        raise ValueError(f"{option} must be a number of bytes, as 64M. Got {text!r} instead.")
-    size = int(number) << _UNITS[unit]
-    if not least <= size <= most:
-        raise ValueError(f"{option} must be from {_short(least)} to {_short(most)}. Got {text!r} instead.")
-    return size
-
-
-def _short(size: int) -> str:
-    """Return the shortest way to write a size."""
-    return min((f"{size >> power}{unit}" for unit, power in _UNITS.items() if size % (1 << power) == 0), key=len)
 
 
 def with_address(arguments: list[str]) -> list[str]:

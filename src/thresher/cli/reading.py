@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.options import SIZE, WHOLE, Group, n_bytes
+from thresher.cli.options import SIZE, WHOLE, Group
 from thresher.io.file_errors import refuse_empty
 
 if TYPE_CHECKING:
@@ -115,27 +115,16 @@ NO_LABELS = Group("reading", {
 })  # fmt: skip
 
 
-def open_data(
-    source: str | Sequence[str],
-    *,
-    delimiter: str | None = None,
-    longest_line: str | None = None,
-    ngrams: str | None = None,
-    **options: Any,
-) -> Stream:
+def open_data(source: str | Sequence[str], **options: Any) -> Stream:
     """Open data as the options say."""
     from thresher.streams import open_stream
-    from thresher.streams.formats.format import LEAST_LONGEST_LINE, MOST_LONGEST_LINE
 
-    if longest_line is not None:
-        options["longest_line"] = n_bytes("--longest-line", longest_line, LEAST_LONGEST_LINE, MOST_LONGEST_LINE)
-    for name in ("ignore", "text", "categorical", "numeric"):
-        options[name] = _columns(options.get(name))
-    if ngrams is not None:
-        options["ngrams"] = ngrams
-    if delimiter in ("tab", r"\t"):
-        delimiter = "\t"
-    return open_stream(source, delimiter=delimiter, **options)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in {"ignore", "text", "categorical", "numeric"} & given.keys():
+        given[name] = _columns(given[name])
+    if given.get("delimiter") in ("tab", r"\t"):
+        given["delimiter"] = "\t"
+    return open_stream(source, **given)
 
 
 def open_data_and_test(
@@ -154,9 +143,9 @@ def open_data_and_test(
     return stream, held_out
 
 
-def _columns(lists: list[str] | None) -> list[str]:
+def _columns(lists: list[str]) -> list[str]:
     """Return the names that options list, written as in the header of a CSV, where one can be empty."""
     try:
-        return [name for text in lists or () for name in next(csv.reader([text]), None) or [""]]
+        return [name for text in lists for name in next(csv.reader([text]), None) or [""]]
     except csv.Error as error:
         raise ValueError(f"columns are listed as in the header of a CSV ({error}). Got {lists!r} instead.") from None

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.options import check_choice
 from thresher.cli.output import report_written
+from thresher.parameters import OneOf, check
 
 EXAMPLES = (
     "thresher synth x1 -o train.svm --rows 20000",
@@ -33,9 +33,10 @@ def synth(
     from thresher.streams.reading import Reading
     from thresher.streams.writing import write_stream
 
-    check_choice("the data set", which, ("x1", "x2"))
+    generators = {"x1": make_x1, "x2": make_x2}
+    check("the data set", which, OneOf(tuple(generators)))
     shape = ("n_samples", "n_features", "n_informative", "n_noise")
-    defaults = inspect.signature(make_x1 if which == "x1" else make_x2).parameters
+    defaults = inspect.signature(generators[which]).parameters
     given = {name: defaults[name].default for name in shape} | ({} if rows is None else {"n_samples": rows})
     stream = make_x2(start=start, random_state=seed, permute=permute, dense_noise=dense_noise, **given)
     reading = Reading()

@@ -54,7 +54,7 @@ _PHRASES = {
     "use fewer shards (n_shards)": "use fewer shards (--shards)",
     "validate is needed": "--test is needed",
 }
-_OF_OPTIONS = {  # what a message that begins with an option says of the values that are allowed
+_OF_OPTIONS = {  # what a message on the value of an option says of those that are allowed
     " or None. Got": ". Got",  # an option that is not given is None
     ", such as ',' or '\\t'. Got": ", or tab. Got",
     "a range of lengths from 1 to 1,000, such as 2, (1, 3) or '1-3'. Got": "a range from 1 to 1,000, as 2 or 1-3. Got",
@@ -81,9 +81,9 @@ def in_words(message: str) -> str:
     """Return a message with options in place of parameters."""
     options = _options()
     names = "|".join(options)
-    first = re.match(rf"({names}) must be ", message)
-    if first:
-        message = options[first[1]] + message[len(first[1]) :]
+    is_subject = rf"(^|: )({names})(?= must | names | lists |\[)"
+    message, n_subjects = re.subn(is_subject, lambda found: found[1] + options[found[2]], message)
+    if n_subjects:
         for theirs, ours in _OF_OPTIONS.items():
             message = message.replace(theirs, ours)
     # Names in quotes, and folders such as label=1/, are the user's own.

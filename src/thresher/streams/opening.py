@@ -15,9 +15,8 @@ from thresher.parameters import OneOf, Whole, check
 from thresher.streams.files import FileRows
 from thresher.streams.finding import StrPath, find
 from thresher.streams.formats.format import (
-    LEAST_LONGEST_LINE,
+    ALLOWED_LONGEST_LINE,
     LONGEST_LINE,
-    MOST_LONGEST_LINE,
     Format,
     OpenFiles,
     Options,
@@ -141,7 +140,7 @@ def open_stream(
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single character, such as ',' or '\\t'. Got {delimiter!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
-    check("longest_line", longest_line, Whole(LEAST_LONGEST_LINE, MOST_LONGEST_LINE))
+    check("longest_line", longest_line, ALLOWED_LONGEST_LINE)
     id_base = None if zero_based is None else 0 if zero_based else 1
     labelled = labelled and not no_labels
     asked = Naming.of(

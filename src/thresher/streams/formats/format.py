@@ -9,6 +9,7 @@ from functools import cached_property
 
 from thresher.messages import shown_size
 from thresher.model.names import Naming
+from thresher.parameters import Bytes
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Flow, Source
@@ -59,7 +60,7 @@ class Format:
 # How long a line of text, or a row of a CSV, may be: one that never ends must not take all of the memory. No less than
 # the largest block that is read at a time, so that a line that is too long never lies within one.
 LONGEST_LINE = 1 << 28
-LEAST_LONGEST_LINE, MOST_LONGEST_LINE = 1 << 22, 1 << 40
+ALLOWED_LONGEST_LINE = Bytes(1 << 22, 1 << 40)
 
 
 def too_long(what: str, longest: int, hint: str = "") -> str:
