@@ -52,7 +52,7 @@ def _run() -> Any:
     import typer
 
     from thresher.cli.app import app
-    from thresher.cli.options import with_address
+    from thresher.cli.shards import with_address
 
     # click's, which typer may carry inside
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")

@@ -1,13 +1,15 @@
-"""Messages of `thresher train` about checkpoints: one that is in the way, where a run was resumed, how to resume it."""
+"""Checkpoints of `thresher train`: their options, and messages on one that is in the way and on how to resume it."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thresher.cli.options import Group, option
 from thresher.cli.output import say
 from thresher.messages import counted
 
@@ -15,11 +17,38 @@ if TYPE_CHECKING:
     from thresher.streams import Stream
     from thresher.training import History
 
+_saving = partial(option, panel="Checkpoints")
+SAVING = Group("saving", {
+    "checkpoint": (
+        _saving(
+            str | None,
+            help="Save the run to this file at intervals, so that it can be resumed. Without --resume, the checkpoint "
+            "of a run that has not finished is not overwritten.",
+        ),
+        None,
+    ),
+    "every": (
+        _saving(
+            str | None, metavar="60s|ROWS", show_default="60s",
+            help="With --checkpoint: how often to save: a time, as 60s, 5m or 1h, or a number of rows.",
+        ),
+        None,
+    ),
+    "resume": (
+        _saving(
+            bool, "--resume", help="Resume from the checkpoint; if there is none yet, start from the beginning."
+        ),
+        False,
+    ),
+})  # fmt: skip
 
-def refuse_to_overwrite(checkpoint: str) -> None:
+
+def refuse_to_overwrite(checkpoint: str | None, resume: bool, **_: Any) -> None:
     """Raise ValueError if the file is there already and is no checkpoint, or one of a run that has not finished."""
     from thresher.io.checkpoints import read_checkpoint
 
+    if checkpoint is None or resume:
+        return
     try:
         saved = read_checkpoint(checkpoint) if _has_content(checkpoint) else None
     except ValueError as error:
@@ -31,9 +60,7 @@ def refuse_to_overwrite(checkpoint: str) -> None:
         )
 
 
-def train_saving(
-    learner: Any, stream: Stream, checkpoint: str | None, every: str | None, resume: bool, options: dict[str, Any]
-) -> History:
+def train_saving(learner: Any, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:
     """Train, and say where the run was resumed from its checkpoint, if it was."""
     from thresher.training import train
 
@@ -45,18 +72,18 @@ def train_saving(
             resumed_at = history.resumed_at
             in_pass = f", in pass {history.n_passes}" if history.n_passes > 1 else ""
             with suppress(OSError):  # the run is worth more than the line
-                say(f"{checkpoint}: resumed at row {resumed_at:,}{in_pass}.")
+                say(f"{saving['checkpoint']}: resumed at row {resumed_at:,}{in_pass}.")
 
-    options |= {"checkpoint": checkpoint, "every": every or "60s", "resume": resume, "callback": say_once}
-    history = train(learner, stream, **options)
+    saving = {**saving, "every": saving["every"] or "60s"}
+    history = train(learner, stream, **options, **saving, callback=say_once)
     if resumed_at is None and history.resumed_at is not None:  # there were no more points
         n_rows = counted(history.resumed_at, "row")
-        say(f"{checkpoint}: this run had finished, after {n_rows}; nothing is learned again.")
+        say(f"{saving['checkpoint']}: this run had finished, after {n_rows}; nothing is learned again.")
     return history
 
 
 @contextmanager
-def how_to_resume(checkpoint: str | None, resume: bool) -> Iterator[None]:
+def how_to_resume(checkpoint: str | None, resume: bool, **_: Any) -> Iterator[None]:
     """Say how to continue if a signal ends the block and there is a checkpoint, which is this run's."""
     before = None if resume else _version(checkpoint)
     try:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from thresher.methods import find
+from thresher.progress import steps_bar
 
 EXAMPLES = ("thresher demo --rows 20000",)
 BUDGETS = (50, 100, 150, 200, 300, 400)
@@ -42,39 +43,31 @@ def demo(
     """
     import numpy as np
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Table
 
     from thresher import datasets
     from thresher.model.model import Model
 
-    out, terminal = Console(), Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=terminal, transient=True,
-        disable=not terminal.is_terminal,
-    )  # fmt: skip
     table = Table(title=f"SOFS and ShadowSOFS on X1: {rows:,} rows, 20,000 columns, 600 nonzeros per row")
     table.add_column("B", justify="right")
     for what in ("accuracy", "found", "seconds"):
         for method in METHODS:
             table.add_column(f"{what}\n{method.estimator}", justify="right")
 
-    with bar:
-        task = bar.add_task("making X1", total=1 + len(BUDGETS) * len(METHODS))
+    with steps_bar("training", len(BUDGETS) * len(METHODS), wanted=True) as bar:
+        bar.done(0, "making X1")
         X, y, informative = datasets.make_x1(rows, random_state=seed, return_informative=True)
         X_test, y_test = datasets.make_x1(max(1, rows // 10), random_state=seed, start=rows)
-        bar.advance(task)
         for budget in BUDGETS:
-            accuracy, found, seconds = [], [], []
+            accuracy, found, seconds = list[str](), list[str](), list[str]()
             for method in METHODS:
-                bar.update(task, description=f"training {method.estimator}, B = {budget}")
+                bar.done(table.row_count * len(METHODS) + len(found), f"{method.estimator}, B = {budget}")
                 model = Model(method.name, n_features_to_select=budget)
                 started = time.perf_counter()
                 model.fit(X, y)
                 seconds.append(f"{time.perf_counter() - started:.3f}")
                 accuracy.append(f"{np.mean(model.predict(X_test) == y_test):.4f}")
                 found.append(f"{len(np.intersect1d(model.members()[0], informative))} of {len(informative)}")
-                bar.advance(task)
             table.add_row(f"{budget}", *accuracy, *found, *seconds)
-    out.print(table)
-    out.print(NEXT, highlight=False)
+    Console().print(table)
+    print(NEXT)

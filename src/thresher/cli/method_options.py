@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text
+from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text, option
 from thresher.cli.words import DEFAULT, PARAMETERS, flag, method_called
 from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
@@ -125,9 +123,7 @@ def _option(name: str) -> tuple[Any, None]:
         kind, names, written = _form(name, next(iter(having.values())))
         default = _defaults({method: each.default for method, each in having.items()})
     panel = _PASSES if name in _OF_PASSES else _METHOD
-    return Annotated[
-        kind | None, typer.Option(*names, help=_help(having), show_default=default, rich_help_panel=panel, **written)
-    ], None
+    return option(kind | None, *names, panel=panel, help=_help(having), show_default=default, **written), None
 
 
 def _form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, Any]]:
@@ -173,52 +169,34 @@ def _in_words(value: object) -> str:
 
 METHOD = Group("chosen", {
     "method": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="NAME",
-                help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
-                show_default=DEFAULT.cli,
-                rich_help_panel=_METHOD,
-            ),
-        ],
+        option(
+            str | None, panel=_METHOD, metavar="NAME", show_default=DEFAULT.cli,
+            help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
+        ),
         None,
     ),
     **{name: _option(name) for name in PARAMETERS},
 })  # fmt: skip
 LEARNING = Group("learning", {
     "shuffle": (
-        Annotated[
-            bool | None,
-            typer.Option(
-                "--shuffle/--no-shuffle",
-                help="Take the rows in random order, or in their order.",
-                show_default="in their order; if that is grouped by label, train again in random order",
-                rich_help_panel=_PASSES,
-            ),
-        ],
+        option(
+            bool | None, "--shuffle/--no-shuffle", panel=_PASSES,
+            help="Take the rows in random order, or in their order.",
+            show_default="in their order; if that is grouped by label, train again in random order",
+        ),
         None,
     ),
     "classes": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="The classes, as A,B,C; any number.",
-                show_default="the two that occur",
-                rich_help_panel=_PASSES,
-            ),
-        ],
+        option(
+            str | None, panel=_PASSES, help="The classes, as A,B,C; any number.", show_default="the two that occur"
+        ),
         None,
     ),
     "multiclass": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--multiclass",
-                help="Look for the classes first, however many; reads the data once more.",
-                rich_help_panel=_PASSES,
-            ),
-        ],
+        option(
+            bool, "--multiclass", panel=_PASSES,
+            help="Look for the classes first, however many; reads the data once more.",
+        ),
         False,
     ),
 })  # fmt: skip

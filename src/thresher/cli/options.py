@@ -16,7 +16,6 @@ import typer
 
 from thresher.cli.rules import check_together
 
-ON_THIS_MACHINE = "local"  # what --ray means without an address
 _UNITS = {"K": 10, "M": 20, "G": 30}
 
 Data = Annotated[
@@ -66,6 +65,11 @@ def bytes_or_text(text: str) -> int | str:
 WHOLE: dict[str, Any] = {"parser": whole_or_text, "metavar": "N"}
 NUMBER: dict[str, Any] = {"parser": number_or_text, "metavar": "X"}
 SIZE: dict[str, Any] = {"parser": bytes_or_text, "metavar": "N|NK|NM|NG"}
+
+
+def option(kind: Any, *names: str, panel: str, **how: Any) -> Any:
+    """Return the annotation of an option that the help shows in a panel; the rest is as in `typer.Option`."""
+    return Annotated[kind, typer.Option(*names, rich_help_panel=panel, **how)]
 
 
 @dataclass(frozen=True)
@@ -119,13 +123,3 @@ def _by_flag(signature: inspect.Signature, given: dict[str, Any]) -> dict[str, A
             value = None if given[name] == [] or given[name] == parameter.default else given[name]
             found[negative[0] if value is False and negative else positive] = value
     return found
-
-
-def with_address(arguments: list[str]) -> list[str]:
-    """Complete --ray that has no address: to the parser every option has a value or none ever has."""
-    complete = []
-    for at, argument in enumerate(arguments):
-        complete.append(argument)
-        if argument == "--ray" and (at + 1 == len(arguments) or arguments[at + 1].startswith("-")):
-            complete.append(ON_THIS_MACHINE)
-    return complete

@@ -69,7 +69,7 @@ def listed(names: list[str]) -> str:
     return " and ".join(names) if len(names) == 2 else some(names, 10)
 
 
-def check_place(option: str, output: str) -> None:
+def _check_place(option: str, output: str) -> None:
     """Raise an error if no file can be written there."""
     refuse_empty(option, output)
     if output == "-":
@@ -82,11 +82,10 @@ def check_place(option: str, output: str) -> None:
         raise PermissionError(f"{output}: permission denied.")
 
 
-def check_report(report: str) -> None:
-    """Raise an error if no report can be written there."""
+def _check_report(report: str) -> None:
+    """Raise an error if no report can be written: for its name, or because a package is missing."""
     from thresher.report import environment
 
-    check_place("--report", report)
     if Path(report).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--report {report}: a report is a web page; its name must end in .html or .htm.")
     try:
@@ -102,10 +101,9 @@ def check_outputs(outputs: dict[str, str | None]) -> None:
         if Path(path).absolute() == Path(same).absolute():
             raise ValueError(f"{one} and {other} name the same file, {same}: name two.")
     for option, path in given:
+        _check_place(option, path)
         if option == "--report":
-            check_report(path)
-        else:
-            check_place(option, path)
+            _check_report(path)
 
 
 def write_page(report: str, model: Any, stream: Stream, **parts: Any) -> None:

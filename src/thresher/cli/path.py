@@ -9,7 +9,7 @@ import typer
 
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
 from thresher.cli.options import Data, Json, Report, with_options
-from thresher.cli.output import check_report, report_skipped, write_page, written
+from thresher.cli.output import check_outputs, report_skipped, write_page, written
 from thresher.cli.reading import NAMING, READING, open_data_and_test
 
 EXAMPLES = (
@@ -44,8 +44,7 @@ def path(
     budgets = _budgets(features)
     template = new_model({**chosen, "n_features_to_select": max(budgets)})
     options = learning_options(**learning)
-    if report is not None:
-        check_report(report)
+    check_outputs({"--report": report})
     stream, held_out = open_data_and_test(data, test, [report], **reading)
     curve = run(template, stream, budgets, held_out, **options, progress=not json)
     report_skipped(curve.skipped, curve.n_skipped)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from thresher.cli.options import SIZE, WHOLE, Group
+from thresher.cli.options import SIZE, WHOLE, Group, option
 from thresher.io.file_errors import refuse_empty
 
 if TYPE_CHECKING:
@@ -16,15 +15,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = "COL[,COL…]"
 _COMMAS = """; can be repeated. A name with a comma is put in double quotes, as '"a,b",c'."""
-
-
-def _file(kind: Any, *names: str, **more: Any) -> Any:
-    return Annotated[kind, typer.Option(*names, rich_help_panel="How to read the data", **more)]
-
-
-def _named(kind: Any, *names: str, **more: Any) -> Any:
-    return Annotated[kind, typer.Option(*names, rich_help_panel="Features with names", **more)]
-
+_file = partial(option, panel="How to read the data")
+_named = partial(option, panel="Features with names")
 
 READING = Group("reading", {
     "label": (_file(str | None, help="The label's column in a table.", show_default="label"), None),
