@@ -21,7 +21,7 @@ import pytest
 from command_line import THRESHER, Done, in_a_process, thresher
 from typer.main import get_command
 
-from thresher import SOFS, evaluate, load, open_stream, save
+from thresher import evaluate, load, open_stream
 from thresher.cli import convert, demo, predict, show, synth, train, transform
 from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
@@ -75,24 +75,6 @@ def test_what_the_demo_says_to_try_works():
     code = "\n".join(line.strip() for line in NEXT.splitlines() if line.startswith("    "))
     assert "SOFS" in code
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["demo", "--rows", "3"], "thresher: Invalid value for '--rows'"),
-        (["demo", "--rows", "many"], "thresher: Invalid value for '--rows'"),
-        (["demo", "--seed", "-1"], "thresher: Invalid value for '--seed'"),
-        (["dmo"], "thresher: No such command 'dmo'"),
-        (["demo", "--rwos", "3"], "thresher: No such option"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_2(arguments, line):
-    done = thresher(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(line)
-    assert done.stderr.count("\n") == 1
 
 
 def test_help_and_version():
@@ -157,21 +139,6 @@ class TestTrain:
         assert thresher("show", model).stdout.startswith(alone.stdout)
         assert "best first" not in alone.stdout
 
-    @pytest.mark.parametrize(
-        ("content", "options", "line"),
-        [
-            ("1 1:1 2:1\n-1 2:1 3:1\n", ["-k", 5000], "kept all 3 features (fewer than -k 5,000), best first: "),
-            ("1 1:1 2:1\n-1 2:1 3:1\n", ["-k", 3], "kept 3 features, best first: "),
-            ("1 1:1\n-1 1:-1\n", [], "kept 1 feature (fewer than -k 100), best first: "),
-            ("1 1:1 2:1\n-1 2:1 9:1\n", ["-k", 5], "kept 3 features (fewer than -k 5), best first: "),  # of 9 columns
-            ("1 |f a b\n-1 |f b c\n", ["-k", 5, "--format", "vw"], "kept 3 features (fewer than -k 5), best first: "),
-            ("1 1:1 2:1\n-1 2:1 3:1\n", ["--method", "arow"], "kept 3 features, best first: "),
-        ],
-    )
-    def test_a_budget_that_is_larger_than_what_was_kept(self, tmp_path, content, options, line):
-        (tmp_path / "d.svm").write_text(content)
-        assert line in run("train", tmp_path / "d.svm", *options).stdout
-
     def test_json_is_one_object(self, x1):
         report = json.loads(thresher("train", x1 / "train.svm", "-k", 200, "--test", x1 / "test.svm", "--json").stdout)
         assert report["rows"] == 2_000
@@ -187,11 +154,6 @@ class TestTrain:
         straight = tmp_path / "straight.thresher"
         thresher("train", x1 / "train.svm", x1 / "test.svm", "-k", 100, "-o", straight, "--full")
         assert whole.read_bytes() == straight.read_bytes()
-        compact = tmp_path / "compact.thresher"
-        thresher("train", x1 / "train.svm", "-k", 100, "-o", compact)
-        done = thresher("train", x1 / "test.svm", "--from", compact)
-        assert done.returncode == 2
-        assert "saved compact" in done.stderr
 
     def test_from_a_pipe(self, x1, tmp_path):
         done = subprocess.run(
@@ -230,35 +192,12 @@ class TestTrain:
         (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
         assert re.search(r"^\d+\.\d\d s$", run("train", tmp_path / "a.svm").stdout, re.MULTILINE)
 
-    def test_passes_are_told(self, x1):
-        assert "rows in 3 passes, " in thresher("train", x1 / "train.svm", "-k", 5, "--passes", 3).stdout
-
-    def test_a_warning_is_one_line_wherever_it_comes_from(self, x1, tmp_path):
-        model = tmp_path / "m.thresher"
-        (tmp_path / "zero.svm").write_text("1 0:1\n-1 1:1\n" * 100)
-        (tmp_path / "one.svm").write_text("1 2:1\n-1 1:1\n" * 100)
-        assert thresher("train", tmp_path / "zero.svm", "-k", 2, "-o", model).returncode == 0
-        done = thresher("evaluate", model, tmp_path / "one.svm")
-        assert done.returncode == 0
-        assert done.stderr.startswith("thresher: warning: ")
-        assert done.stderr.count("\n") == 1
-
     def test_a_shuffle_shows_that_it_reads_and_what_it_skips(self, x1, tmp_path):
         path = tmp_path / "bad.svm"
         path.write_text((x1 / "train.svm").read_text() + "1 nonsense\n")
         shown = on_a_terminal("train", path, "-k", 50, "--shuffle", "--on-bad-line", "skip")
         for part in (b"reading", b"training", b"1 line was skipped: "):
             assert part in shown
-
-    def test_tables(self, tmp_path):
-        (tmp_path / "t.csv").write_text("age,kind,height\n3,cat,0.5\n9,dog,0.9\n4,cat,0.4\n8,dog,1.1\n")
-        done = thresher("train", tmp_path / "t.csv", "--label", "kind", "-k", 2, "-o", tmp_path / "m.thresher")
-        assert done.returncode == 0, done.stderr
-        assert "classes cat and dog" in done.stdout
-        assert "age" in thresher("show", tmp_path / "m.thresher").stdout
-        assert (
-            thresher("predict", tmp_path / "m.thresher", tmp_path / "t.csv", "--label", "kind").stdout.count("\n") == 4
-        )
 
     @pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
     def test_vw_and_svmlight_agree_on_real_rows(self, tmp_path):
@@ -418,9 +357,6 @@ class TestUse:
     def test_data(self):
         listed = thresher("data", "list").stdout
         assert all(name in listed for name in ("relathe", "ccat", "news20", "w8a"))
-        done = thresher("data", "get", "nothing")
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "unknown data set 'nothing'" in done.stderr
 
 
 class TestPredictions:
@@ -504,17 +440,6 @@ class TestPredictions:
         run("convert", tmp_path / "small.thc", tmp_path / "small.svm")
         assert (tmp_path / "small.svm").read_text() == expected
 
-    def test_semicolons(self, tmp_path):
-        """Recognised, or named; a tab has a word of its own."""
-        model = tmp_path / "m.thresher"
-        rows = "a,b,label\n1,0,x\n0,1,y\n" + "1,0,x\n0,1,y\n" * 20
-        for separator, option in ((";", ";"), ("\t", "tab"), ("\t", r"\t"), ("|", "|")):
-            path = tmp_path / "rows.csv"
-            path.write_text(rows.replace(",", separator))
-            run("train", path, "-k", 2, "--delimiter", option, "-o", model)
-            assert "accuracy 1.0000" in run("evaluate", model, path, "--delimiter", option).stdout
-            assert run("predict", model, path, "--delimiter", option).stdout == "x\ny\n" * 21
-
 
 def test_show_has_four_digits_and_json_has_all(tmp_path):
     path, model = tmp_path / "a.svm", tmp_path / "m.thresher"
@@ -595,12 +520,6 @@ class TestNothingIsLost:
         (tmp_path / "bad.svm").write_text((x1 / "test.svm").read_text() + "1 x\n")
         run("train", tmp_path / "bad.svm", "--from", model, "-o", model, status=2)
         assert model.read_bytes() == before
-
-    def test_a_model_that_is_not_saved_is_said_so(self, x1, tmp_path):
-        line = "thresher: the model was not saved: use -o FILE to save it.\n"
-        assert run("train", x1 / "test.svm", "-k", 5).stderr == line
-        assert run("train", x1 / "test.svm", "-k", 5, "--json").stderr == line
-        assert run("train", x1 / "test.svm", "-k", 5, "-o", tmp_path / "m").stderr == ""
 
     @pytest.mark.parametrize("with_from", [False, True])
     def test_ctrl_c_leaves_the_older_model_alone(self, x1, tmp_path, with_from):
@@ -723,9 +642,6 @@ class TestHelp:
             shown = strip(thresher(example.split()[1], "--help").stdout)
             assert " ".join(example.split()) in " ".join(shown.split())
 
-    def test_a_one_feature_model(self, x1):
-        assert "kept 1 feature, best first: " in run("train", x1 / "test.svm", "-k", 1).stdout
-
     @pytest.mark.parametrize("given", [[], ["--intercept"], ["--no-intercept"]])
     def test_the_intercept_is_asked_for_or_not(self, x1, tmp_path, given):
         run("train", x1 / "test.svm", "-k", 5, *given, "-o", tmp_path / "m")
@@ -737,157 +653,6 @@ class TestHelp:
 def strip(text: str) -> str:
     """Return help without the lines of its boxes."""
     return re.sub("[│╭╮╰╯─]", " ", text)
-
-
-class TestMistakes:
-    """One line on stderr, exit 2, nothing written."""
-
-    @pytest.mark.parametrize(
-        ("content", "line"),
-        [
-            (b"1 1:1\n-1 2:abc\n", "data.svm, line 2: '2:abc': the value must be a finite number"),
-            (b"1 1:1\n-1 2:nan\n", "data.svm, line 2: '2:nan': the value must be a finite number"),
-            (b"1 1:1\n-1 -1:3\n", "data.svm, line 2: '-1:3': an id must be a whole number"),
-            (b"1 1:1\n-1 2\n", "data.svm, line 2: '2' is not id:value"),
-            (b"1 1:1\n2 1:1\n3 1:1\n", "data.svm, line 3: the label 3 is a third class, after 1 and 2"),
-            (b"", "data.svm: there are no rows"),
-            (b"1 1:1\n1 2:1\n", "data.svm: all rows have the label 1"),
-            (b"\x1f\x8b\x08\x00\x00", "data.svm: the gz archive is damaged or truncated"),
-            (b"\x28\xb5\x2f\xfd\x04", "data.svm: the zst archive is damaged or truncated"),
-            (bytes(range(256)), "data.svm, line "),
-            (b"PAR1nonsense", "data.svm: "),
-            (b"THRESHC1", "data.svm: the cache is truncated"),
-        ],
-    )
-    def test_data(self, tmp_path, content, line):
-        (tmp_path / "data.svm").write_bytes(content)
-        done = thresher("train", tmp_path / "data.svm", "-o", tmp_path / "m.thresher")
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert done.stderr.startswith(f"thresher: {tmp_path / line}")
-        assert done.stderr.count("\n") == 1
-        assert [path.name for path in tmp_path.iterdir()] == ["data.svm"]
-
-    @pytest.mark.parametrize(
-        ("arguments", "line"),
-        [
-            (["train", "nowhere.svm"], "nowhere.svm: no such file"),
-            (["train"], "Missing argument"),
-            *(
-                (command, f"{what}: the path is empty; name a file")
-                for command, what in [
-                    (["train", ""], "source"),
-                    (["train", "{train}", "--test", ""], "--test"),
-                    (["train", "{train}", "-o", ""], "-o"),
-                    (["train", "{train}", "--checkpoint", ""], "--checkpoint"),
-                    (["train", "{train}", "--report", ""], "--report"),
-                    (["train", "{train}", "--from", ""], "model"),
-                    (["path", "{train}", "--features", "1,2", "--test", ""], "--test"),
-                    (["show", ""], "model"),
-                    (["predict", "m", "{train}", "-o", ""], "output"),
-                    (["convert", "{train}", ""], "output"),
-                    (["synth", "x1", "-o", ""], "output"),
-                ]
-            ),
-            (
-                ["train", "{train}", "--gamma", "0"],
-                "--gamma of --method shadow must be a number above 0 or 'auto'. Got 0.0",
-            ),
-            (["train", "{train}", "--norm", "l3"], "--norm of --method shadow must be one of 'l2', 'none'. Got 'l3'"),
-            (
-                ["train", "{train}", "--method", "magic"],
-                "--method must be one of shadow, sofs, pet, fofs, arow, ogd, mrmr, l1svm, fgm. Got 'magic'",
-            ),
-            (["train", "{train}", "--classes", "a"], "--classes must have at least two entries. Got ['a'] instead"),
-            (
-                ["train", "{train}", "-o", "no/where/m.thresher"],
-                "no/where/m.thresher: the folder no/where does not exist",
-            ),
-            (["train", "{train}", "--test", "nowhere.svm"], "nowhere.svm: no such file"),
-            (["train", "{train}", "--on-bad-line", "maybe"], "--on-bad-line must be one of error, skip"),
-            (["train", "{train}", "--format", "xml"], "--format must be one of auto"),
-            (["train", "-", "--passes", "2"], "standard input can be read only once, but --passes 2"),
-            (["train", "-", "--shuffle"], "standard input can't be shuffled"),
-            (["train", "{train}", "-o", "-"], "-o -: a model can't be written to standard output; name a file"),
-            (["train", "{train}", "--method", "mrmr", "--seed", "5000000000"], "--seed of --method mrmr must be"),
-            (["predict", "{train}", "{train}"], "{train}: this is not a thresher model"),
-            (["show", "nowhere.thresher"], "nowhere.thresher: no such file"),
-            (["train", "{train}", "--delimiter", "::"], "--delimiter must be a single character, or tab. Got '::'"),
-            (["train", "{train}", "--method", "fgm", "--seed", "1"], "--seed can't be used with --method fgm"),
-            (["train", "{train}", "--from", "m", "-k", "3"], "-k can't be used with --from"),
-            (["train", "{train}", "--from", "m", "--method", "sofs"], "--method can't be used with --from"),
-            (["train", "{train}", "--from", "m", "--no-intercept"], "--no-intercept can't be used with --from"),
-            (["evaluate", "nowhere.thresher", "{train}"], "nowhere.thresher: no such file"),
-            (["evaluate", "{train}"], "Missing argument"),
-            (["convert", "{train}", "out.xyz"], "out.xyz: the name must end in .thc"),
-            (["synth", "x3", "-o", "-"], "the data set must be one of 'x1', 'x2'. Got 'x3' instead"),
-        ],
-    )
-    def test_arguments(self, x1, tmp_path, arguments, line, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        train = x1 / "train.svm"
-        given = [argument.format(train=train) for argument in arguments]
-        done = in_a_process(*given, stdin="1 1:1\n-1 2:1\n") if "-" in given else thresher(*given)
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"thresher: {line.format(train=train)}")
-        assert done.stderr.count("\n") == 1
-        assert list(tmp_path.iterdir()) == []
-
-    @pytest.mark.parametrize(
-        ("options", "line"),
-        [
-            (["--syncs", 3], "--syncs needs --shards N"),
-            (["--full"], "--full needs -o FILE"),
-            (
-                ["--from", "{model}", "--seed", -1, "--shuffle"],
-                "--seed must be a whole number from 0 to 4294967295. Got -1",
-            ),
-            (["--from", "{model}", "--passes", 0], "--passes must be a whole number"),
-        ],
-    )
-    def test_options_of_train(self, tmp_path, options, line):
-        (tmp_path / "d.svm").write_text("1 1:1\n-1 2:1\n")
-        save(SOFS(1).fit([[1.0, 0.0], [0.0, 1.0]], [1, -1]), tmp_path / "m")
-        done = thresher("train", tmp_path / "d.svm", *(str(each).format(model=tmp_path / "m") for each in options))
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"thresher: {line}")
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            (["-k", "0.5"], "-k of --method shadow must be a whole number of at least 1. Got '0.5' instead."),
-            (["-k", "abc"], "-k of --method shadow must be a whole number of at least 1. Got 'abc' instead."),
-            (["-k", "0"], "-k of --method shadow must be a whole number of at least 1. Got 0 instead."),
-            (["-k", "-3"], "-k of --method shadow must be a whole number of at least 1. Got -3 instead."),
-            (["-k", "0.5", "--method", "mrmr"], "-k of --method mrmr must be a whole number of at least 1. Got '0.5'"),
-            (
-                ["--seed", "x"],
-                "--seed of --method shadow must be a whole number from 0 to 4294967295. Got 'x' instead.",
-            ),
-            (
-                ["--passes", "2.5"],
-                "--passes of --method shadow must be a whole number of at least 1. Got '2.5' instead.",
-            ),
-            (["--method", "pet", "--eta", "x"], "--eta of --method pet must be a number above 0. Got 'x' instead."),
-            (["--cv", "x"], "--cv must be a whole number from 2 to 100. Got 'x' instead."),
-            (["--stability", "x"], "--stability must be a whole number from 2 to 1000. Got 'x' instead."),
-            (["--shards", "x", "--local"], "--shards must be a whole number of at least 1. Got 'x' instead."),
-            (["--shards", "2", "--syncs", "x", "--local"], "--syncs must be a whole number of at least 1. Got 'x'"),
-        ],
-    )
-    def test_numbers(self, tmp_path, options, message):
-        (tmp_path / "d.svm").write_text("1 1:1\n-1 2:1\n")
-        done = thresher("train", tmp_path / "d.svm", *options)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"thresher: {message}")
-        assert done.stderr.count("\n") == 1
-
-    def test_skipping_counts_and_reports(self, tmp_path):
-        (tmp_path / "d.svm").write_text("1 1:1\nx y\n-1 2:1\n1 z\n")
-        done = thresher("train", tmp_path / "d.svm", "--on-bad-line", "skip")
-        assert done.returncode == 0
-        assert "2 lines were skipped; the first is" in done.stderr
-        assert "d.svm, line 2: 'y' is not id:value" in done.stderr
 
 
 def all_options() -> set[str]:
@@ -1014,10 +779,6 @@ class TestManyClasses:
         shown = run("show", model).stdout
         assert "c[/b]" in shown.split("of class")[1]
 
-    def test_known_classes_are_not_looked_for(self, data, tmp_path):
-        done = run("train", data, "-k", "3", "--multiclass", "--classes", "ash,elm,oak", status=2)
-        assert "--multiclass can't be used with --classes" in done.stderr
-
     def test_labels_that_the_model_does_not_know_are_told(self, data, tmp_path):
         other = tmp_path / "other.svm"
         other.write_text("fir 1:1\nyew 2:1\n")
@@ -1031,11 +792,6 @@ class TestManyClasses:
         told = run("train", "-", "-k", "3", "--classes", "ash,elm,oak", stdin=data.read_text()).stdout
         assert "classes ash, elm, oak" in told
 
-    def test_a_third_class_is_told_what_to_do(self, data):
-        done = run("train", data, "-k", "3", status=2)
-        assert re.search(r"line \d+: the label \w+ is a third class", done.stderr)
-        assert "--multiclass" in done.stderr
-
 
 class TestMethods:
     @pytest.mark.parametrize("method", ONLINE, ids=lambda method: method.cli)
@@ -1048,24 +804,3 @@ class TestMethods:
         run("train", test, "--from", model, "-o", model)
         about = json.loads(run("show", model, "--json").stdout)
         assert (about["method"], about["rows_seen"]) == (method.name, 2_500)
-
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            (["--method", "ogd", "-k", "5"], "-k can't be used with --method ogd: it keeps all features"),
-            (["--method", "pet", "--gamma", "1"], "--gamma can't be used with --method pet: it has --eta, --loss"),
-            (["--method", "fofs", "--eta", "10", "--lam", "0.1"], "--eta 10 and --lam 0.1"),
-            (["--method", "fofs", "--loss", "squared"], "--loss of --method fofs must be one of 'perceptron', 'hinge'"),
-        ],
-    )
-    def test_parameters_that_do_not_fit(self, x1, given, message):
-        assert message in run("train", x1 / "train.svm", *given, status=2).stderr
-
-
-def test_a_model_that_continues_can_continue_again(tmp_path, x1):
-    """--from MODEL -o MODEL does not turn a model that can learn into one that can't."""
-    model = tmp_path / "m.thresher"
-    assert thresher("train", x1 / "train.svm", "-k", "20", "--full", "-o", model).returncode == 0
-    for _ in range(2):
-        done = thresher("train", x1 / "test.svm", "--from", model, "-o", model)
-        assert done.returncode == 0, done.stderr
