@@ -128,7 +128,7 @@ class TestTrain:
         assert done.stderr == ""
         assert list(tmp_path.iterdir()) == [model]
         assert "2,000 rows, 20,000 columns, classes -1 and 1" in done.stdout
-        assert "kept 200 features" in done.stdout
+        assert "selected 200 features" in done.stdout
         assert model.stat().st_size < 10_000
         shown = json.loads(thresher("show", model, "--json").stdout)
         assert shown["selected"] == len(shown["features"]) == 200

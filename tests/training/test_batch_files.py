@@ -137,7 +137,7 @@ def test_the_command_line_does_what_fit_does(estimator, files, tmp_path):
     assert json.loads(thresher("show", path, "--json").stdout)["rows_seen"] == 2_000
     assert thresher("transform", path, files / "test.svm", "-o", tmp_path / "small.svm").returncode == 0
     told = thresher("train", files / "train.svm", "-k", 30, "--method", method).stdout
-    assert "kept 30 features" in told
+    assert "selected 30 features" in told
     assert "error while learning" not in told
 
 

@@ -486,7 +486,7 @@ def test_ctrl_c_as_a_user_types_it(tmp_path, rows):
         feeder.wait()
     assert command.returncode == 130, err
     assert "stopped by Ctrl-C: the model has learned" in err
-    assert "kept 50 features" in out
+    assert "selected 50 features" in out
     assert load_model(tmp_path / "m.thresher.interrupted").counters["n_samples"] > 0
 
 

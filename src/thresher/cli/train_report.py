@@ -116,8 +116,8 @@ def _report(
     }
 
 
-def _kept(report: dict[str, Any]) -> str:
-    """Return how many features were kept, and if the budget is larger, that it is."""
+def _selected(report: dict[str, Any]) -> str:
+    """Return how many features were selected, and if the budget is larger, that it is."""
     n, most = report["n_selected"], report["n_features_to_select"]
     if most is None or n >= most:
         return counted(n, "feature")
@@ -140,7 +140,7 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     lines = [
         f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
         f"classes {listed(report['classes'])}",
-        f"kept {_kept(report)}" + (f", best first: {best}" if best else ""),
+        f"selected {_selected(report)}" + (f", best first: {best}" if best else ""),
     ]
     if report["chosen_gamma"] is not None:
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
