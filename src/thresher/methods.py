@@ -37,8 +37,8 @@ _LOSSES = (OneOf(("perceptron", "hinge")),)
 
 BUDGET = {
     "n_features_to_select": Parameter(
-        100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to keep",
-        "The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.",
+        100, (Whole(1), Between(0.0, 1.0)), "the budget: how many features to select",
+        "The budget B: how many features to select, or a share of the columns, strictly between 0 and 1.",
     ),
     "keep": Parameter(
         None, (OneOf((None,)), ColumnList()), "features to select in any case; they count in the budget",
@@ -307,7 +307,7 @@ METHODS: Mapping[str, Method] = {
             },
             changes={
                 "n_features_to_select": {
-                    "doc": "The budget B: how many features to keep at most, or a share of the columns, strictly "
+                    "doc": "The budget B: how many features to select at most, or a share of the columns, strictly "
                     "between 0 and 1."
                 },
                 "keep": {

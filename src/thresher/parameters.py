@@ -180,7 +180,7 @@ def random_generator(random_state: Any) -> np.random.Generator:
 
 
 def budget(values: Mapping[str, Any], n_features: int | None) -> int:
-    """Return how many features to keep; a share becomes a number of columns."""
+    """Return how many features to select; a share becomes a number of columns."""
     if "n_features_to_select" not in values:
         return NO_LIMIT
     n_features_to_select = values["n_features_to_select"]

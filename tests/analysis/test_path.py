@@ -158,7 +158,7 @@ class TestCommandLine:
         [
             (["-k", "5,x"], "-k must list whole numbers of at least 1, as 50,100,200. Got '5,x'"),
             (["-k", "5,5"], "the budget 5 is listed twice"),
-            (["-k", "5", "--method", "arow"], "-k can't be used with --method arow: it keeps all features"),
+            (["-k", "5", "--method", "arow"], "-k can't be used with --method arow: it selects all features"),
             (["-k", "5", "--method", "fgm"], "--test is needed with FGM"),
             ([], "Missing option '-k'"),
         ],

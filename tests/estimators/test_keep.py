@@ -209,7 +209,7 @@ class TestFiles:
                 ["-k", "2", "--keep", "1,1"],
                 "must be a list of different columns, by number or by name. Got ['1', '1'] instead.",
             ),
-            (["--method", "arow", "--keep", "1"], "--keep can't be used with --method arow: it keeps all features"),
+            (["--method", "arow", "--keep", "1"], "--keep can't be used with --method arow: it selects all features"),
         ],
     )
     def test_bad_input(self, path, options, message):

@@ -16,9 +16,9 @@ BUDGETS = (50, 100, 150, 200, 300, 400)
 METHODS = [find(name) for name in ("sofs", "shadow_sofs")]
 
 NEXT = """\
-The data have 200 informative columns: from B = 200 on there is room for all.
-Below that, ShadowSOFS keeps the columns that decide most; SOFS, the paper's
-method, keeps whatever it has seen most. Above it, the places left go to noise:
+The data have 200 informative columns: from B = 200 on all of them fit.
+Below that, ShadowSOFS selects the columns that decide most; SOFS, the paper's
+method, selects whatever it has seen most. Above it, the places left go to noise:
 ShadowSOFS takes columns that agree with the labels by chance, whose weights
 cost it a little accuracy; those that SOFS takes have hardly any weight.
 

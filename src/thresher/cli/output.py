@@ -1,4 +1,4 @@
-"""What commands write besides rows: lines to stderr, reports, and a check before the work that files can be written."""
+"""Output of commands besides rows: lines on stderr, reports, and a check before the work that files can be written."""
 
 from __future__ import annotations
 

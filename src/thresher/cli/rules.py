@@ -54,7 +54,7 @@ RULES = (
         ("--method", *_OF_A_MODEL, "--no-intercept"), excludes=("--from",),
         why="the model keeps what it was trained with",
     ),
-    Rule(tuple(map(flag, BUDGET)), excludes=_called(_KEEP_ALL), why="it keeps all features"),
+    Rule(tuple(map(flag, BUDGET)), excludes=_called(_KEEP_ALL), why="it selects all features"),
     Rule(
         ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_called(BATCH), why="it sees all rows at once"
     ),

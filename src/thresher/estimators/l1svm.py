@@ -16,7 +16,7 @@ class L1SVM(BatchSelector):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        The budget B: how many features to keep at most, or a share of the columns, strictly between 0 and 1.
+        The budget B: how many features to select at most, or a share of the columns, strictly between 0 and 1.
     keep : list of int or str, optional
         Columns, by number or by name, that are selected in any case. They count in the budget. Their weights are
         regularised like all others, and can be zero.

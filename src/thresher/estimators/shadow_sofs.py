@@ -19,7 +19,7 @@ class ShadowSOFS(WithZScores):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        The budget B: how many features to keep, or a share of the columns, strictly between 0 and 1.
+        The budget B: how many features to select, or a share of the columns, strictly between 0 and 1.
     keep : list of int or str, optional
         Columns, by number or by name, that are selected in any case. They count in the budget.
     gamma : float or "auto", default=0.5
