@@ -13,13 +13,12 @@ from thresher.cli import convert, data, demo, evaluate, path, predict, show, syn
 
 app = typer.Typer(
     name="thresher",
-    help="Pick the B features that matter out of millions or billions, in one pass over sparse data.",
     epilog="Start with: thresher demo",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-data_app = typer.Typer(help=data.__doc__, rich_markup_mode="rich")
+data_app = typer.Typer(rich_markup_mode="rich")
 app.add_typer(data_app, name="data")
 
 
