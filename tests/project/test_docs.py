@@ -115,6 +115,20 @@ def test_a_session_is_as_shown(tmp_path, page, file, n):
         assert without_seconds[0] == without_seconds[1]
 
 
+KINDS = (".py", ".hpp", ".cpp", ".html", ".js")
+
+
+def test_the_architecture_names_what_there_is():
+    """Guards the first page of a new developer against a file or function that was renamed without it."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    files = [path for folder in ("src", "cpp") for path in (ROOT / folder).rglob("*.*") if path.suffix in KINDS]
+    named = set(re.findall(r"\b[a-z_]+\.(?:py|hpp|html|js)\b", text)) - {"write_estimators.py"}  # which is in tools/
+    assert named <= {path.name for path in files}
+    sources = "".join(path.read_text() for path in files)
+    for name in re.findall(r"`(?:\w+\.)*(\w+)`", text[text.index("## The journey") :]):
+        assert re.search(rf"\b{name}\b", sources), name
+
+
 def test_make_targets_exist():
     """Guards pages against the Makefile: a command that a reader types is there."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
