@@ -56,15 +56,13 @@ class Oracle(ABC):
         if self.fit_intercept:
             ids = [*ids, INTERCEPT]
         scores = [self.score(v, ids, x) for v in self.vectors]
-        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, importance)
+        self.count(self.predicted(ids, values, scores, code, importance), code, importance)
         if len(scores) == 1:
             y = 1.0 if code == 1 else -1.0
             margin, pulls = y * scores[0], [(0, y)]
-            self.n_mistakes += (scores[0] > 0) != (y > 0)
         else:
             rival = max((v for v in self.vectors if v != code), key=lambda v: (scores[v], -v))
             margin, pulls = scores[code] - scores[rival], [(code, 1.0), (rival, -1.0)]
-            self.n_mistakes += int(np.argmax(scores)) != code
         if not self.has_loss(margin):
             return
         self.n_updates += 1
@@ -84,6 +82,14 @@ class Oracle(ABC):
                 self.members.remove(lowest)
                 self.drop(lowest)
             self.members.add(j)
+
+    def predicted(self, ids, values, scores, code, importance) -> list[float]:
+        """Return the scores by which `predict` judges the row."""
+        return scores
+
+    def count(self, scores: list[float], code: int, importance: float) -> None:
+        self.n_mistakes += (int(scores[0] > 0) if len(scores) == 1 else int(np.argmax(scores))) != code
+        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, importance)
 
     def score(self, v: int, ids: list[int], x: np.ndarray) -> float:
         weight = np.array([self.weight[v][j] for j in ids], dtype=self.dtype)
@@ -181,10 +187,79 @@ class ArowOracle(SecondOrderOracle):
         return self.weight[v][j] * self.weight[v][j] * (self.dtype(1) + self.excess[v][j])
 
 
+def exp_of_negative(z: float) -> float:
+    """e^z as the core has it, to nine digits: C libraries differ in the last bits, and so would weights."""
+    z = max(z, -700.0)
+    power = np.floor(z * 1.4426950408889634 + 0.5)
+    r, total = z - power * 0.6931471805599453, 1.0 / 40320
+    for factorial in (5040, 720, 120, 24, 6, 2, 1, 1):
+        total = total * r + 1.0 / factorial
+    return float(np.ldexp(total, int(power)))
+
+
+class LogisticOracle:
+    """Online logistic regression on what it is given of a row: each class has weights w and precisions Q."""
+
+    def __init__(self, n_vectors, norm, fit_intercept, dtype):
+        self.vectors, self.norm, self.fit_intercept, self.dtype = range(n_vectors), norm, fit_intercept, dtype
+        self.exp = exp_of_negative if dtype is np.float32 else np.exp
+        self.weight = [defaultdict(dtype) for _ in self.vectors]
+        self.growth = [defaultdict(dtype) for _ in self.vectors]  # Q − 0.1
+
+    def learn(self, ids: list[int], values: np.ndarray, code: int, importance: float) -> list[float]:
+        """Learn a row; return the scores that it had before."""
+        z = values.astype(np.float32).astype(np.float64)
+        if self.norm == "l2" and len(z):
+            z = z * (1.0 / np.sqrt(total(z * z)))
+        if self.fit_intercept:
+            ids, z = [*ids, INTERCEPT], np.append(z, INTERCEPT_VALUE)
+        z, c = z.astype(self.dtype), min(importance, 1e10)
+        scores = [total(np.array([self.weight[v][j] for j in ids], self.dtype) * z) for v in self.vectors]
+        for v, (r, h) in enumerate(self.errors(scores, code)):
+            gain = z / (self.dtype(0.1) + np.array([self.growth[v][j] for j in ids], self.dtype))
+            rate = self.dtype(c * r / (1.0 + c * h * total(z * gain)))
+            for j, z_j, gain_j in zip(ids, z, gain, strict=True):
+                self.weight[v][j] = self.weight[v][j] + rate * gain_j
+                self.growth[v][j] = self.growth[v][j] + z_j * z_j * self.dtype(c * h)
+        return scores
+
+    def errors(self, scores: list[float], code: int) -> list[tuple[float, float]]:
+        """t − p and p(1 − p) of each class; of two, of the second."""
+        if len(scores) == 1:
+            y = 1.0 if code == 1 else -1.0
+            e = self.exp(-abs(scores[0]))
+            return [(y * (e if y * scores[0] > 0 else 1.0) / (1.0 + e), max(e / ((1.0 + e) * (1.0 + e)), 1e-6))]
+        chances = [self.exp(score - max(scores)) for score in scores]
+        p = [chance / sum(chances) for chance in chances]
+        return [((v == code) - p[v], max(p[v] * (1.0 - p[v]), 1e-6)) for v in self.vectors]
+
+
 class ShadowSofsOracle(ArowOracle):
-    """Members learn as if they were alone; each outsider learns what it would be worth beside them."""
+    """Members learn as if they were alone; each outsider learns what it would be worth beside them.
+
+    All that is to select. The members of each row, before it changes who they are, predict by a logistic regression.
+    """
 
     enters_first = True
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.layer = LogisticOracle(len(self.vectors), self.norm, self.fit_intercept, self.dtype)
+        self.margin_scale = 1.0
+
+    def predicted(self, ids, values, scores, code, importance):
+        is_member = np.array([j in self.members for j in ids[: len(values)]], bool) & (values.astype(np.float32) != 0)
+        members = [j for j, is_one in zip(ids, is_member, strict=False) if is_one]
+        return self.layer.learn(members, values[is_member], code, importance)
+
+    @property
+    def weights(self):
+        each = [[self.layer.weight[v][j] for v in self.vectors] for j in self.selected]
+        return np.array(each, dtype=self.dtype).reshape(len(each), len(self.vectors))
+
+    @property
+    def intercept(self):
+        return [self.dtype(INTERCEPT_VALUE) * self.layer.weight[v][INTERCEPT] for v in self.vectors]
 
     def learn(self, ids, x, pulls, margin, importance):
         one, zero = self.dtype(1), self.dtype(0)

@@ -9,6 +9,10 @@ import numpy as np
 from thresher.model.model import Model
 
 
+# What the core's learners know, beside counters and numbers; the last three are those of the predicting layer.
+ARRAYS = ("ids", "cells", "intercept", "table", "predicting_ids", "predicting_cells", "predicting_intercept")
+
+
 def model_of(estimator: Any) -> Model:
     """Return the model of an estimator, or the model given: what has no public name in an estimator has one there."""
     return estimator if isinstance(estimator, Model) else estimator._model
@@ -22,8 +26,8 @@ def state_of(model: Any) -> dict[str, Any]:
 def assert_same_state(one: Any, other: Any) -> None:
     """Compare what two have learned: estimators, models, or states as `Model.state` returns them."""
     one, other = ((each if isinstance(each, dict) else state_of(each))["learned"] for each in (one, other))
-    assert one.keys() == other.keys() == {"ids", "cells", "intercept", "counters", "learner", "table"}
-    for name in ("ids", "cells", "intercept", "table"):
+    assert one.keys() == other.keys() == {"counters", "learner", *ARRAYS}
+    for name in ARRAYS:
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
     assert one["counters"] == other["counters"]
     assert one["learner"] == other["learner"]

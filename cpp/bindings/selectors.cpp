@@ -18,6 +18,28 @@ void check_size(const char* what, const std::optional<Array<const T>>& array, st
         throw nb::value_error((std::string(what) + " must have one entry per row").c_str());
 }
 
+Lesson lesson_on(const BatchArrays& batch, const Array<const std::int32_t>& classes,
+                 const std::optional<Array<const double>>& row_weights,
+                 const std::optional<Array<const std::int64_t>>& order, std::size_t begin, std::size_t end) {
+    batch.check_rows(begin, end);
+    check_size<std::int32_t>("classes", classes, batch.n_rows());
+    check_size("row_weights", row_weights, batch.n_rows());
+    check_size("order", order, batch.n_rows());
+    return {classes.data(), row_weights ? row_weights->data() : nullptr, order ? order->data() : nullptr, begin, end};
+}
+
+// Row numbers and classes must be in range.
+void check_lesson(const Lesson& lesson, const BatchArrays& batch, const Selector& selector) {
+    const auto n_classes = static_cast<std::uint32_t>(std::max<std::size_t>(2, selector.n_vectors()));
+    for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
+        if (lesson.order != nullptr && static_cast<std::uint64_t>(lesson.order[k]) >= batch.n_rows())
+            throw std::out_of_range("order: a row number is out of range");
+        const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
+        if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
+            throw std::out_of_range("classes: a class is out of range");
+    }
+}
+
 // Counters by name, as counters and saved states have them.
 nb::dict as_dict(const Counters& counters) {
     nb::dict out;
@@ -93,6 +115,10 @@ nb::dict as_dict(Changes&& changes) {
     out["slot_sums"] = new_array(std::move(changes.slot_sums));
     out["counters"] = as_dict(changes.counters);
     out["numbers"] = new_array(std::move(changes.numbers));
+    out["predicting_ids"] = new_array(std::move(changes.predicting.ids));
+    out["predicting_changes"] = new_array(std::move(changes.predicting.changes));
+    out["predicting_sums"] = new_array(std::move(changes.predicting.sums));
+    out["predicting_intercept"] = new_array(std::move(changes.predicting.intercept));
     return out;
 }
 
@@ -116,6 +142,9 @@ Changes changes_from(const nb::dict& given) {
     changes.slot_sums = vector_from<float>(given, "slot_sums");
     changes.counters = counters_from(given["counters"]);
     changes.numbers = vector_from<double>(given, "numbers");
+    changes.predicting = {vector_from<std::int64_t>(given, "predicting_ids"),
+                          vector_from<float>(given, "predicting_changes"), vector_from<double>(given, "predicting_sums"),
+                          vector_from<double>(given, "predicting_intercept")};
     return changes;
 }
 
@@ -156,35 +185,33 @@ void bind_selectors(nb::module_& m) {
             [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
                std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
                std::size_t begin, std::size_t end, bool check, bool is_new) {
-                batch.check_rows(begin, end);
-                check_size<std::int32_t>("classes", classes, batch.n_rows());
-                check_size("row_weights", row_weights, batch.n_rows());
-                check_size("order", order, batch.n_rows());
+                Lesson lesson = lesson_on(batch, classes, row_weights, order, begin, end);
+                lesson.check = check, lesson.is_new = is_new;
                 if (!check) batch.demand_trust();
-                Lesson lesson{classes.data(),
-                              row_weights ? row_weights->data() : nullptr,
-                              order ? order->data() : nullptr,
-                              begin,
-                              end,
-                              check,
-                              is_new};
                 Fault fault;
                 {
                     nb::gil_scoped_release release;
-                    const auto n_classes = static_cast<std::uint32_t>(std::max<std::size_t>(2, self.n_vectors()));
-                    for (std::size_t k = begin; k < end; ++k) {
-                        if (order && static_cast<std::uint64_t>(lesson.order[k]) >= batch.n_rows())
-                            throw std::out_of_range("order: a row number is out of range");
-                        const std::size_t r = order ? static_cast<std::size_t>(lesson.order[k]) : k;
-                        if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
-                            throw std::out_of_range("classes: a class is out of range");
-                    }
+                    check_lesson(lesson, batch, self);
                     fault = batch.visit([&](const auto& csr) { return self.learn(csr, batch.n_features(), lesson); });
                 }
                 return describe(fault);
             },
             "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
             "is_new"_a = true)
+        .def("start_refit", &Selector::start_refit)
+        .def(
+            "refit",
+            [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
+               std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
+               std::size_t begin, std::size_t end) {
+                Lesson lesson = lesson_on(batch, classes, row_weights, order, begin, end);
+                lesson.check = false;
+                batch.demand_trust();
+                nb::gil_scoped_release release;
+                check_lesson(lesson, batch, self);
+                batch.visit([&](const auto& csr) { self.refit(csr, batch.n_features(), lesson); });
+            },
+            "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a)
         .def(
             "score",
             [](Selector& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
@@ -228,29 +255,39 @@ void bind_selectors(nb::module_& m) {
                  out["counters"] = as_dict(state.counters);
                  out["learner"] = learner;
                  out["table"] = new_array(std::move(state.table));
+                 out["predicting_ids"] = new_array(std::move(state.predicting.ids));
+                 out["predicting_cells"] = new_array(std::move(state.predicting.cells));
+                 out["predicting_intercept"] = new_array(std::move(state.predicting.intercept));
                  return out;
              })
         .def(
             "restore",
             [](Selector& self, Array<const std::int64_t> ids, Array<const float> cells, Array<const float> intercept,
-               const nb::dict& counters, const nb::dict& learner, Array<const float> table) {
+               const nb::dict& counters, const nb::dict& learner, Array<const float> table,
+               Array<const std::int64_t> predicting_ids, Array<const float> predicting_cells,
+               Array<const float> predicting_intercept) {
                 const std::vector<double> numbers = numbers_from(learner, self.number_names());
                 const StateView state{{ids.data(), ids.size()},
                                       {cells.data(), cells.size()},
                                       {intercept.data(), intercept.size()},
                                       counters_from(counters),
                                       numbers,
-                                      {table.data(), table.size()}};
+                                      {table.data(), table.size()},
+                                      {{predicting_ids.data(), predicting_ids.size()},
+                                       {predicting_cells.data(), predicting_cells.size()},
+                                       {predicting_intercept.data(), predicting_intercept.size()}}};
                 nb::gil_scoped_release release;
-                for (std::size_t i = 0; i < state.ids.size(); ++i)
-                    if (state.ids[i] < 0 || state.ids[i] >= static_cast<std::int64_t>(kIdLimit) ||
-                        (i > 0 && state.ids[i] <= state.ids[i - 1]))
-                        throw std::invalid_argument("ids must be ascending and in range");
+                for (const auto ids_of : {state.ids, state.predicting.ids})
+                    for (std::size_t i = 0; i < ids_of.size(); ++i)
+                        if (ids_of[i] < 0 || ids_of[i] >= static_cast<std::int64_t>(kIdLimit) ||
+                            (i > 0 && ids_of[i] <= ids_of[i - 1]))
+                            throw std::invalid_argument("ids must be ascending and in range");
                 self.restore(state);
             },
             // The arrays are read where they lie; one of another type would be converted, which is a copy.
             "ids"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a,
-            "table"_a.noconvert())
+            "table"_a.noconvert(), "predicting_ids"_a.noconvert(), "predicting_cells"_a.noconvert(),
+            "predicting_intercept"_a.noconvert())
         .def(
             "changes_since",
             [](Selector& self, const Selector& start) {
@@ -264,25 +301,28 @@ void bind_selectors(nb::module_& m) {
             "start"_a)
         .def(
             "merge",
-            [](Selector& self, const nb::dict& given, double size) {
+            [](Selector& self, const nb::dict& given, double size, double predicting_size) {
                 const Changes changes = changes_from(given);
                 nb::gil_scoped_release release;
-                self.merge(changes, size);
+                self.merge(changes, {size, predicting_size});
             },
-            "changes"_a, "size"_a)
+            "changes"_a, "size"_a, "predicting_size"_a)
         .def(
             "preview",
-            [](const Selector& self, const nb::dict& given, double size, Array<const std::int64_t> ids) {
+            [](const Selector& self, const nb::dict& given, double size, double predicting_size,
+               Array<const std::int64_t> ids) {
                 const Changes changes = changes_from(given);
                 Preview out;
                 {
                     nb::gil_scoped_release release;
-                    out = self.preview(changes, size, {ids.data(), ids.size()});
+                    out = self.preview(changes, {size, predicting_size}, {ids.data(), ids.size()});
                 }
                 return nb::make_tuple(new_array(std::move(out.members.ids)), new_array(std::move(out.members.weights)),
-                                      new_array(std::move(out.intercept)));
+                                      new_array(std::move(out.intercept)),
+                                      new_array(std::move(out.predicting_weights)),
+                                      new_array(std::move(out.predicting_intercept)));
             },
-            "changes"_a, "size"_a, "ids"_a);
+            "changes"_a, "size"_a, "predicting_size"_a, "ids"_a);
 }
 
 }  // namespace thresher::python

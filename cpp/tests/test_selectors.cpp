@@ -19,6 +19,7 @@
 #include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/dense.hpp"
 #include "thresher/memory/hash.hpp"
+#include "thresher/memory/sketch.hpp"
 #include "thresher/selector/many.hpp"
 #include "thresher/selector/two.hpp"
 #include "thresher/synth.hpp"
@@ -88,8 +89,11 @@ std::uint64_t digest(const State& state, std::size_t n_classes) {
     }
     for (const std::size_t i : touched) add(&state.cells[i * width], width * sizeof(float));
     add(state.intercept.data(), state.intercept.size() * sizeof(float));
-    add(&state.counters, offsetof(Counters, n_with_member));  // the last one, which only describes the data
+    add(&state.counters, offsetof(Counters, n_with_member));  // the last ones only describe the data
     add(state.numbers.data(), state.numbers.size() * sizeof(double));
+    add(state.predicting.ids.data(), state.predicting.ids.size() * sizeof(std::int64_t));
+    add(state.predicting.cells.data(), state.predicting.cells.size() * sizeof(float));
+    add(state.predicting.intercept.data(), state.predicting.intercept.size() * sizeof(float));
     return hash;
 }
 
@@ -122,7 +126,7 @@ TEST(sofs_gives_its_bits) {
 }
 
 TEST(shadow_sofs_gives_its_bits) {
-    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0xdbf62329c2625caeu, 0x0c7b2abfbb237051u);
+    both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0x5872fee99cbdfda2u, 0x071ce2397da6e8a6u);
 }
 
 TEST(arow_gives_its_bits) {
@@ -143,6 +147,54 @@ TEST(fofs_gives_its_bits) {
 }
 
 TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x9b4cc5203207ec5bu, 0xe8ded57a89a7e319u); }
+
+using Shadow = TwoClassSelector<ShadowSofs<WatchedPool>, DenseMemory<2>>;
+
+void learn_or_refit(Shadow& selector, const Samples& rows, bool is_refit) {
+    Lesson lesson{rows.classes.data()};
+    lesson.end = rows.n();
+    if (is_refit) {
+        selector.start_refit();
+        selector.refit(rows.batch(), 1000, lesson);
+    } else {
+        CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    }
+}
+
+// A closing pass changes the predicting layer alone, and starts it again: twice is as good as once.
+TEST(a_refit_leaves_the_selection_alone) {
+    const Samples rows(400, 2);
+    Shadow selector(2, {50, {Norm::l2, true}, {1.0}});
+    learn_or_refit(selector, rows, false);
+    const State before = selector.state();
+    learn_or_refit(selector, rows, true);
+    const State once = selector.state();
+    CHECK(once.ids == before.ids && once.cells == before.cells && once.intercept == before.intercept);
+    CHECK(std::memcmp(&once.counters, &before.counters, sizeof(Counters)) == 0);
+    CHECK(once.predicting.ids == selector.member_ids() || once.predicting.ids.size() == 50);
+    CHECK(once.predicting.cells != before.predicting.cells);
+    learn_or_refit(selector, rows, true);
+    CHECK(selector.state().predicting.cells == once.predicting.cells);
+}
+
+// Every row has a feature of its own, so that each is a member once. A predicting layer that knows all of them would
+// take memory without end.
+TEST(beside_a_sketch_the_predicting_layer_forgets) {
+    using S = TwoClassSelector<ShadowSofs<WatchedPool>, SketchMemory<SignedTable>>;
+    S selector(2, {2, {Norm::none, false}, {1.0}, {}, {MemoryKind::automatic, 1 << 16}});
+    for (std::int64_t r = 0; r < 20'000; ++r) {
+        const std::int64_t starts[] = {0, 1}, id = r;
+        const float value = 1.0f + static_cast<float>(r);
+        const std::int32_t code = r % 2 == 0;
+        Lesson lesson{&code};
+        lesson.end = 1;
+        selector.learn(CsrBatch<std::int64_t>{starts, &id, {&value, nullptr}, 1}, 1 << 20, lesson);
+        // Learned as a member only when it occurs again.
+        selector.learn(CsrBatch<std::int64_t>{starts, &id, {&value, nullptr}, 1}, 1 << 20, lesson);
+        CHECK(selector.state().predicting.ids.size() <= 4096);
+        r += r > 6'000 ? 1'000 : 0;  // it has forgotten by then
+    }
+}
 
 template <class S>
 std::string refusal(S&& selector, const State& state) {

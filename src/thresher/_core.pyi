@@ -22,6 +22,10 @@ class Changes(TypedDict):
     slot_sums: NDArray[np.float32]
     counters: dict[str, int | float]
     numbers: NDArray[np.float64]
+    predicting_ids: NDArray[np.int64]
+    predicting_changes: NDArray[np.float32]
+    predicting_sums: NDArray[np.float64]
+    predicting_intercept: NDArray[np.float64]
 
 # All that further learning depends on: the ids of touched features, and their cells one after another; with more than
 # two classes, one cell per class. `table` is that of a sketch.
@@ -33,6 +37,9 @@ class State(TypedDict):
     counters: dict[str, int | float]
     learner: dict[str, float]
     table: NDArray[np.float32]
+    predicting_ids: NDArray[np.int64]
+    predicting_cells: NDArray[np.float32]
+    predicting_intercept: NDArray[np.float32]
 
 # What a reader found, by the names of a `Batch`, which is made of it. Three differ: `labels` are the numbers alone,
 # `words` the others as (row, label): text, where `labels` has 0 or NaN, or the digits of a whole number from 2^53 on,
@@ -102,6 +109,16 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         check: bool,
         is_new: bool = True,
     ) -> Fault | None: ...
+    def start_refit(self) -> None: ...
+    def refit(
+        self,
+        batch: CsrBatch,
+        classes: NDArray[np.int32],
+        row_weights: NDArray[np.float64] | None,
+        order: NDArray[np.int64] | None,
+        begin: int,
+        end: int,
+    ) -> None: ...
     def score(
         self, batch: CsrBatch, begin: int, end: int, order: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]: ...
@@ -121,14 +138,19 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         counters: dict[str, int | float],
         learner: dict[str, float],
         table: NDArray[np.float32],
+        predicting_ids: NDArray[np.int64],
+        predicting_cells: NDArray[np.float32],
+        predicting_intercept: NDArray[np.float32],
     ) -> None: ...
     def changes_since(self, start: Self) -> Changes: ...
     @staticmethod
     def added(a: Changes, b: Changes) -> Changes: ...
-    def merge(self, changes: Changes, size: float) -> None: ...
+    def merge(self, changes: Changes, size: float, predicting_size: float) -> None: ...
     def preview(
-        self, changes: Changes, size: float, ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]: ...
+        self, changes: Changes, size: float, predicting_size: float, ids: NDArray[np.int64]
+    ) -> tuple[
+        NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]
+    ]: ...
 
 class TwoClassSelector(Selector):  # in this stub only
     def swap_classes(self) -> None: ...

@@ -156,6 +156,7 @@ class Method:
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
     has_z_scores: bool = False  # the precision counts the same rows as the weight
+    predicts_apart: bool = False  # by a layer of its own, on the selected features alone
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
@@ -224,7 +225,7 @@ METHODS: Mapping[str, Method] = {
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
             own=BUDGET | _gamma(0.5), changes={"fit_intercept": {"default": True}},
-            kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True,
+            kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True, predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),
         Method(

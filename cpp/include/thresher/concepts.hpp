@@ -119,6 +119,7 @@ struct Hooks {
     bool folds = false;            // a scalar that all weights share is folded into them when it gets too small
     bool follows_members = false;  // it is called with each cell that enters or leaves
     bool enters_first = false;     // while places are open, the outsiders of a row with a loss enter before its step
+    bool predicts_apart = false;   // its members predict by a layer of their own: selector/predicting_layer.hpp
     bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
 };
 

@@ -1,6 +1,7 @@
 // One row at work: its values and the planes of state that a learner reads and writes.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,15 +45,18 @@ class Row {
     std::size_t stride_, size_;
 };
 
-// The memory behind a row: x, and the planes of each of its weight vectors (one for two classes, else one per class).
+// The memory behind a row: its values, scaled and raw, and the planes of each of its weight vectors (one for two classes,
+// else one per class).
 class RowBuffer {
   public:
-    explicit RowBuffer(std::size_t n_vectors = 1) : n_planes_(1 + n_vectors * Row::kPlanes) {}
+    explicit RowBuffer(std::size_t n_vectors = 1) : n_planes_(2 + n_vectors * Row::kPlanes) {}
 
     std::size_t size() const { return size_; }
     std::size_t blocks() const { return padded(size_); }
     float* x() { return planes_.get(); }
-    Row row(std::size_t k = 0) { return {x(), planes_.get() + (1 + k * Row::kPlanes) * capacity_, capacity_, size_}; }
+    // The values as the row has them, before they were scaled; without the intercept.
+    float* raw() { return planes_.get() + capacity_; }
+    Row row(std::size_t k = 0) { return {x(), planes_.get() + (2 + k * Row::kPlanes) * capacity_, capacity_, size_}; }
 
     void resize(std::size_t n) {
         if (padded(n) > capacity_) reserve(padded(n));
@@ -107,23 +111,24 @@ THRESHER_KERNEL bool copy_values(const Value* values, std::size_t n, float* to) 
     });
 }
 
-// Scales x to unit length; n is a multiple of 16.
-THRESHER_KERNEL inline void scale_to_unit_length(float* x, std::size_t n) {
+// Copies n values to x, scaled to unit length; n is a multiple of 16, and all zeros stay zeros.
+THRESHER_KERNEL inline void scale_to_unit_length(const float* values, std::size_t n, float* x) {
     run([=]() __attribute__((always_inline)) {
+        const float* __restrict from = values;
+        float* __restrict to = x;
         LaneSum squares;
         for (std::size_t i = 0; i < n; i += kLanes)
 #pragma omp simd
             for (std::size_t k = 0; k < kLanes; ++k)
-                squares.lane[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
+                squares.lane[k] += static_cast<double>(from[i + k]) * static_cast<double>(from[i + k]);
         const double length = std::sqrt(squares.total());
-        if (!(length > 0.0)) return;
-        const double scale = 1.0 / length;
-        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(static_cast<double>(x[i]) * scale);
+        const double scale = length > 0.0 ? 1.0 / length : 0.0;
+        for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * scale);
     });
 }
 
-// Writes row r's values to plane x, scaled to unit length if the norm is l2, followed by the intercept's value if there
-// is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
+// Writes row r's values to the raw plane, and to plane x, scaled to unit length if the norm is l2, followed by the
+// intercept's value if there is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
 // the places of the others decide how sums are rounded. The ids that are left are then in `others`.
 template <class Id>
 LoadedRow load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& options, RowBuffer& buffer,
@@ -133,17 +138,21 @@ LoadedRow load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& o
     std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
     const bool intercept = options.fit_intercept;
     buffer.resize(n + (intercept ? 1 : 0));
-    float* x = buffer.x();
-    const bool has_zero = batch.values.narrow != nullptr ? copy_values(batch.values.narrow + begin, n, x)
-                                                         : copy_values(batch.values.wide + begin, n, x);
+    float* raw = buffer.raw();
+    const bool has_zero = batch.values.narrow != nullptr ? copy_values(batch.values.narrow + begin, n, raw)
+                                                         : copy_values(batch.values.wide + begin, n, raw);
     if (has_zero) [[unlikely]] {
-        n = without_zeros(ids, n, x, others);
+        n = without_zeros(ids, n, raw, others);
         ids = others.data();
         buffer.resize(n + (intercept ? 1 : 0));
     }
     const std::size_t blocks = buffer.blocks();
-    for (std::size_t i = n; i < blocks; ++i) x[i] = 0.0f;
-    if (options.norm == Norm::l2) scale_to_unit_length(x, blocks);
+    for (std::size_t i = n; i < blocks; ++i) raw[i] = 0.0f;
+    float* x = buffer.x();
+    if (options.norm == Norm::l2)
+        scale_to_unit_length(raw, blocks, x);
+    else
+        std::copy_n(raw, blocks, x);
     if (intercept) x[n] = kInterceptValue;
     return {Ids(ids), n};
 }

@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from thresher import parameters
 from thresher.distributed.engines import Engine, local
-from thresher.distributed.merge_size import best_size
+from thresher.distributed.merge_size import best_sizes
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Shards, Start, Survey, Update, add_surveys, add_updates, learn, survey
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
 from thresher.model.learning import learned_more, warn_if_saturated, warn_of_clashes, widen
-from thresher.model.merging import core_class, count_from, merge, merge_names
+from thresher.model.merging import MergeSizes, core_class, count_from, merge, merge_names
 from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
 from thresher.progress import Steps, steps_bar
@@ -147,7 +147,7 @@ class _Run:
         self.history = History()
         self._task, self._shards, self._engine, self._bar = task, shards, engine, bar
         self._recorder = Recorder(model, time.perf_counter())
-        self._size = 1.0  # of the last merge
+        self._sizes = MergeSizes()  # of the last merge
         self._n_done = 0  # parts of shards
         self._is_base_open = self._keeps_as_written = self._zero_seen = False
 
@@ -218,8 +218,8 @@ class _Run:
         model, history = self.model, self.history
         if learned.changes is not None:
             if len(learned.sample.codes):
-                self._size = best_size(model, learned.changes, learned.sample, self._shards.n)
-            merge(model, learned.changes, self._size, learned.counted)
+                self._sizes = best_sizes(model, learned.changes, learned.sample, self._shards.n)
+            merge(model, learned.changes, self._sizes, learned.counted)
             merge_names(model, learned.names, learned.clashes)
             widen(model, learned.largest_id)
             self._zero_seen |= learned.zero_seen
@@ -227,7 +227,10 @@ class _Run:
         if history.n_passes == 1:  # later passes skip the same lines
             add_skipped(history, learned.n_skipped, learned.skipped)
         self._recorder.note(history)
-        history.merges.append({"size": self._size, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes})
+        own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}
+        history.merges.append(
+            {"size": self._sizes.selecting, **own, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes}
+        )
         held_out, callback = self._task.held_out, self._task.request.callback
         if held_out is not None:
             is_open = self._is_base_open and held_out.id_base is None

@@ -1,6 +1,7 @@
 """How far a merge goes: the size of the move with the least loss on the rows that come next.
 
-After the last rows those are the first ones, which were learned long ago.
+After the last rows those are the first ones, which were learned long ago. A layer that selects has the squared hinge as
+its loss, one that predicts log loss; the one that predicts goes second, since its members are those of the first.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.distributed.shards import SampleRows
-from thresher.model.merging import merge_preview
+from thresher.model.merging import MergeSizes, merge_preview
 from thresher.model.model import Model
 
 
@@ -20,12 +21,20 @@ def sizes(n_shards: int) -> list[float]:
     return [float(2**k) for k in range(n_shards.bit_length())]
 
 
-def best_size(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> float:
-    """Return the size of the move with the least mean squared hinge on a sample; the smaller one, if two are equal."""
+def best_sizes(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> MergeSizes:
+    """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal."""
+    tried = sizes(n_shards)
+    first = _least(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
+    both = [MergeSizes(first.selecting, size) for size in tried]
+    return _least(model, changes, sample, both, 1) if model.method.predicts_apart else first
+
+
+def _least(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSizes], layer: int) -> MergeSizes:
+    """Return the sizes with which a layer has the least loss."""
     # Without a budget, all features of the sample have weights.
     wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(sample.ids)
-    previews = {size: merge_preview(model, changes, size, wanted) for size in sizes(n_shards)}
-    features = np.unique(np.concatenate([ids for ids, _, _ in previews.values()]))
+    previews = {size: merge_preview(model, changes, size, wanted) for size in tried}
+    features = np.unique(np.concatenate([ids for ids, _ in previews.values()]))
     if len(features) == 0:
         return min(previews)
     # The values of features that matter for some size, found once for all sizes.
@@ -34,16 +43,40 @@ def best_size(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> 
     row_of = np.repeat(np.arange(len(sample.codes)), np.diff(sample.starts))[matters]
     values, places = sample.values[matters], places[matters]
     losses = []
-    for size, (ids, weights, intercept) in previews.items():
+    for size, (ids, layers) in previews.items():
+        weights, intercept = layers[layer]
         table = np.zeros((len(features), len(intercept)), np.float32)
-        table[np.searchsorted(features, ids)] = weights.reshape(len(ids), -1)
+        where = np.searchsorted(features, ids)
+        table[where] = weights.reshape(len(ids), -1)
+        x = values if layer == 0 or model.norm == "none" else _of_members(values, row_of, places, where)
         scores = [
-            np.bincount(row_of, values * table[places, k], len(sample.codes)) + float(intercept[k])
+            np.bincount(row_of, x * table[places, k], len(sample.codes)) + float(intercept[k])
             for k in range(len(intercept))
         ]
-        margins = _margins(np.stack(scores, axis=1), sample.codes)
-        losses.append((float((np.maximum(0.0, 1.0 - margins) ** 2).mean()), size))
+        loss = _squared_hinge if layer == 0 else _log_loss
+        losses.append((loss(np.stack(scores, axis=1), sample.codes), size))
     return min(losses)[1]
+
+
+def _of_members(
+    values: NDArray[np.float32], row_of: NDArray[np.intp], places: NDArray[np.intp], members: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return values scaled to rows of unit length over the members, as the layer that predicts sees them."""
+    x = np.where(np.isin(places, members), values, 0.0).astype(np.float64)
+    lengths = np.sqrt(np.bincount(row_of, x * x))
+    return x / np.where(lengths > 0, lengths, 1.0)[row_of]
+
+
+def _squared_hinge(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+    return float((np.maximum(0.0, 1.0 - _margins(scores, codes)) ** 2).mean())
+
+
+def _log_loss(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+    if scores.shape[1] == 1:
+        return float(np.logaddexp(0.0, -_margins(scores, codes)).mean())
+    highest = scores.max(axis=1, keepdims=True)
+    total = np.log(np.exp(scores - highest).sum(axis=1)) + highest[:, 0]
+    return float((total - scores[np.arange(len(codes)), codes]).mean())
 
 
 def _margins(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -31,7 +31,12 @@ class Content(TypedDict):
     metadata: dict[str, Any]  # values for JSON
 
 
-_ONLINE: dict[str, Any] = {"ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32}
+_ONLINE: dict[str, Any] = {
+    "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32,
+    "predicting_ids": np.int64, "predicting_cells": np.float32, "predicting_intercept": np.float32,
+}  # fmt: skip
+# Of the cells there, the ids that they belong to.
+_IDS_OF_CELLS = {"cells": "ids", "predicting_cells": "predicting_ids"}
 _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
@@ -88,8 +93,10 @@ def content_of(state: State) -> Content:
         raise ValueError("the model is not trained yet: call fit or partial_fit first.")
     race, learners = learned.get("race"), learned.get("learners", [learned])
     for k, learner in enumerate(learners):
-        cells = learner["cells"].reshape(len(learner["ids"]), len(learner["intercept"]))
-        tensors |= {_tensor(name, k, race): learner[name] for name in _ONLINE} | {_tensor("cells", k, race): cells}
+        tensors |= {_tensor(name, k, race): learner[name] for name in _ONLINE}
+        for name, its_ids in _IDS_OF_CELLS.items():
+            n = len(learner[its_ids])
+            tensors[_tensor(name, k, race)] = learner[name].reshape(n, len(learner[name]) // max(1, n))
     if state["compact"]:
         metadata["feature_names"] = _names_of(state, learned["ids"])
     about = [{"counters": learner["counters"], "learner": learner["learner"]} for learner in learners]
@@ -134,9 +141,9 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     insist(race is not None or len(found) == 1, "it has several learners without a race")
     insist(race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(found), "its race has other learners")
     for learner in found:
-        ids = np.sort(learner["ids"]) if method.is_batch else learner["ids"]
-        insist(ids.ndim == 1 and is_ascending(ids), "ids are not in ascending order")
-        insist(len(ids) == 0 or ids[0] >= 0, "an id is out of range")
+        for ids in [np.sort(learner["ids"])] if method.is_batch else [learner["ids"], learner["predicting_ids"]]:
+            insist(ids.ndim == 1 and is_ascending(ids), "ids are not in ascending order")
+            insist(len(ids) == 0 or ids[0] >= 0, "an id is out of range")
     try:
         parameters = method.complete(usable(given))
         naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
@@ -197,10 +204,13 @@ def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> li
     for k, about in enumerate(metadata["learners"]):
         own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}
         _check_types(own | (tensors if race is None else {}), _ONLINE, insist)
-        insist(own["cells"].ndim == 2 and len(own["cells"]) == len(own["ids"]), "ids and state differ in length")
-        insist(own["intercept"].ndim == own["table"].ndim == 1, "its intercept and table must have one dimension")
+        for name, its_ids in _IDS_OF_CELLS.items():
+            insist(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "ids and state differ in length")
+            own[name] = own[name].reshape(-1)
+        flat = (own["intercept"], own["table"], own["predicting_intercept"])
+        insist(all(each.ndim == 1 for each in flat), "its intercept and table must have one dimension")
         _check_numbers({**about["counters"], **about["learner"]}, insist)
-        found.append({**own, "cells": own["cells"].reshape(-1), **{name: about[name] for name in about}})
+        found.append({**own, **{name: about[name] for name in about}})
     insist(not tensors and len(found) > 0, "its tensors are not those of its learners")
     return found
 

@@ -130,7 +130,7 @@ def _frequencies(model: Model) -> list[float] | None:
 def _refuse_what_can_not_go_on(learned: Any) -> None:
     if "learners" in learned:
         raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
-    if not (all_finite(learned["cells"]) and all_finite(learned["intercept"])):
+    if not all(all_finite(learned[part + name]) for part in ("", "predicting_") for name in ("cells", "intercept")):
         raise ValueError("a weight is no longer finite, so the model can't be saved: train with other parameters.")
     if not all(map(math.isfinite, learned["counters"].values())):
         raise ValueError(
@@ -142,13 +142,17 @@ def _compacted(model: Model, state: State) -> State:
     """Return the state with the members alone."""
     learned: Any = state["learned"]
     members = model.members()[0] + model.id_base
-    ids, is_member = learned["ids"], np.isin(learned["ids"], members)
-    cells = learned["cells"].reshape(len(ids), len(learned["intercept"]))[is_member].reshape(-1)
+    is_member = np.isin(learned["ids"], members)
+    less: Any = {**learned, "table": learned["table"][:0]}
+    for part in ("", "predicting_"):
+        ids = learned[part + "ids"]
+        here = np.isin(ids, members)
+        cells = learned[part + "cells"].reshape(len(ids), len(learned[part + "intercept"]))
+        less |= {part + "ids": ids[here], part + "cells": cells[here].reshape(-1)}
     names, clashes = state["names"]
     names = {id_: names[id_] for id_ in members.tolist() if id_ in names}
     # For methods that keep only members, nothing is lost except the names of other columns.
     loses = not is_member.all() or state["feature_names"] is not None or len(learned["table"]) > 0
-    less: Any = {**learned, "ids": ids[is_member], "cells": cells, "table": learned["table"][:0]}
     return {**state, "learned": less, "names": (names, clashes), "compact": state["compact"] or loses}
 
 
@@ -157,7 +161,8 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     demand(state["target"] is not None and state["n_features"] is not None, "it was not trained to the end")
     demand(metadata["race"] is None, "its race has not ended")
     limit = (state["n_features"] or 0) + state["id_base"]
-    demand(tensors["ids"].max(initial=-1) < limit, "an id is out of range")
+    for name in ("ids", "predicting_ids"):
+        demand(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is out of range")
     demand(
         state["parameters"].get("gamma") != "auto" or state["chosen_gamma"] is not None, "its gamma was never chosen"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,20 @@ from thresher import _core
 from thresher.model.class_weights import ClassWeights
 from thresher.model.model import Model
 from thresher.model.names import MemberNames
+
+
+class MergeSizes(NamedTuple):
+    """How far a merge goes, in means of the copies' moves: in the layer that selects, and in one that predicts."""
+
+    selecting: float = 1.0
+    predicting: float = 1.0
+
+
+class Linear(NamedTuple):
+    """Weights of the members, those of all classes one after another, and the intercept, one per class."""
+
+    weights: NDArray[np.float32]
+    intercept: NDArray[np.float32]
 
 
 def core_class(model: Model) -> Any:
@@ -24,18 +38,19 @@ def changes_since(model: Model, start: Model) -> _core.Changes:
 
 
 def merge_preview(
-    model: Model, changes: _core.Changes, size: float, ids: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
-    """Return ids and weights of the members, and the intercept, as `merge` would make them.
+    model: Model, changes: _core.Changes, sizes: MergeSizes, ids: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[Linear]]:
+    """Return the ids of the members, and what `merge` would make of them: the layer that selects, the one that predicts.
 
-    Without a budget, every feature is a member; then they are those of `ids`.
+    Without a budget, every feature is a member; then they are those of `ids`. Most methods have one layer.
     """
-    return _learner(model).preview(changes, size, ids)
+    members, *layers = _learner(model).preview(changes, sizes.selecting, sizes.predicting, ids)
+    return members, [Linear(*layers[at : at + 2]) for at in (0, 2) if len(layers[at + 1])]
 
 
-def merge(model: Model, changes: _core.Changes, size: float, counted: ClassWeights) -> None:
-    """Move a model by what its copies have changed: by `size` times their mean move."""
-    _learner(model).merge(changes, size)
+def merge(model: Model, changes: _core.Changes, sizes: MergeSizes, counted: ClassWeights) -> None:
+    """Move a model by what its copies have changed."""
+    _learner(model).merge(changes, sizes.selecting, sizes.predicting)
     model.class_weights = model.class_weights + counted
 
 

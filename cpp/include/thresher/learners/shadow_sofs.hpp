@@ -1,6 +1,7 @@
 // ShadowSOFS: SOFS that selects by what a feature's weight is worth.
 //
-//   keeps     the precision P and the mean μ of every feature; only members predict
+//   keeps     the precision P and the mean μ of every feature, by which it selects; its members predict by a layer of
+//             their own, a logistic regression (logistic.hpp)
 //   members   the B features of highest μ²P: dropping a feature costs μ²/Σ = μ²P in the paper's own objective (eq. 4)
 //   on loss   while places are open, the row's outsiders take them before the step
 //             members: the AROW step, m = Σ μx and v = Σ x²/P summed over the members of the row
@@ -40,7 +41,7 @@ template <MemberSet Members_>
 class ShadowSofs : public SecondOrder {
   public:
     using Members = Members_;
-    static constexpr Hooks kHooks{.enters_first = true};
+    static constexpr Hooks kHooks{.enters_first = true, .predicts_apart = true};
     static constexpr bool kRanksFall = true;
     static constexpr std::array<KeptNumber<ShadowSofs>, 0> kept() { return {}; }
 

@@ -28,6 +28,7 @@
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
 #include "thresher/selector/merging.hpp"
+#include "thresher/selector/predicting_layer.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/selector/selector.hpp"
 #include "thresher/selector/state.hpp"
@@ -50,6 +51,8 @@ class SelectorBase : public Selector {
         std::vector<std::int64_t> keep = {};  // ids of members from the start that never leave, ascending
         MemoryOptions memory = {};
     };
+
+    static constexpr bool kPredictsApart = L::kHooks.predicts_apart;
 
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
 
@@ -75,7 +78,10 @@ class SelectorBase : public Selector {
         for (const Ranked& member : ranked) {
             out.ids.push_back(member.id);
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                out.weights.push_back(learner_.weight(memory_.load(member.id, c)));
+                if constexpr (kPredictsApart)
+                    out.weights.push_back(layer_.weight(member.id, c));
+                else
+                    out.weights.push_back(learner_.weight(memory_.load(member.id, c)));
         }
         return out;
     }
@@ -101,9 +107,8 @@ class SelectorBase : public Selector {
 
     std::vector<float> intercept() const final {
         std::lock_guard lock(mutex_);
-        std::vector<float> out;
-        for (const Cell& cell : intercept_) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
-        return out;
+        if constexpr (kPredictsApart) return layer_.intercept();
+        return selecting_intercept(intercept_);
     }
 
     Counters counters() const final {
@@ -113,7 +118,16 @@ class SelectorBase : public Selector {
 
     std::size_t n_pages() const final {
         std::lock_guard lock(mutex_);
+        if constexpr (kPredictsApart) return memory_.n_pages() + layer_.n_pages();
         return memory_.n_pages();
+    }
+
+    void start_refit() final {
+        std::lock_guard lock(mutex_);
+        if constexpr (kPredictsApart)
+            layer_.clear();
+        else
+            throw std::logic_error("this learner has no predicting layer");
     }
 
     State state() const final {
@@ -134,6 +148,7 @@ class SelectorBase : public Selector {
         for (const Cell& cell : intercept_) out.intercept.insert(out.intercept.end(), cell.begin(), cell.end());
         out.counters = counters_;
         for (const KeptNumber<L>& number : L::kept()) out.numbers.push_back(learner_.*number.member);
+        if constexpr (kPredictsApart) out.predicting = layer_.state();
         return out;
     }
 
@@ -165,6 +180,7 @@ class SelectorBase : public Selector {
         restore_table(state.table);  // after the members, whose shares it does not have
         if constexpr (Members::kBounded) restore_members(state);
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = cell_of(state.intercept, c);
+        restore_layer(state.predicting);
         counters_ = state.counters;
     }
 
@@ -202,13 +218,15 @@ class SelectorBase : public Selector {
         out.counters = counters_since(start.counters_, counters_);
         for (const KeptNumber<L>& number : L::kept())
             out.numbers.push_back(number.adds_up ? learner_.*number.member - start.learner_.*number.member : 0.0);
+        if constexpr (kPredictsApart) out.predicting = layer_.changes_since(start.layer_);
         if constexpr (HasTable<M>) memory_.note_slots(start.memory_, out);
         return out;
     }
 
-    void merge(const Changes& changes, double size) final {
+    void merge(const Changes& changes, const MergeSizes& sizes) final {
         std::lock_guard lock(mutex_);
         check(changes);
+        const double size = sizes.selecting;
         const Chosen chosen = members_after(changes, size);
         std::vector<std::int64_t> before;  // members that are not in the changes may leave all the same
         if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { before.push_back(id); });
@@ -239,14 +257,18 @@ class SelectorBase : public Selector {
                 if (!is_kept(member.id)) members_.add(member.id);
         }
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = merged_intercept(c, changes, size);
+        if constexpr (kPredictsApart) layer_.merge(changes.predicting, changes.n_shards, sizes.predicting);
+        if constexpr (kPredictsApart && HasTable<M>)
+            if (layer_.size() > most_known()) forget_leavers();
         counters_ = moved(counters_, changes.counters);
         for (std::size_t k = 0; k < changes.numbers.size(); ++k) learner_.*L::kept()[k].member += changes.numbers[k];
         if constexpr (L::kHooks.folds) fold();
     }
 
-    Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const final {
+    Preview preview(const Changes& changes, const MergeSizes& sizes, std::span<const std::int64_t> ids) const final {
         std::lock_guard lock(mutex_);
         check(changes);
+        const double size = sizes.selecting;
         Preview out;
         if constexpr (Members::kBounded) {
             const Chosen chosen = members_after(changes, size);
@@ -259,10 +281,10 @@ class SelectorBase : public Selector {
                     out.members.weights.push_back(learner_.weight(merged_cell(id, c, changes, size)));
             }
         }
-        for (std::size_t c = 0; c < n_vectors(); ++c) {
-            const Cell cell = merged_intercept(c, changes, size);
-            out.intercept.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
-        }
+        std::vector<Cell> intercept;
+        for (std::size_t c = 0; c < n_vectors(); ++c) intercept.push_back(merged_intercept(c, changes, size));
+        out.intercept = selecting_intercept(intercept);
+        if constexpr (kPredictsApart) layer_.preview(changes.predicting, changes.n_shards, sizes.predicting, out);
         return out;
     }
 
@@ -274,7 +296,9 @@ class SelectorBase : public Selector {
           members_(options.budget - options.keep.size()),
           budget_(options.budget),
           keep_(options.keep),
-          intercept_(n_vectors, L::as_member(Cell{})) {
+          intercept_(n_vectors, L::as_member(Cell{})),
+          layer_(n_vectors, options.rows) {
+        if constexpr (kPredictsApart) counters_.margins.scale = 1.0;  // its scores are log odds already
         memory_.make_room(keep_);
         for (const std::int64_t id : keep_)
             for (std::size_t c = 0; c < n_vectors; ++c) memory_.store(id, c, L::as_member(Cell{}));
@@ -285,6 +309,22 @@ class SelectorBase : public Selector {
         Cell cell;
         for (std::size_t k = 0; k < planes.size(); ++k) cell[k] = planes[k][i];
         return cell;
+    }
+
+    // The row that the buffer has, as the predicting layer sees it.
+    std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n) {
+        const Row row = buffer_.row();
+        const auto is_member = [&](std::size_t i) { return L::is_member(cell_at(row, i)); };
+        ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_member); });
+        return layer_.predict();
+    }
+    // It learns the row that it predicted last. Beside a sketch, whose memory is bounded, it forgets features that have
+    // left when it knows too many.
+    void learn_apart(std::int32_t code, double importance) {
+        layer_.learn(static_cast<std::size_t>(code), importance);
+        if constexpr (HasTable<M>)
+            if (layer_.size() > most_known()) [[unlikely]]
+                forget_leavers();
     }
 
     // Whether a member never leaves.
@@ -376,13 +416,11 @@ class SelectorBase : public Selector {
     const std::uint64_t budget_;
     const std::vector<std::int64_t> keep_;
     std::vector<Cell> intercept_;
+    std::conditional_t<kPredictsApart, PredictingLayer<kVectors>, NoLayer> layer_;
     Counters counters_;
     std::vector<std::size_t> entered_;  // positions in the row at work
 
   private:
-    static constexpr std::size_t kChange = std::tuple_size_v<typename L::Change>;
-    static constexpr std::size_t kSum = std::tuple_size_v<typename L::Sum>;
-
     // The members after a merge, in ascending order of id, and their cells.
     struct Chosen {
         std::vector<Ranked> members;
@@ -414,9 +452,7 @@ class SelectorBase : public Selector {
 
     void check(const Changes& changes) const {
         const bool is_one = changes.n_shards == 1;
-        const std::size_t n = changes.ids.size() * n_vectors();
-        bool fits = changes.n_shards > 0 && changes.changes.size() == (is_one ? n * kChange : 0) &&
-                    changes.sums.size() == (is_one ? 0 : n * kSum) && changes.intercept.size() == n_vectors() * kSum &&
+        bool fits = changes.n_shards > 0 && thresher::fits<L>(changes, changes.n_shards, n_vectors()) &&
                     changes.numbers.size() == L::kept().size();
         if constexpr (HasTable<M>) {
             const std::size_t numbers = is_one ? changes.slot_changes.size() : changes.slot_sums.size();
@@ -429,18 +465,8 @@ class SelectorBase : public Selector {
         } else {
             fits &= changes.n_slots == 0;
         }
+        if constexpr (kPredictsApart) fits &= layer_.fits(changes.predicting, changes.n_shards);
         if (!fits) throw std::invalid_argument("the changes are of another kind");
-    }
-
-    static typename L::Sum sum_of(const Changes& changes, std::size_t i) {
-        if (changes.n_shards == 1) {
-            typename L::Change change;
-            std::copy_n(changes.changes.begin() + static_cast<std::ptrdiff_t>(i * kChange), kChange, change.begin());
-            return L::weighed(change);
-        }
-        typename L::Sum sum;
-        std::copy_n(changes.sums.begin() + static_cast<std::ptrdiff_t>(i * kSum), kSum, sum.begin());
-        return sum;
     }
 
     // A feature's cell after a merge, without the scalar; its mark is still that of the start.
@@ -449,7 +475,7 @@ class SelectorBase : public Selector {
         const auto found = std::lower_bound(changes.ids.begin(), changes.ids.end(), id);
         const bool is_changed = found != changes.ids.end() && *found == id;
         const auto i = static_cast<std::size_t>(found - changes.ids.begin()) * n_vectors() + c;
-        const Cell to = is_changed ? L::moved(from, sum_of(changes, i), size) : from;
+        const Cell to = is_changed ? L::moved(from, sum_of<L>(changes, changes.n_shards, i), size) : from;
         if constexpr (HasTable<M>) {
             // The shards in which it was an outsider have it in their tables only.
             if (!L::is_member(from)) {
@@ -462,9 +488,7 @@ class SelectorBase : public Selector {
     }
 
     Cell merged_intercept(std::size_t c, const Changes& changes, double size) const {
-        typename L::Sum sum;
-        std::copy_n(changes.intercept.begin() + static_cast<std::ptrdiff_t>(c * kSum), kSum, sum.begin());
-        return L::moved(intercept_[c], sum, size);
+        return L::moved(intercept_[c], intercept_sum_of<L>(changes, c), size);
     }
 
     // The best of all shards' members. Empty without a budget.
@@ -529,6 +553,31 @@ class SelectorBase : public Selector {
             throw std::invalid_argument("it has " + std::to_string(n) + " members, more than its budget of " +
                                         std::to_string(budget_));
         for (const std::int64_t id : ids) members_.add(id);
+    }
+
+    void restore_layer(const LayerView& state) {
+        if constexpr (kPredictsApart)
+            layer_.restore(state);
+        else if (!state.ids.empty() || !state.cells.empty() || !state.intercept.empty())
+            throw std::invalid_argument("this learner has no predicting layer");
+    }
+
+    // Of how many features the predicting layer may know something beside a sketch.
+    std::size_t most_known() const {
+        constexpr std::uint64_t kFew = 4096, kMany = std::uint64_t{1} << 31;
+        return static_cast<std::size_t>(std::max(kFew, 4 * std::min(budget_, kMany)));
+    }
+    [[gnu::noinline]] void forget_leavers() {
+        std::vector<std::int64_t> ids;
+        for_each_member([&](std::int64_t id) { ids.push_back(id); });
+        std::sort(ids.begin(), ids.end());
+        layer_.keep_only(ids);
+    }
+
+    std::vector<float> selecting_intercept(const std::vector<Cell>& cells) const {
+        std::vector<float> out;
+        for (const Cell& cell : cells) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
+        return out;
     }
 
     template <class Visit>

@@ -19,6 +19,14 @@
 
 namespace thresher {
 
+// What the predicting layer has changed; empty without one.
+struct LayerChanges {
+    std::vector<std::int64_t> ids = {};
+    std::vector<float> changes = {};  // if this is one shard
+    std::vector<double> sums = {};    // if it is several
+    std::vector<double> intercept = {};
+};
+
 // Of one shard: `changes`, as the learner notes them in float32. Of several: `sums`. With C > 2 classes a feature has C
 // of them.
 struct Changes {
@@ -34,6 +42,7 @@ struct Changes {
     std::vector<float> slot_sums;       // theirs, if it is several
     Counters counters;                  // increments; the scale of margins is weighed by the information
     std::vector<double> numbers;        // increments of what the learner keeps
+    LayerChanges predicting = {};
 };
 
 // The increments of counters.

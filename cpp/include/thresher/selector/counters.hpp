@@ -18,7 +18,9 @@ struct Counters {
     double loss = 0.0;                     // summed over rows, before learning
     double mistake_weight = 0.0;           // row_weights of the rows whose margin was not on their side: y·m ≤ 0
     MarginScale margins;
-    std::uint64_t n_with_member = 0;  // rows that had a member when they were learned; nothing learned depends on it
+    // Nothing learned depends on these two.
+    std::uint64_t n_with_member = 0;  // rows that had a member when they were learned
+    std::uint64_t n_predicted = 0;    // rows among which mistakes were counted: a predicting layer's first readings only
 };
 
 template <class Number>
@@ -33,7 +35,7 @@ struct NamedScale {
 };
 
 // The names under which counters are reported and saved.
-inline constexpr std::array<NamedCounter<std::uint64_t>, 7> kCounts{{
+inline constexpr std::array<NamedCounter<std::uint64_t>, 8> kCounts{{
     {"n_samples", &Counters::n_samples},
     {"n_updates", &Counters::n_updates},
     {"n_mistakes", &Counters::n_mistakes},
@@ -41,6 +43,7 @@ inline constexpr std::array<NamedCounter<std::uint64_t>, 7> kCounts{{
     {"n_undecided_second", &Counters::n_undecided_second},
     {"n_saturated", &Counters::n_saturated},
     {"n_with_member", &Counters::n_with_member},
+    {"n_predicted", &Counters::n_predicted},
 }};
 inline constexpr std::array<NamedCounter<double>, 2> kSums{{
     {"loss", &Counters::loss},

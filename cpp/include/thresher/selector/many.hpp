@@ -56,7 +56,19 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     void score_row(const Ids& ids, std::size_t n, double* scores) final {
         note(ids, ids.count_below(memory_.n_features(), n));
         gather(n);
-        this->margins(n, scores);
+        if constexpr (Base::kPredictsApart)
+            predict_apart(ids, ids_.size(), scores);
+        else
+            this->margins(n, scores);
+    }
+
+    void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
+        if constexpr (Base::kPredictsApart) {
+            note(ids, ids.count_below(memory_.n_features(), n));
+            gather(n);
+            predict_apart(ids, ids_.size(), scores_.data());
+            this->learn_apart(code, importance);
+        }
     }
 
     void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
@@ -65,17 +77,19 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         note(ids, n);
         this->fold_if_needed();
         gather(n);
-        this->margins(n, scores_.data());
-        std::size_t rival = truth == 0 ? 1 : 0;
-        for (std::size_t c = rival + 1; c < n_classes(); ++c)
-            if (c != truth && scores_[c] > scores_[rival]) rival = c;
-        // `predict` takes the highest score, and the lowest class where two are equal.
         counters_.n_samples += 1;
-        counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
-        if (is_new_) counters_.margins.learn(scores_, truth, importance);
-        counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
+        if constexpr (Base::kPredictsApart) {
+            predict_apart(ids, n, scores_.data());
+            if (is_new_) count(truth, best_but(truth), importance);
+            counters_.n_with_member += this->layer_.n_members() > 0;
+            this->learn_apart(code, importance);
+        }
+        this->margins(n, scores_.data());
+        const std::size_t rival = best_but(truth);
+        if constexpr (!Base::kPredictsApart) count(truth, rival, importance);
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
-        counters_.n_with_member += scores_[truth] != this->intercept_margin(truth) || this->has_member(n);
+        if constexpr (!Base::kPredictsApart)
+            counters_.n_with_member += scores_[truth] != this->intercept_margin(truth) || this->has_member(n);
         const auto step = Kernels<L>::pull_apart(learner_, buffer_.row(truth), buffer_.row(rival), n,
                                                  scores_[truth] - scores_[rival], importance);
         counters_.loss += step.loss;
@@ -101,6 +115,27 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         }
         if constexpr (Members::kReports != RankReports::none) report_moves(n);
         if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);
+    }
+
+    void predict_apart(const Ids& ids, std::size_t n, double* scores) {
+        for (const Logistic::Score& score : Base::predict_apart(ids, n)) *scores++ = score.margin;
+    }
+
+    // The class that has the highest score beside one.
+    std::size_t best_but(std::size_t truth) const {
+        std::size_t rival = truth == 0 ? 1 : 0;
+        for (std::size_t c = rival + 1; c < n_classes(); ++c)
+            if (c != truth && scores_[c] > scores_[rival]) rival = c;
+        return rival;
+    }
+
+    // Counts a row by the scores that it had before it was learned. `predict` takes the highest, and the lowest class
+    // where two are equal.
+    void count(std::size_t truth, std::size_t rival, double importance) {
+        counters_.n_predicted += 1;
+        counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
+        if (is_new_) counters_.margins.learn(scores_, truth, importance);
+        counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
     }
 
     void put_back(std::size_t n, std::size_t c) {

@@ -35,7 +35,7 @@ THRESHER_INLINE double exp_of_negative(double z) {
 }
 
 struct MarginScale {
-    double scale = 4.0;        // t. Learners aim at a margin of 1, which then means 98 %
+    double scale = 4.0;        // t. Most learners aim at a margin of 1, which then means 98 %
     double information = 0.0;  // second derivatives of the log loss by t, summed over rows
 
     // A row of two classes, with margin m and y = ±1.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "thresher/concepts.hpp"
+#include "thresher/learners/second_order.hpp"
 #include "thresher/selector/changes.hpp"
 
 namespace thresher {
@@ -25,28 +26,71 @@ inline std::vector<std::int64_t> united(const std::vector<std::int64_t>& a, cons
     return out;
 }
 
+// What shards have changed of features, as sums; `Changed` is Changes or LayerChanges.
+template <class L, class Changed>
+Notes<std::int64_t, double> notes_of(const Changed& changed, std::uint64_t n_shards) {
+    Notes<std::int64_t, double> notes{changed.ids, changed.sums};
+    if (n_shards == 1)
+        notes.numbers = sums_of<typename L::Sum, typename L::Change, double>(changed.changes, &L::weighed);
+    return notes;
+}
+
+// The sum of the i-th note.
+template <class L, class Changed>
+typename L::Sum sum_of(const Changed& changed, std::uint64_t n_shards, std::size_t i) {
+    if (n_shards == 1) {
+        typename L::Change change;
+        std::copy_n(changed.changes.begin() + static_cast<std::ptrdiff_t>(i * change.size()), change.size(),
+                    change.begin());
+        return L::weighed(change);
+    }
+    typename L::Sum sum;
+    std::copy_n(changed.sums.begin() + static_cast<std::ptrdiff_t>(i * sum.size()), sum.size(), sum.begin());
+    return sum;
+}
+
+// The sum for the intercept of class c.
+template <class L, class Changed>
+typename L::Sum intercept_sum_of(const Changed& changed, std::size_t c) {
+    typename L::Sum sum;
+    std::copy_n(changed.intercept.begin() + static_cast<std::ptrdiff_t>(c * sum.size()), sum.size(), sum.begin());
+    return sum;
+}
+
+// Whether notes are of features with `n_vectors` cells each.
+template <class L, class Changed>
+bool fits(const Changed& changed, std::uint64_t n_shards, std::size_t n_vectors) {
+    constexpr std::size_t of_change = std::tuple_size_v<typename L::Change>, of_sum = std::tuple_size_v<typename L::Sum>;
+    const std::size_t n = changed.ids.size() * n_vectors;
+    return changed.changes.size() == (n_shards == 1 ? n * of_change : 0) &&
+           changed.sums.size() == (n_shards == 1 ? 0 : n * of_sum) && changed.intercept.size() == n_vectors * of_sum;
+}
+
+inline std::vector<double> summed(std::vector<double> a, const std::vector<double>& b) {
+    if (a.size() != b.size()) throw std::invalid_argument("changes of different kinds");
+    for (std::size_t i = 0; i < b.size(); ++i) a[i] += b[i];
+    return a;
+}
+
 // Adds up what two groups of shards have changed.
 template <Learner L, MemoryFor<L> M>
 Changes added(const Changes& a, const Changes& b) {
-    const auto of_features = [](const Changes& each) {
-        Notes<std::int64_t, double> notes{each.ids, each.sums};
-        if (each.n_shards == 1)
-            notes.numbers = sums_of<typename L::Sum, typename L::Change, double>(each.changes, &L::weighed);
-        return notes;
-    };
     Changes out;
     out.n_shards = a.n_shards + b.n_shards;
-    auto features = of_features(a) + of_features(b);
+    auto features = notes_of<L>(a, a.n_shards) + notes_of<L>(b, b.n_shards);
     out.ids = std::move(features.keys);
     out.sums = std::move(features.numbers);
     out.members = united(a.members, b.members);
-    if (a.intercept.size() != b.intercept.size() || a.numbers.size() != b.numbers.size())
-        throw std::invalid_argument("changes of different kinds");
-    out.intercept = a.intercept;
-    for (std::size_t i = 0; i < b.intercept.size(); ++i) out.intercept[i] += b.intercept[i];
+    out.intercept = summed(a.intercept, b.intercept);
     out.counters = added(a.counters, b.counters);
-    out.numbers = a.numbers;
-    for (std::size_t i = 0; i < b.numbers.size(); ++i) out.numbers[i] += b.numbers[i];
+    out.numbers = summed(a.numbers, b.numbers);
+    if constexpr (L::kHooks.predicts_apart) {
+        // A weight of the predicting layer merges as a second-order learner's does.
+        auto apart = notes_of<SecondOrder>(a.predicting, a.n_shards) + notes_of<SecondOrder>(b.predicting, b.n_shards);
+        out.predicting.ids = std::move(apart.keys);
+        out.predicting.sums = std::move(apart.numbers);
+        out.predicting.intercept = summed(a.predicting.intercept, b.predicting.intercept);
+    }
     if constexpr (HasTable<M>) {
         const auto of_slots = [](const Changes& each) {
             Notes<std::uint32_t, float> notes{each.slots, each.slot_sums};

@@ -20,10 +20,18 @@
 
 namespace thresher {
 
-// What the members and their weights would be after a merge, and the intercept.
+// What the members and their weights would be after a merge, and the intercept; and the same of the predicting layer.
 struct Preview {
     Ranking members;
     std::vector<float> intercept;
+    std::vector<float> predicting_weights = {};
+    std::vector<float> predicting_intercept = {};
+};
+
+// How far a merge goes, in means of the shards' moves.
+struct MergeSizes {
+    double selecting;
+    double predicting;
 };
 
 class Selector {
@@ -45,6 +53,17 @@ class Selector {
                             [&](const Ids& ids, std::size_t n, std::int32_t code, double importance) {
                                 learn_row(ids, n, code, importance);
                             });
+    }
+
+    // Lets the predicting layer start again; `refit` then teaches it rows, and nothing else changes.
+    virtual void start_refit() = 0;
+    template <class Id>
+    void refit(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
+        std::lock_guard lock(mutex_);
+        for_each_row(batch, n_features, lesson, options_, buffer_,
+                     [&](const Ids& ids, std::size_t n, std::int32_t code, double importance) {
+                         refit_row(ids, n, code, importance);
+                     });
     }
 
     // Scores of the rows, n_vectors() per row. Ids never seen are ignored.
@@ -76,10 +95,11 @@ class Selector {
     // What was learned since `start`, which this selector was restored from. It can learn no more then: the members of
     // a sketch have brought their shares back.
     virtual Changes changes_since(const Selector& start) = 0;
-    // Moves this selector, the start, by what shards have changed: by `size` times their mean move.
-    virtual void merge(const Changes& changes, double size) = 0;
+    // Moves this selector, the start, by what shards have changed.
+    virtual void merge(const Changes& changes, const MergeSizes& sizes) = 0;
     // What merge() would lead to. Without a budget the weights of the given features, else of the members.
-    virtual Preview preview(const Changes& changes, double size, std::span<const std::int64_t> ids) const = 0;
+    virtual Preview preview(const Changes& changes, const MergeSizes& sizes,
+                            std::span<const std::int64_t> ids) const = 0;
 
   protected:
     Selector(std::size_t n_vectors, const RowOptions& options)
@@ -87,6 +107,7 @@ class Selector {
 
     // The row of n features that the buffer has; `code` is its class.
     virtual void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
+    virtual void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
     virtual void score_row(const Ids& ids, std::size_t n, double* scores) = 0;
 
     const RowOptions options_;

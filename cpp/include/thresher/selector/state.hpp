@@ -9,6 +9,13 @@
 
 namespace thresher {
 
+// What the predicting layer of a selector has learned, where it lies; empty without one.
+struct LayerView {
+    std::span<const std::int64_t> ids;  // ascending
+    std::span<const float> cells;       // as those of a state
+    std::span<const float> intercept;
+};
+
 // A state where it lies; restoring from it makes no copy.
 struct StateView {
     std::span<const std::int64_t> ids;  // of touched features, ascending
@@ -17,6 +24,13 @@ struct StateView {
     Counters counters;
     std::span<const double> numbers;    // what the learner keeps beside its features, in the order of its kept()
     std::span<const float> table = {};  // of a sketch
+    LayerView predicting = {};
+};
+
+struct LayerState {
+    std::vector<std::int64_t> ids = {};
+    std::vector<float> cells = {};
+    std::vector<float> intercept = {};
 };
 
 struct State {
@@ -26,8 +40,11 @@ struct State {
     Counters counters;
     std::vector<double> numbers;
     std::vector<float> table = {};
+    LayerState predicting = {};
 
-    StateView view() const { return {ids, cells, intercept, counters, numbers, table}; }
+    StateView view() const {
+        return {ids, cells, intercept, counters, numbers, table, {predicting.ids, predicting.cells, predicting.intercept}};
+    }
 };
 
 }  // namespace thresher

@@ -39,6 +39,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         std::lock_guard lock(mutex_);
         memory_.update(L::negated);
         intercept_[0] = L::negated(intercept_[0]);
+        if constexpr (Base::kPredictsApart) this->layer_.swap_classes();
         // `predict` gives a margin of 0 to the first class, whichever that is.
         counters_.n_mistakes += counters_.n_undecided_first;
         counters_.n_mistakes -= counters_.n_undecided_second;
@@ -47,8 +48,21 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
 
   private:
     void score_row(const Ids& ids, std::size_t n, double* margin) final {
-        gather(ids, n, ids.count_below(memory_.n_features(), n));
-        this->margins(n, margin);
+        const std::size_t known = ids.count_below(memory_.n_features(), n);
+        gather(ids, n, known);
+        if constexpr (Base::kPredictsApart)
+            *margin = this->predict_apart(ids, known)[0].margin;
+        else
+            this->margins(n, margin);
+    }
+
+    void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
+        if constexpr (Base::kPredictsApart) {
+            const std::size_t known = ids.count_below(memory_.n_features(), n);
+            gather(ids, n, known);
+            this->predict_apart(ids, known);
+            this->learn_apart(code, importance);
+        }
     }
 
     void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
@@ -57,14 +71,19 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         this->fold_if_needed();
         gather(ids, n, n);
         const Row row = buffer_.row();
+        counters_.n_samples += 1;
+        if constexpr (Base::kPredictsApart) {
+            const double margin = this->predict_apart(ids, n)[0].margin;
+            if (is_new_) count(margin, y, importance);
+            counters_.n_with_member += this->layer_.n_members() > 0;
+            this->learn_apart(code, importance);
+        }
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
         const auto step = Kernels<L>::step(learner_, row, n, y, importance, members_);
-        counters_.n_samples += 1;
-        counters_.n_mistakes += (step.margin > 0.0) != (y > 0.0);
-        (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += step.margin == 0.0;
-        if (is_new_) counters_.margins.learn(step.margin, y, importance);
-        counters_.mistake_weight += y * step.margin > 0.0 ? 0.0 : importance;
-        counters_.n_with_member += step.margin != this->intercept_margin(0) || this->has_member(n);
+        if constexpr (!Base::kPredictsApart) {
+            count(step.margin, y, importance);
+            counters_.n_with_member += step.margin != this->intercept_margin(0) || this->has_member(n);
+        }
         counters_.loss += step.loss;
         if (!step.updated) return;
         counters_.n_updates += 1;
@@ -81,6 +100,15 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if constexpr (Members::kReports == RankReports::all) report_moves(ids, n, kInfinity);
         if constexpr (Members::kBounded)
             if (step.candidates) offer_outsiders(ids, n);
+    }
+
+    // Counts a row by the margin that it had before it was learned.
+    void count(double margin, double y, double importance) {
+        counters_.n_predicted += 1;
+        counters_.n_mistakes += (margin > 0.0) != (y > 0.0);
+        (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += margin == 0.0;
+        if (is_new_) counters_.margins.learn(margin, y, importance);
+        counters_.mistake_weight += y * margin > 0.0 ? 0.0 : importance;
     }
 
     // Of the row's n features, the first ones are known to the memory.
