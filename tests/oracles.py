@@ -29,7 +29,7 @@ class Oracle(ABC):
         self.norm, self.fit_intercept, self.dtype = norm, fit_intercept, dtype
         self.keep = set(keep or ())
         self.members: set[int] = set(self.keep)
-        self.n_updates = self.n_mistakes = 0
+        self.n_rows = self.n_updates = self.n_mistakes = 0
         self.weight = [defaultdict(dtype) for _ in self.vectors]
         self.margin_scale, self.information = 4.0, 0.0
         self.scale_is_rounding = False
@@ -88,8 +88,14 @@ class Oracle(ABC):
         return scores
 
     def count(self, scores: list[float], code: int, importance: float) -> None:
+        self.n_rows += 1
         self.n_mistakes += (int(scores[0] > 0) if len(scores) == 1 else int(np.argmax(scores))) != code
-        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, importance)
+        counted = importance * self.row_importance()
+        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, counted)
+
+    def row_importance(self) -> float:
+        """Return what the row at work counts when the scale of margins is learned."""
+        return 1.0
 
     def score(self, v: int, ids: list[int], x: np.ndarray) -> float:
         weight = np.array([self.weight[v][j] for j in ids], dtype=self.dtype)
@@ -252,6 +258,9 @@ class ShadowSofsOracle(ArowOracle):
         members = [j for j, is_one in zip(ids, is_member, strict=False) if is_one]
         return self.layer.learn(members, values[is_member], code, importance)
 
+    def row_importance(self):
+        return float(self.n_rows) ** 2  # scores change with the members: those of later rows say more
+
     @property
     def weights(self):
         each = [[self.layer.weight[v][j] for v in self.vectors] for j in self.selected]
@@ -383,12 +392,6 @@ class FofsOracle(FirstOrderOracle):
 
 
 class OgdOracle(FirstOrderOracle):
-    n_rows = 0
-
-    def step(self, *row):
-        self.n_rows += 1
-        super().step(*row)
-
     def rate(self):
         return self.eta / np.sqrt(self.n_rows)
 

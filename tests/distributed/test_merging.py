@@ -16,7 +16,7 @@ from strategies import problems, random_problem
 from thresher import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
 from thresher.model.class_weights import ClassWeights
 from thresher.model.learning import Session, widen
-from thresher.model.merging import changes_since, core_class, merge
+from thresher.model.merging import MergeSizes, changes_since, core_class, merge
 from thresher.model.model import Model
 
 
@@ -39,7 +39,7 @@ def merged(start: Model, shards: list[Model], size: float, grouping=None) -> Mod
     changes = [changes_since(copy.deepcopy(shard), start) for shard in shards]
     total = grouping(core_class(start).added, changes) if grouping else left_to_right(core_class(start).added, changes)
     model = copy.deepcopy(start)
-    merge(model, total, size, ClassWeights(None))
+    merge(model, total, MergeSizes(size, size), ClassWeights(None))
     return model
 
 
@@ -58,18 +58,17 @@ def as_a_tree(added, changes):
 
 
 class Naive:
-    """A state as dicts, and the merge written out."""
+    """A state, or that of its predicting layer, as dicts, and the merge written out."""
 
-    def __init__(self, model: Model, is_second_order: bool) -> None:
+    def __init__(self, model: Model, is_second_order: bool, layer: str = "") -> None:
         state = model.state()["learned"]
         n = model.n_vectors
         scale = state["learner"].get("scale", 1.0)
         width = 1 if isinstance(core_class(model), type) and model.method.name == "ogd" else 2
-        cells = state["cells"].reshape(len(state["ids"]), n, width).astype(float)
+        ids = state[layer + "ids"]
+        cells = state[layer + "cells"].reshape(len(ids), n, width)
         self.weight, self.precision, self.members = {}, {}, set()
-        for id_, cell, raw in zip(
-            state["ids"].tolist(), cells, state["cells"].reshape(len(state["ids"]), n, width), strict=True
-        ):
+        for id_, cell, raw in zip(ids.tolist(), cells.astype(float), cells, strict=True):
             self.weight[id_] = cell[:, 0] * scale
             self.precision[id_] = np.abs(cell[:, 1]) if is_second_order else np.zeros(n)
             if np.signbit(raw[0, -1]) if is_second_order else raw[0, -1] != 0:
@@ -143,6 +142,10 @@ def test_equals_the_oracle(estimator, n_classes, data):
             assert not got_weight.any()
         np.testing.assert_allclose(got_precision, precision, rtol=1e-4, atol=1e-5)
     assert found.counters["n_samples"] == start.counters["n_samples"] + X.shape[0]
+    naive = [Naive(model, True, "predicting_") for model in (start, *shards)]
+    predicting = Naive(found, True, "predicting_")
+    for id_, (weight, precision) in naive_merge(naive[0], naive[1:], size, True).items():
+        np.testing.assert_allclose(predicting.at(id_), (weight, precision), rtol=1e-4, atol=1e-4)
 
 
 @online
@@ -225,7 +228,7 @@ def test_models_of_another_kind_are_refused():
     of_ogd = untrained(OGD, 5, X, y)
     changes = changes_since(learned(of_ogd, X, y), of_ogd)
     with pytest.raises(ValueError, match="the changes are of another kind"):
-        merge(start, changes, 1.0, ClassWeights(None))
+        merge(start, changes, MergeSizes(), ClassWeights(None))
 
 
 @pytest.mark.parametrize("estimator", [SOFS, ShadowSOFS])
@@ -246,7 +249,7 @@ def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
     for first in (much, by_slot):
         for pair in ((first, little), (little, first)):
             model = copy.deepcopy(start)
-            merge(model, core_class(start).added(*pair), 1.5, ClassWeights(None))
+            merge(model, core_class(start).added(*pair), MergeSizes(1.5, 3.0), ClassWeights(None))
             states.append(model.state())
     for state in states[1:]:
         assert_same_state(states[0], state)

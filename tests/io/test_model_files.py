@@ -16,7 +16,7 @@ from every import every, made
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
-from states import assert_same_state
+from states import ARRAYS, assert_same_state
 from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, ShadowSOFS, load, save, train
@@ -71,7 +71,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
         save_model(model, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with safe_open(tmp_path / "a", "np") as file:  # any safetensors reader can open it
-        assert set(file.keys()) == {"ids", "cells", "intercept", "table", "names", "digest"}
+        assert set(file.keys()) == {*ARRAYS, "names", "digest"}
         about = json.loads(file.metadata()["thresher"])
     assert about["method"] == "sofs"
     assert about["target"] == [-1, 1]
@@ -103,7 +103,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     """Write a file whose digest is right and whose content is not."""
     save_model(model, tmp_path / "m.thresher")
     with safe_open(tmp_path / "m.thresher", "np") as file:
-        real = {name: file.get_tensor(name) for name in ("ids", "cells", "intercept", "table", "names")}
+        real = {name: file.get_tensor(name) for name in (*ARRAYS, "names")}
         about = json.loads(file.metadata()["thresher"])
     (tmp_path / "m.thresher").write_bytes(b"".join(serialized({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"

@@ -327,6 +327,14 @@ class SelectorBase : public Selector {
                 forget_leavers();
     }
 
+    // What a row counts when the scale of margins is learned. The scores of a predicting layer change with its members:
+    // those of the first rows say little about those at the end, so that a row counts by the square of its number.
+    double scale_importance(double importance) const {
+        if constexpr (!kPredictsApart) return importance;
+        const auto number = static_cast<double>(counters_.n_predicted);
+        return importance * number * number;
+    }
+
     // Whether a member never leaves.
     bool is_kept(std::int64_t id) const { return !keep_.empty() && std::binary_search(keep_.begin(), keep_.end(), id); }
 

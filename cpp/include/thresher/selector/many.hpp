@@ -134,7 +134,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     void count(std::size_t truth, std::size_t rival, double importance) {
         counters_.n_predicted += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
-        if (is_new_) counters_.margins.learn(scores_, truth, importance);
+        if (is_new_) counters_.margins.learn(scores_, truth, this->scale_importance(importance));
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
     }
 
