@@ -28,6 +28,12 @@ def made(estimator: Any, budget: int | float, **given: Any) -> Any:
     return estimator(**applicable(estimator, budget), **given)
 
 
+def in_order(estimator: Any, budget: int | float, **given: Any) -> Any:
+    """Return an estimator whose `fit` learns the rows once, in their order, as `partial_fit` does."""
+    once = {"refit": False, "n_passes": 1} if row_of(estimator).predicts_apart else {}
+    return made(estimator, budget, **{"shuffle": False, **once, **given})
+
+
 def row_of(estimator: Any) -> methods.Method:
     """Return the row of an estimator's class in the table."""
     return next(method for method in methods.METHODS.values() if method.estimator == estimator.__name__)

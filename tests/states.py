@@ -8,7 +8,6 @@ import numpy as np
 
 from thresher.model.model import Model
 
-
 # What the core's learners know, beside counters and numbers; the last three are those of the predicting layer.
 ARRAYS = ("ids", "cells", "intercept", "table", "predicting_ids", "predicting_cells", "predicting_intercept")
 

@@ -129,6 +129,27 @@ def _loss(default: str) -> dict[str, Parameter]:
     }  # fmt: skip
 
 
+_REFIT = {
+    "refit": Parameter(
+        "auto", (OneOf(("auto", True, False)),),
+        "end with a closing pass that learns the weights anew, on the selected features alone",
+        "Whether to end with a closing pass, which learns the weights anew on the features that were selected. "
+        '"auto": in `fit` always; in `train` where the rows are read more than once anyway, or where there are more '
+        "than two classes and the data can be read again.",
+    )
+}  # fmt: skip
+_AUTO_PASSES: dict[str, dict[str, Any]] = {
+    "n_passes": {
+        "default": "auto",
+        "allowed": (Whole(1), OneOf(("auto",))),
+        "help": "number of passes over the data; auto takes three of at most 5,000 rows, else one",
+        "doc": 'The number of passes over the data. "auto": three if there are at most 5,000 rows, which can be read '
+        "again, else one.",
+    }
+}  # fmt: skip
+FEW_ROWS, PASSES_OF_FEW = 5_000, 3  # what "auto" means
+
+
 _NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
 _KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash'"
 
@@ -156,7 +177,7 @@ class Method:
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
     has_z_scores: bool = False  # the precision counts the same rows as the weight
-    predicts_apart: bool = False  # by a layer of its own, on the selected features alone
+    predicts_apart: bool = False  # its members predict by a layer of their own, so a closing pass can teach it anew
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
@@ -206,7 +227,7 @@ class Method:
 
     def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
-        return {name: values[name] for name in self.own if name not in BUDGET}
+        return {name: values[name] for name in self.own if name not in BUDGET and name != "refit"}
 
     def load_estimator(self) -> Any:
         """Return the public class; scikit-learn is imported only now."""
@@ -224,7 +245,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
-            own=BUDGET | _gamma(0.5), changes={"fit_intercept": {"default": True}},
+            own=BUDGET | _gamma(0.5) | _REFIT, changes={"fit_intercept": {"default": True}} | _AUTO_PASSES,
             kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True, predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),

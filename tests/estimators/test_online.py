@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from every import ONLINE, applicable, budgeted, made, new_model, online, own_parameters, row_of, second_order
+from every import ONLINE, applicable, budgeted, in_order, made, new_model, online, own_parameters, row_of, second_order
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import ORACLES
@@ -37,15 +37,10 @@ def test_every_estimator_has_an_oracle():
 OF_FIRST_READINGS = ("n_predicted", "n_mistakes", "mistake_weight", "n_undecided_first", "n_undecided_second")
 
 
-def in_order(estimator, budget, **given):
-    """Return an estimator whose `fit` learns the rows in their order."""
-    return made(estimator, budget, shuffle=False, **given)
-
-
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):
     """Return an estimator that learns the rows in their order, and its oracle with the same parameters."""
     model = in_order(estimator, budget, **given)
-    steps = {*row_of(estimator).own, "norm", "fit_intercept"}
+    steps = {*row_of(estimator).own, "norm", "fit_intercept"} - {"refit"}
     parameters = {name: value for name, value in model.get_params().items() if name in steps}
     return model, ORACLES[estimator.__name__](n_classes=n_classes, dtype=dtype or np.float32, **parameters)
 
@@ -231,7 +226,7 @@ class TestSameBits:
                 del state["learned"]["counters"][name]
         assert_same_state(*states)
         order = np.random.default_rng(5).permutation(300)
-        shuffled = made(estimator, 10, shuffle=True, random_state=5).fit(X, y)
+        shuffled = in_order(estimator, 10, shuffle=True, random_state=5).fit(X, y)
         assert_same_bits(shuffled, in_order(estimator, 10).fit(X[order], y[order]))
 
 

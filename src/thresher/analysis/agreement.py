@@ -78,7 +78,7 @@ def stability(
     data: Data,
     n: int = 10,
     *,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,

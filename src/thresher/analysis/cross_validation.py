@@ -118,7 +118,7 @@ def cross_validate(
     data: Data,
     folds: int = 5,
     *,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,

@@ -127,7 +127,7 @@ def path(
     n_features: Sequence[int],
     validate: Data | None = None,
     *,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,
@@ -183,7 +183,7 @@ def path(
             f"nothing about new rows: {shuffle_them}name test data (validate=)."
         )
     shares = [1.0 - history.error[-1] for history in histories]
-    return _curve(budgets, shares, histories[0].rows[-1], "rows before they were learned", models, histories)
+    return _curve(budgets, shares, histories[0].n_predicted, "rows before they were learned", models, histories)
 
 
 def _check_validation(model: Model, request: Request) -> None:
@@ -194,7 +194,8 @@ def _check_validation(model: Model, request: Request) -> None:
         name = model.method.estimator
         raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
     n_passes = model.parameters["n_passes"] if request.passes is None else request.passes
-    if n_passes != 1:
+    # Where a layer predicts, mistakes are those of first readings.
+    if n_passes != 1 and not model.method.predicts_apart:
         raise ValueError(f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data.")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NONE = "none"  # how None is written
 _METHOD = "The method"
-_PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "random_state")
+_PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "refit", "random_state")
 
 
 def new_model(chosen: Mapping[str, Any]) -> Model:
@@ -55,15 +55,16 @@ def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool
 
 
 def _written(parameter: Parameter) -> tuple[Allowed, ...]:
-    """Return what an option can hold: words for None, and where whole numbers are allowed, only these.
+    """Return what an option can hold: words for None, and where whole numbers are allowed, no others.
 
     The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
     """
-    whole = tuple(kind for kind in parameter.allowed if isinstance(kind, Whole))
+    whole = any(isinstance(kind, Whole) for kind in parameter.allowed)
     kinds = (kind for kind in parameter.allowed if kind != OneOf((None,)))  # said by not giving the option
-    return whole or tuple(
+    return tuple(
         OneOf(tuple(_NONE if value is None else value for value in kind.values)) if isinstance(kind, OneOf) else kind
         for kind in kinds
+        if isinstance(kind, Whole | OneOf) or not whole
     )
 
 
@@ -130,12 +131,12 @@ def _form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, An
     """Return the type of an option, its names, and how its values are parsed and shown."""
     allowed, names = _written(parameter), [flag(name)]
     words = [str(value) for each in allowed if isinstance(each, OneOf) for value in each.values]
-    if isinstance(parameter.default, bool):
+    if str(True) in words:
         return bool, [f"{flag(name)}/--no-{flag(name)[2:]}"], {}
     if name == "n_features_to_select":
         names.append("--features")
     if any(isinstance(each, Whole) for each in allowed):
-        return str, names, WHOLE
+        return str, names, WHOLE | {"metavar": "|".join([WHOLE["metavar"], *words])}
     if any(isinstance(each, Between) for each in allowed):
         return str, names, NUMBER | {"metavar": "|".join([NUMBER["metavar"], *words])}
     return str, names, {"metavar": "|".join(words)}

@@ -19,7 +19,7 @@ from thresher.distributed.shards import Shards, Start, Survey, Update, add_surve
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
-from thresher.model.learning import learned_more, warn_if_saturated, warn_of_clashes, widen
+from thresher.model.learning import learned_more, n_passes_after, start_refit, warn_if_saturated, warn_of_clashes, widen
 from thresher.model.merging import MergeSizes, core_class, count_from, merge, merge_names
 from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
@@ -42,7 +42,7 @@ def train(
     *,
     n_shards: int,
     syncs: int = 16,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     engine: Literal["ray", "local"] = "ray",
     address: str | None = None,
     workers: int | None = None,
@@ -124,12 +124,12 @@ def train(
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
         running: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
-        with running as found, steps_bar("training", n_passes * syncs * n_shards, progress) as bar:
+        n_readings = 1 if n_passes == "auto" else n_passes + task.refits(own, n_passes)
+        with running as found, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
             run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), found, bar)
             run.agree()
             try:
-                for _ in range(n_passes):
-                    run.one_pass()
+                run.learn()
             except KeyboardInterrupt:
                 if not run.history.rows:
                     raise
@@ -186,13 +186,23 @@ class _Run:
         if stream.feature_names is not None:
             model.feature_names = stream.feature_names
 
-    def one_pass(self) -> None:
+    def learn(self) -> None:
+        """Learn all passes, and a closing one where it is due."""
+        history = self.history
+        while history.n_passes == 0 or history.n_passes < n_passes_after(self._task.n_passes, history.n_predicted):
+            history.n_passes += 1
+            self._one_pass(is_closing=False)
+        if self._task.refits(self.model, history.n_passes):
+            history.refitted = True
+            start_refit(self.model)
+            self._one_pass(is_closing=True)
+
+    def _one_pass(self, *, is_closing: bool) -> None:
         """Learn all parts of all shards once."""
-        is_first = self.history.n_passes == 0
-        self.history.n_passes += 1
+        is_first = self.history.n_passes == 1 and not is_closing
         n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.names.clashes[0]
         for sync in range(self._shards.syncs):
-            start = Start(self.model, is_first)
+            start = Start(self.model, is_first, is_closing)
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
             learned = self._engine.merge(add_updates, handles, core_class(self.model))
@@ -224,7 +234,7 @@ class _Run:
             widen(model, learned.largest_id)
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
-        if history.n_passes == 1:  # later passes skip the same lines
+        if history.n_passes == 1 and not history.refitted:  # later passes skip the same lines
             add_skipped(history, learned.n_skipped, learned.skipped)
         self._recorder.note(history)
         own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}

@@ -34,6 +34,7 @@ class Start:
 
     model: Model
     is_first_pass: bool
+    is_closing: bool
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def add_surveys(found: list[Survey]) -> Survey:
 def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
     """Learn a part of a shard, from a model that all shards start from; return what has changed."""
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
-    session = session_on(stream, model, None, start.is_first_pass)
+    session = session_on(stream, model, None, start.is_first_pass, start.is_closing)
     done = Update(ClassWeights(None))
     for batch in batches_for(model, stream):
         with errors_of_rows(batch, stream):

@@ -26,6 +26,10 @@ class ShadowSOFS(WithZScores):
         Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
         all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
+    refit : {"auto", True, False}, default="auto"
+        Whether to end with a closing pass, which learns the weights anew on the features that were selected. "auto": in
+        `fit` always; in `train` where the rows are read more than once anyway, or where there are more than two classes
+        and the data can be read again.
     norm : {"l2", None}, default="l2"
         "l2" scales each row to unit length first, in training and in prediction.
     fit_intercept : bool, default=True
@@ -33,8 +37,9 @@ class ShadowSOFS(WithZScores):
     class_weight : "balanced" or dict, optional
         Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
         and `train` count the rows so far.
-    n_passes : int, default=1
-        The number of passes of `fit` over the data.
+    n_passes : int or "auto", default="auto"
+        The number of passes over the data. "auto": three if there are at most 5,000 rows, which can be read again, else
+        one.
     shuffle : bool, default=True
         Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
         `train` has a `shuffle` of its own.
@@ -84,10 +89,11 @@ class ShadowSOFS(WithZScores):
         *,
         keep: Sequence[int] | Sequence[str] | None = None,
         gamma: float | str = 0.5,
+        refit: str | bool = "auto",
         norm: str | None = "l2",
         fit_intercept: bool = True,
         class_weight: str | dict[Any, float] | None = None,
-        n_passes: int = 1,
+        n_passes: int | str = "auto",
         shuffle: bool = True,
         random_state: int | None = 0,
         memory: str = "auto",
@@ -96,6 +102,7 @@ class ShadowSOFS(WithZScores):
         self.n_features_to_select = n_features_to_select
         self.keep = keep
         self.gamma = gamma
+        self.refit = refit
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight

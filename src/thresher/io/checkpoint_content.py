@@ -32,6 +32,7 @@ def check_content(about: Any, n_vectors: int) -> None:
 _SESSION = record(
     target=anything,
     is_first_pass=flag,
+    is_closing=flag,
     n_samples_before=count,
     largest_id=lambda id_: id_ == -1 or whole(id_),
     zero_seen=flag,
@@ -42,13 +43,14 @@ _SESSION = record(
 _HISTORY = record(
     rows=each(count), seconds=each(number), error=each(number), loss=each(number),
     validation=each(optional(number)), entered=each(count), n_validation_rows=count, skipped=each(text),
-    n_skipped=count, n_passes=lambda n: count(n) and n > 0, n_bytes=count, interrupted=flag, shuffled=flag,
+    n_skipped=count, n_passes=lambda n: count(n) and n > 0, n_bytes=count, refitted=flag, n_predicted=count,
+    interrupted=flag, shuffled=flag,
     grouped_by_label=flag, race=LOOKS_RULE, merges=lambda value: value == [],
 )  # fmt: skip
 _RUN = record(
     session=_SESSION, history=_HISTORY, seconds=number,
-    before=record(n_samples=count, n_mistakes=count, loss=number), is_continued=flag, next_note=count,
-    members=each(whole),
+    before=record(n_samples=count, n_predicted=count, n_mistakes=count, loss=number), is_continued=flag,
+    next_note=count, members=each(whole),
 )  # fmt: skip
 _ABOUT = record(
     settings=lambda value: isinstance(value, dict),

@@ -7,7 +7,7 @@ base are known only at its end; shards and training runs use it too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from thresher import _core, parameters
 from thresher.batch import Batch, blocks, trusted_batch
 from thresher.csr import Csr, NotCanonicalError, as_batch, canonical, checked, raise_fault
 from thresher.messages import counted, warn
+from thresher.methods import FEW_ROWS, PASSES_OF_FEW
 from thresher.model.kept_features import ColumnNames, ids_as_written, ids_of_columns
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.model.labels import Codes
@@ -51,16 +52,21 @@ def learn_rows(
     n_values: int = 0,
     check: bool = False,
     is_new: bool = True,
+    is_closing: bool = False,
     observer: Observer | None = None,
 ) -> _core.Fault | None:
     """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
 
-    `n_values` is how many values they have. Without `check`, another check has found that all rows are valid.
+    `n_values` is how many values they have. Without `check`, another check has found that all rows are valid. In a
+    closing pass only the predicting layer learns them.
     """
     bounds = blocks(len(codes), n_values)
     if observer is not None:
         bounds = _until_observed(bounds, row_weights, observer)
     for begin, end in bounds:
+        if is_closing:
+            _selector(learner).refit(rows, codes, row_weights, order, begin, end)
+            continue
         with room_for_features():
             fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
         if fault is not None:
@@ -111,17 +117,44 @@ def _matrix_learned(
     learner: Learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
     gamma, looks = None, list[Look]()
     random = parameters.random_generator(given["random_state"])
-    for turn in range(given["n_passes"]):
+
+    def one_pass(*, first: bool = False, is_closing: bool = False) -> None:
         order = random.permutation(len(codes)) if given["shuffle"] else None
         # The first pass checks each row while it is in cache; on a fault the learner is discarded.
-        first = turn == 0
-        fault = learn_rows(learner, batch, codes, row_weights, order, n_values=len(X.data), check=first, is_new=first)
+        fault = learn_rows(
+            learner, batch, codes, row_weights, order,
+            n_values=len(X.data), check=first, is_new=first, is_closing=is_closing,
+        )  # fmt: skip
         if fault is not None:
             raise_fault(fault, X)
-        batch.trust()
-        if first:  # later passes train the winner only
-            learner, gamma, looks = winner_of(learner)
+
+    one_pass(first=True)
+    batch.trust()
+    learner, gamma, looks = winner_of(learner)  # later passes train the winner only
+    for _ in range(1, n_passes_after(given["n_passes"], learner.counters["n_samples"])):
+        one_pass()
+    if given.get("refit", False) is not False:
+        learner.start_refit()
+        one_pass(is_closing=True)
     return learner, gamma, looks
+
+
+def n_passes_after(asked: int | str, n_rows: int) -> int:
+    """Return how many passes there are, once the first has shown so many rows."""
+    if isinstance(asked, int):
+        return asked
+    return PASSES_OF_FEW if n_rows <= FEW_ROWS else 1
+
+
+def start_refit(model: Model) -> None:
+    """Let the predicting layer start again, for a closing pass."""
+    assert model.learner is not None
+    _selector(model.learner).start_refit()
+
+
+def _selector(learner: Learner) -> _core.Selector:
+    """Return the learner of a model whose first pass is over: a race has ended by then."""
+    return cast("_core.Selector", learner)
 
 
 def partial_fit(
@@ -187,6 +220,8 @@ class Session:
         a value. One that has fewer grows, one that has more keeps them.
     is_first_pass : bool, default=True
         Whether the rows come for the first time.
+    is_closing : bool, default=False
+        Whether only the predicting layer learns.
 
     Attributes
     ----------
@@ -204,13 +239,14 @@ class Session:
         names: list[str] | Naming | None = None,
         n_features: int | None = None,
         is_first_pass: bool = True,
+        is_closing: bool = False,
     ) -> None:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         self.model = model
         self.target = for_stream(model, classes)
         self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
-        self._is_first_pass = is_first_pass
+        self._is_first_pass, self._is_closing = is_first_pass, is_closing
         self._n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self.largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
@@ -232,6 +268,11 @@ class Session:
         codes = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights
         row_weights = self.target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
+        if self._is_closing:
+            learn_rows(
+                self._learner, trusted_batch(batch), codes, row_weights, n_values=len(batch.data), is_closing=True
+            )
+            return codes
         self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
@@ -267,6 +308,8 @@ class Session:
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
         model = self.model
+        if self._is_closing:
+            return
         if self._learner.counters["n_samples"] == self._n_samples_before and self.target.order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
         if model.target is None:
@@ -283,6 +326,7 @@ class Session:
         return {
             "target": self.target.state(),
             "is_first_pass": self._is_first_pass,
+            "is_closing": self._is_closing,
             "n_samples_before": self._n_samples_before,
             "largest_id": self.largest_id,
             "zero_seen": self._zero_seen,
@@ -300,7 +344,8 @@ class Session:
         session.largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
-        session._is_first_pass, session._n_samples_before = state["is_first_pass"], state["n_samples_before"]
+        session._is_first_pass, session._is_closing = state["is_first_pass"], state["is_closing"]
+        session._n_samples_before = state["n_samples_before"]
         return session
 
 

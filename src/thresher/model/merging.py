@@ -40,9 +40,10 @@ def changes_since(model: Model, start: Model) -> _core.Changes:
 def merge_preview(
     model: Model, changes: _core.Changes, sizes: MergeSizes, ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[Linear]]:
-    """Return the ids of the members, and what `merge` would make of them: the layer that selects, the one that predicts.
+    """Return the ids of the members, and the weights that `merge` would give them.
 
-    Without a budget, every feature is a member; then they are those of `ids`. Most methods have one layer.
+    First those of the layer that selects, then those of the one that predicts; most methods have one layer. Without a
+    budget, every feature is a member; then they are those of `ids`.
     """
     members, *layers = _learner(model).preview(changes, sizes.selecting, sizes.predicting, ids)
     return members, [Linear(*layers[at : at + 2]) for at in (0, 2) if len(layers[at + 1])]

@@ -31,6 +31,7 @@ class History:
     error, loss : list of float
         Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
         second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
+        The error of ShadowSOFS is that of rows read for the first time; it does not change in later passes.
     validation : list of float or None
         Accuracy on the validation data, at the end of each pass; else None.
     entered : list of int
@@ -38,10 +39,15 @@ class History:
         those of a model that was trained before. Empty for methods that keep all features, and for batch methods.
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
+    n_predicted : int
+        How many rows the last error is of.
     n_validation_rows : int
         How many rows the validation data have.
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
+    refitted : bool
+        Whether a closing pass was begun, in which the weights are learned anew on the selected features. It is not
+        counted in `n_passes`.
     interrupted : bool
         Whether Ctrl-C ended it early.
     shuffled : bool
@@ -66,17 +72,24 @@ class History:
     loss: list[float] = field(default_factory=list)
     validation: list[float | None] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
+    n_predicted: int = 0
     n_validation_rows: int = 0
     skipped: list[str] = field(default_factory=list)
     n_skipped: int = 0
     n_passes: int = 0
     n_bytes: int = 0
+    refitted: bool = False
     interrupted: bool = False
     shuffled: bool = False
     grouped_by_label: bool = False
     race: list[Look] = field(default_factory=list)
     merges: list[dict[str, float]] = field(default_factory=list)
     resumed_at: int | None = None
+
+    def passes_in_words(self) -> str:
+        """Return " in 3 passes and a closing one", or what there is to say of passes."""
+        passes = f" in {self.n_passes} passes" if self.n_passes > 1 else " in one pass" if self.refitted else ""
+        return passes + (" and a closing one" if self.refitted else "")
 
     def drop_last(self) -> int:
         """Remove the last point; return how many features had entered there."""
@@ -128,21 +141,20 @@ class History:
         return found
 
     def _error_chart(self) -> Chart:
-        wrong = [0.0, *(error * n for error, n in zip(self.error, self.rows, strict=True))]
+        rows = [n for n in self.rows if n <= self.n_predicted]
+        error = self.error[: len(rows)]
+        wrong = [0.0, *(share * n for share, n in zip(error, rows, strict=True))]
         between = [
             (after - before) / max(1, n - n_before)
             for (before, after), (n_before, n) in zip(
-                itertools.pairwise(wrong), itertools.pairwise([0, *self.rows]), strict=True
+                itertools.pairwise(wrong), itertools.pairwise([0, *rows]), strict=True
             )
         ]
-        lines = [
-            Line("since the last point", self.rows, between, "muted"),
-            Line("so far", self.rows, self.error),
-        ]
+        lines = [Line("since the last point", rows, between, "muted"), Line("so far", rows, error)]
         tested = [(n, 1.0 - share) for n, share in zip(self.rows, self.validation, strict=True) if share is not None]
         if tested:
-            rows, errors = zip(*tested, strict=True)
-            lines.append(Line("validation data", rows, errors, "second", has_dots=True, has_line=False))
+            at, errors = zip(*tested, strict=True)
+            lines.append(Line("validation data", at, errors, "second", has_dots=True, has_line=False))
         return Chart(
             "Error while learning", "rows learned", "rows predicted wrong just before they were learned", lines,
             is_log=True,
@@ -179,10 +191,14 @@ class History:
         return left[0] if len(left) == 1 else None
 
     def _repr_html_(self) -> str:
-        passes = f" in {self.n_passes} passes" if self.n_passes > 1 else ""
-        heading = f"{counted(self.rows[-1], 'row')}{passes}, {self.seconds[-1]:.2f} s" if self.rows else "no rows"
+        heading = "no rows"
+        if self.rows:
+            heading = f"{counted(self.rows[-1], 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
         charts = self.charts()
         return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))
+
+
+_COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss")
 
 
 class Recorder:
@@ -191,17 +207,20 @@ class Recorder:
     def __init__(self, model: Model, started: float) -> None:
         self._model = model
         self._started = started
-        self._before = dict(model.counters) if model.is_trained else {"n_samples": 0, "n_mistakes": 0, "loss": 0.0}
+        self._before = dict(model.counters) if model.is_trained else dict.fromkeys(_COUNTED, 0)
         self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
 
-    def so_far(self) -> tuple[int, int, float]:
-        """Rows, mistakes and the sum of losses of the run."""
-        now = self._model.counters
-        return (
-            now["n_samples"] - self._before["n_samples"],
-            max(0, now["n_mistakes"] - self._before["n_mistakes"]),
-            now["loss"] - self._before["loss"],
-        )
+    def _since(self, name: str) -> Any:
+        """Return what the model has counted since the run began."""
+        return self._model.counters[name] - self._before[name]
+
+    def n_rows(self) -> int:
+        """Return how many rows the run has learned."""
+        return int(self._since("n_samples"))
+
+    def error(self) -> float:
+        """Return the share of rows that were predicted wrong before they were learned."""
+        return float(max(0, self._since("n_mistakes")) / max(1, self._since("n_predicted")))
 
     def seconds(self) -> float:
         """Return the time since the run began."""
@@ -209,11 +228,12 @@ class Recorder:
 
     def note(self, history: History) -> None:
         """Add a point."""
-        rows, mistakes, loss = self.so_far()
+        rows = self.n_rows()
         history.rows.append(rows)
         history.seconds.append(self.seconds())
-        history.error.append(mistakes / max(1, rows))
-        history.loss.append(loss / max(1, rows))
+        history.error.append(self.error())
+        history.loss.append(float(self._since("loss")) / max(1, rows))
+        history.n_predicted = int(self._since("n_predicted"))
         history.validation.append(None)
         if self._model.method.has_budget:
             before, self._members = self._members, self._selected()
@@ -227,7 +247,7 @@ class Recorder:
         """Return what it knows, as values for JSON."""
         return {
             "seconds": self.seconds(),
-            "before": {name: self._before[name] for name in ("n_samples", "n_mistakes", "loss")},
+            "before": {name: self._before[name] for name in _COUNTED},
             "members": self._members.tolist(),
         }
 

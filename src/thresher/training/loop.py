@@ -28,7 +28,7 @@ class Estimator(Protocol):
 def train(
     model: Model | Estimator,
     stream: Data,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     validate: Data | None = None,
     *,
     shuffle: bool | Literal["auto"] = "auto",
@@ -107,7 +107,7 @@ def train(
 def train_many(
     models: Sequence[Model | Estimator],
     stream: Data,
-    passes: int | None = None,
+    passes: int | Literal["auto"] | None = None,
     validate: Data | None = None,
     *,
     shuffle: bool | Literal["auto"] = "auto",
@@ -184,10 +184,12 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     task = opened(model, data, request)
     parameters.check("n_threads", request.n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("shuffle", request.shuffle, parameters.OneOf(("auto", True, False)))
-    if task.n_passes > 1 and not task.stream.can_be_read_again:
-        raise DataError(
-            f"{task.stream.name} can be read only once, but passes={task.n_passes}: write it to a file first."
-        )
+    if not task.stream.can_be_read_again:
+        for name, value in (("passes", task.n_passes), ("refit", task.refit)):
+            if value not in (1, "auto", False):
+                raise DataError(
+                    f"{task.stream.name} can be read only once, but {name}={value}: write it to a file first."
+                )
     if model.target is None:
         task.stream.check_base()
     if request.resume and request.checkpoint is None:

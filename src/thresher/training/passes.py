@@ -11,6 +11,7 @@ from thresher.io.checkpoints import Saved
 from thresher.messages import warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.model.labels import Labels, labels_read
+from thresher.model.learning import n_passes_after
 from thresher.model.model import Model
 from thresher.model.targets import look_for
 from thresher.progress import progress_bar
@@ -105,7 +106,7 @@ class Passes:
         that are grouped at first can be a small part of a stream that is not.
         """
         grouping: Grouping | str | None = None
-        first, start = 0, None
+        start = None
         if saved is not None:
             grouping = saved.about["grouping"]
             start = self._resume(reading, saved)
@@ -113,20 +114,19 @@ class Passes:
                 return grouping
             if reading.runs[0].history.rows:
                 reading.call_back()
-            first = reading.runs[0].history.n_passes - 1
+        history = reading.runs[0].history
         with (
-            progress_bar("training", reading.runs[0].stream, self._task.n_passes, self._request.progress) as bar,
+            progress_bar("training", reading.runs[0].stream, self._n_readings(), self._request.progress) as bar,
             nullcontext() if self._saver is None else self._saver.requests,
         ):
-            for turn in range(first, self._task.n_passes):
-                if saved is None or turn > first:
-                    reading.begin_pass(self._classes)
-                    start = None
+            is_resumed = saved is not None
+            while is_resumed or self._begin_next(reading):
                 try:
                     reading.one_pass(bar, start, None if self._saver is None else self._saver.after_batch)
                 except KeyboardInterrupt:
                     reading.interrupt()
-                if turn == 0:
+                is_resumed, start = False, None
+                if history.n_passes == 1 and not history.refitted:
                     grouping = reading.grouping()
                     if grouping is not None and stop_if_grouped and not reading.interrupted:
                         reading.revert()
@@ -147,6 +147,23 @@ class Passes:
             if self._saver.requests.received is not None:  # after the last batch
                 self._saver.requests.pass_on()
         return grouping
+
+    def _begin_next(self, reading: SharedReading) -> bool:
+        """Begin the next pass, which can be a closing one; return whether there is one."""
+        history = reading.runs[0].history
+        done = history.n_passes
+        if done == 0 or done < n_passes_after(self._task.n_passes, reading.n_rows_learned() // done):
+            reading.begin_pass(self._classes)
+        elif not history.refitted and self._task.refits(reading.runs[0].model, done):
+            reading.begin_closing_pass()
+        else:
+            return False
+        return True
+
+    def _n_readings(self) -> int:
+        """Return how often the stream will be read, as far as that is known before the first pass."""
+        n_passes = self._task.n_passes
+        return 1 if isinstance(n_passes, str) else n_passes + self._task.refits(self._model, n_passes)
 
     def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
         """Put the run where the checkpoint was written; return where to continue reading."""

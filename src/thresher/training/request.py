@@ -25,7 +25,7 @@ class Request:
     the request whole.
     """
 
-    passes: int | None = None
+    passes: int | Literal["auto"] | None = None
     validate: Data | None = None
     shuffle: bool | Literal["auto"] = "auto"
     classes: ArrayLike | None = None
@@ -51,8 +51,15 @@ class Task:
 
     request: Request
     stream: Stream
-    n_passes: int
+    n_passes: int | Literal["auto"]
+    refit: bool | Literal["auto"]
     held_out: Stream | None
+
+    def refits(self, model: Model, n_passes: int) -> bool:
+        """Return whether a closing pass follows so many others; `model` has read the stream, or will."""
+        if self.refit == "auto":
+            return self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
+        return self.refit
 
 
 def opened(model: Model, data: Any, request: Request) -> Task:
@@ -60,5 +67,13 @@ def opened(model: Model, data: Any, request: Request) -> Task:
     stream = as_stream(data, naming=model.naming)
     held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)
     n_passes = model.parameters.get("n_passes", 1) if request.passes is None else request.passes
-    parameters.check("passes", n_passes, parameters.Whole(1))
-    return Task(request, stream, n_passes, held_out)
+    refit = model.parameters.get("refit", False)
+    auto = (parameters.OneOf(("auto",)),) if model.method.predicts_apart else ()
+    parameters.check("passes", n_passes, parameters.Whole(1), *auto)
+    # One that was trained before keeps what its layer learned then, unless that is to be learned anew from these rows.
+    is_continued = model.target is not None
+    if n_passes == "auto" and (is_continued or not stream.can_be_read_again):
+        n_passes = 1
+    if refit == "auto" and is_continued:
+        refit = False
+    return Task(request, stream, n_passes, refit, held_out)

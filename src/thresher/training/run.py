@@ -18,7 +18,7 @@ from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
-from thresher.model.learning import Session
+from thresher.model.learning import Session, start_refit
 from thresher.model.memory import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.targets import UnknownLabelError
@@ -36,10 +36,12 @@ _FIRST_NOTE = 100  # rows
 Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
 
 
-def session_on(stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True) -> Session:
+def session_on(
+    stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True, is_closing: bool = False
+) -> Session:
     """Return a session in which a model learns rows of a stream."""
     names = stream.feature_names or stream.naming
-    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass)
+    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass, is_closing)
 
 
 @contextmanager
@@ -87,12 +89,18 @@ class Run:
         self._session = session_on(self.stream, self.model, classes, is_first_pass=self.history.n_passes == 0)
         self.history.n_passes += 1
 
+    def begin_closing_pass(self) -> None:
+        """Open a session in which only the predicting layer learns, from its start."""
+        start_refit(self.model)
+        self._session = session_on(self.stream, self.model, None, is_first_pass=False, is_closing=True)
+        self.history.refitted = True
+
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
         """Learn a batch, or the rows of it that are in the run's sample; errors give the file and line.
 
         `rows` are their numbers in the stream.
         """
-        if self.history.n_passes == 1:  # later passes skip the same lines
+        if self.history.n_passes == 1 and not self.history.refitted:  # later passes skip the same lines
             add_skipped(self.history, len(batch.skipped), batch.skipped)
         with errors_of_rows(batch, self.stream):
             self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
@@ -110,11 +118,11 @@ class Run:
 
     def n_rows_until_due(self) -> int:
         """How many rows are to be learned before the next point of the history."""
-        return max(1, self._next_note - self.recorder.so_far()[0])
+        return max(1, self._next_note - self.recorder.n_rows())
 
     def note_if_due(self) -> None:
         """Add a point to the history after 100 rows, and then whenever the rows have grown by a quarter."""
-        rows, _, _ = self.recorder.so_far()
+        rows = self.recorder.n_rows()
         if rows >= self._next_note:
             self._next_note = rows + rows // 4
             self.note()
@@ -123,7 +131,7 @@ class Run:
     def note(self) -> None:
         """Add a point to the history; one at the same row, if the pass ended there, is replaced."""
         history = self.history
-        is_again = history.rows[-1:] == [self.recorder.so_far()[0]]
+        is_again = history.rows[-1:] == [self.recorder.n_rows()]
         entered_before = history.drop_last() if is_again else 0
         self.recorder.note(history)
         if history.entered:
@@ -138,12 +146,11 @@ class Run:
 
     def error_so_far(self) -> float | None:
         """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows."""
-        rows, mistakes, _ = self.recorder.so_far()
-        if self.history.n_passes == 1 and not self.history.shuffled:
+        if self.history.n_passes == 1 and not self.history.refitted and not self.history.shuffled:
             is_telling = not self.session.target.order.seems_grouped()
         else:
             is_telling = not self.history.grouped_by_label
-        return mistakes / max(1, rows) if is_telling else None
+        return self.recorder.error() if is_telling else None
 
     def note_grouped(self) -> None:
         """Record that the rows are learned in an order grouped by label."""
@@ -164,7 +171,7 @@ class Run:
         self._session = Session.resumed(self.model, state["session"])
         self.history = History.resumed(state["history"])
         self.recorder.resume(state)
-        self.history.resumed_at = self.recorder.so_far()[0]
+        self.history.resumed_at = self.recorder.n_rows()
         self._next_note, self.is_continued = state["next_note"], state["is_continued"]
 
 
@@ -204,6 +211,12 @@ class SharedReading:
         for run in self.runs:
             run.begin_pass(classes)
 
+    def begin_closing_pass(self) -> None:
+        """Open the sessions of a closing pass."""
+        self._n_rows, self._position = 0, None
+        for run in self.runs:
+            run.begin_closing_pass()
+
     def one_pass(
         self, bar: Bar, start: Position | None = None, after_batch: Callable[[SharedReading], None] | None = None
     ) -> None:
@@ -216,7 +229,7 @@ class SharedReading:
             if self._scale is not None:
                 self._scale.look(batch)
             self._each(self.runs, methodcaller("learn", batch, rows))
-            if self._watch is not None and first.history.n_passes == 1:
+            if self._watch is not None and first.history.n_passes == 1 and not first.history.refitted:
                 self._watch(batch, rows)
             self._position = batch.end
             self._n_rows += batch.n_rows
@@ -224,6 +237,10 @@ class SharedReading:
             bar.advance(batch.n_bytes, batch.n_rows, first.error_so_far())
             if after_batch is not None:
                 after_batch(self)
+
+    def n_rows_learned(self) -> int:
+        """Return how many rows were learned in all passes, by the run that has learned most."""
+        return max(run.recorder.n_rows() for run in self.runs)
 
     def grouping(self) -> Grouping | None:
         """Return how the rows of the current pass are grouped by label, if they are and were not shuffled."""
