@@ -142,9 +142,9 @@ Changes changes_from(const nb::dict& given) {
     changes.slot_sums = vector_from<float>(given, "slot_sums");
     changes.counters = counters_from(given["counters"]);
     changes.numbers = vector_from<double>(given, "numbers");
-    changes.predicting = {vector_from<std::int64_t>(given, "predicting_ids"),
-                          vector_from<float>(given, "predicting_changes"), vector_from<double>(given, "predicting_sums"),
-                          vector_from<double>(given, "predicting_intercept")};
+    changes.predicting = {
+        vector_from<std::int64_t>(given, "predicting_ids"), vector_from<float>(given, "predicting_changes"),
+        vector_from<double>(given, "predicting_sums"), vector_from<double>(given, "predicting_intercept")};
     return changes;
 }
 
@@ -318,8 +318,7 @@ void bind_selectors(nb::module_& m) {
                     out = self.preview(changes, {size, predicting_size}, {ids.data(), ids.size()});
                 }
                 return nb::make_tuple(new_array(std::move(out.members.ids)), new_array(std::move(out.members.weights)),
-                                      new_array(std::move(out.intercept)),
-                                      new_array(std::move(out.predicting_weights)),
+                                      new_array(std::move(out.intercept)), new_array(std::move(out.predicting_weights)),
                                       new_array(std::move(out.predicting_intercept)));
             },
             "changes"_a, "size"_a, "predicting_size"_a, "ids"_a);

@@ -45,8 +45,8 @@ class Row {
     std::size_t stride_, size_;
 };
 
-// The memory behind a row: its values, scaled and raw, and the planes of each of its weight vectors (one for two classes,
-// else one per class).
+// The memory behind a row: its values, scaled and raw, and the planes of each of its weight vectors (one for two
+// classes, else one per class).
 class RowBuffer {
   public:
     explicit RowBuffer(std::size_t n_vectors = 1) : n_planes_(2 + n_vectors * Row::kPlanes) {}
@@ -128,8 +128,9 @@ THRESHER_KERNEL inline void scale_to_unit_length(const float* values, std::size_
 }
 
 // Writes row r's values to the raw plane, and to plane x, scaled to unit length if the norm is l2, followed by the
-// intercept's value if there is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored are left out, with their ids:
-// the places of the others decide how sums are rounded. The ids that are left are then in `others`.
+// intercept's value if there is one. After it buffer.size() is n, or n + 1 with the intercept. Zeros that are stored
+// are left out, with their ids: the places of the others decide how sums are rounded. The ids that are left are then in
+// `others`.
 template <class Id>
 LoadedRow load_row(const CsrBatch<Id>& batch, std::size_t r, const RowOptions& options, RowBuffer& buffer,
                    std::vector<Id>& others) {

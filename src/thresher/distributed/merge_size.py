@@ -15,6 +15,9 @@ from thresher.distributed.shards import SampleRows
 from thresher.model.merging import MergeSizes, merge_preview
 from thresher.model.model import Model
 
+# Of a layer that predicts, what shards have learned adds up already: 1 is all of it.
+_PREDICTING = tuple(2.0 ** (k / 2) for k in range(-4, 3))
+
 
 def sizes(n_shards: int) -> list[float]:
     """Return what is tried: 1, the mean of the shards' moves, then 2, 4 … times it, up to their sum."""
@@ -25,7 +28,7 @@ def best_sizes(model: Model, changes: Any, sample: SampleRows, n_shards: int) ->
     """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal."""
     tried = sizes(n_shards)
     first = _least(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
-    both = [MergeSizes(first.selecting, size) for size in tried]
+    both = [MergeSizes(first.selecting, size) for size in _PREDICTING]
     return _least(model, changes, sample, both, 1) if model.method.predicts_apart else first
 
 

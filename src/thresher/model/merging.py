@@ -14,7 +14,10 @@ from thresher.model.names import MemberNames
 
 
 class MergeSizes(NamedTuple):
-    """How far a merge goes, in means of the copies' moves: in the layer that selects, and in one that predicts."""
+    """How far a merge goes.
+
+    In the layer that selects, in means of the copies' moves; in one that predicts, as a share of all that they learned.
+    """
 
     selecting: float = 1.0
     predicting: float = 1.0

@@ -32,6 +32,25 @@ class Logistic {
     static std::array<float*, 2> planes(const Row& row) { return {row.plane(kWeight), row.plane(kGrowth)}; }
     static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
 
+    // Merging (selector/changes.hpp): shards that started from the same w and Q have learned from different rows, so
+    // what they have won adds up, both Q and Q·w: the product of their posteriors, with the start counted once.
+    using Change = std::array<float, 2>;  // Δ(Q·w), ΔQ
+    using Sum = std::array<double, 2>;    // of these
+
+    static Change change(const Cell& from, const Cell& to) {
+        return {static_cast<float>(information(to) - information(from)), std::max(to[1] - from[1], 0.0f)};
+    }
+    static Sum weighed(const Change& change) {
+        return {static_cast<double>(change[0]), static_cast<double>(change[1])};
+    }
+    static Cell moved(const Cell& from, const Sum& sum, double size) {
+        constexpr double largest = static_cast<double>(kLargest);
+        const double growth = std::min(static_cast<double>(from[1]) + sum[1], largest);
+        const double weight = (information(from) + sum[0]) / (static_cast<double>(kPrior) + growth);
+        return {static_cast<float>(static_cast<double>(from[0]) + size * (weight - static_cast<double>(from[0]))),
+                static_cast<float>(growth)};
+    }
+
     // Of a row: s, and its variance v.
     struct Score {
         double margin;
@@ -105,6 +124,11 @@ class Logistic {
     }
 
   private:
+    // Q·w
+    static double information(const Cell& cell) {
+        return (static_cast<double>(kPrior) + static_cast<double>(cell[1])) * static_cast<double>(cell[0]);
+    }
+
     enum Plane : std::size_t { kWeight = 1, kGrowth = 2, kGain = 3 };
     static constexpr float kPrior = 0.1f, kLargest = std::numeric_limits<float>::max();
     static constexpr double kLeastCurvature = 1e-6, kLargestImportance = 1e10;

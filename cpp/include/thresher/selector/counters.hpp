@@ -20,7 +20,7 @@ struct Counters {
     MarginScale margins;
     // Nothing learned depends on these two.
     std::uint64_t n_with_member = 0;  // rows that had a member when they were learned
-    std::uint64_t n_predicted = 0;    // rows among which mistakes were counted: a predicting layer's first readings only
+    std::uint64_t n_predicted = 0;  // rows among which mistakes were counted: a predicting layer's first readings only
 };
 
 template <class Number>

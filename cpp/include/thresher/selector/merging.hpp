@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "thresher/concepts.hpp"
-#include "thresher/learners/second_order.hpp"
+#include "thresher/learners/logistic.hpp"
 #include "thresher/selector/changes.hpp"
 
 namespace thresher {
@@ -60,7 +60,8 @@ typename L::Sum intercept_sum_of(const Changed& changed, std::size_t c) {
 // Whether notes are of features with `n_vectors` cells each.
 template <class L, class Changed>
 bool fits(const Changed& changed, std::uint64_t n_shards, std::size_t n_vectors) {
-    constexpr std::size_t of_change = std::tuple_size_v<typename L::Change>, of_sum = std::tuple_size_v<typename L::Sum>;
+    constexpr std::size_t of_change = std::tuple_size_v<typename L::Change>,
+                          of_sum = std::tuple_size_v<typename L::Sum>;
     const std::size_t n = changed.ids.size() * n_vectors;
     return changed.changes.size() == (n_shards == 1 ? n * of_change : 0) &&
            changed.sums.size() == (n_shards == 1 ? 0 : n * of_sum) && changed.intercept.size() == n_vectors * of_sum;
@@ -85,8 +86,7 @@ Changes added(const Changes& a, const Changes& b) {
     out.counters = added(a.counters, b.counters);
     out.numbers = summed(a.numbers, b.numbers);
     if constexpr (L::kHooks.predicts_apart) {
-        // A weight of the predicting layer merges as a second-order learner's does.
-        auto apart = notes_of<SecondOrder>(a.predicting, a.n_shards) + notes_of<SecondOrder>(b.predicting, b.n_shards);
+        auto apart = notes_of<Logistic>(a.predicting, a.n_shards) + notes_of<Logistic>(b.predicting, b.n_shards);
         out.predicting.ids = std::move(apart.keys);
         out.predicting.sums = std::move(apart.numbers);
         out.predicting.intercept = summed(a.predicting.intercept, b.predicting.intercept);

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "thresher/learners/logistic.hpp"
-#include "thresher/learners/second_order.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/changes.hpp"
@@ -91,9 +90,8 @@ class PredictingLayer {
         if constexpr (kVectors == 1)
             move(0, Logistic::error_of_two(scores_[0].margin, truth != 0 ? 1.0 : -1.0), importance);
         else
-            Logistic::errors_of_many(scores_, truth, [&](std::size_t c, const Logistic::Error& error) {
-                move(c, error, importance);
-            });
+            Logistic::errors_of_many(scores_, truth,
+                                     [&](std::size_t c, const Logistic::Error& error) { move(c, error, importance); });
     }
 
     // A feature's weight for class c.
@@ -148,7 +146,7 @@ class PredictingLayer {
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = cell_of(state.intercept, c);
     }
 
-    // Merging: a weight moves as a second-order learner's does, by the precision that each shard has won.
+    // Merging.
     LayerChanges changes_since(const PredictingLayer& start) const {
         LayerChanges out;
         for (const std::int64_t id : united(touched(), start.touched())) {
@@ -199,7 +197,7 @@ class PredictingLayer {
     }
 
   private:
-    using Merging = SecondOrder;
+    using Merging = Logistic;
     static constexpr std::size_t kWidth = std::tuple_size_v<Cell>;
 
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
@@ -214,8 +212,8 @@ class PredictingLayer {
 
     // The cell of the i-th feature that has changed, after a merge.
     Cell merged(const LayerChanges& changes, std::uint64_t n_shards, double size, std::size_t i, std::size_t c) const {
-        return Merging::moved(memory_.load(changes.ids[i], c),
-                              sum_of<Merging>(changes, n_shards, i * n_vectors() + c), size);
+        return Merging::moved(memory_.load(changes.ids[i], c), sum_of<Merging>(changes, n_shards, i * n_vectors() + c),
+                              size);
     }
 
     std::vector<std::int64_t> touched() const {
@@ -225,7 +223,9 @@ class PredictingLayer {
     }
 
     static void append(const Cell& cell, std::vector<float>& to) { to.insert(to.end(), cell.begin(), cell.end()); }
-    static Cell cell_of(std::span<const float> cells, std::size_t i) { return {cells[i * kWidth], cells[i * kWidth + 1]}; }
+    static Cell cell_of(std::span<const float> cells, std::size_t i) {
+        return {cells[i * kWidth], cells[i * kWidth + 1]};
+    }
 
     RowOptions options_;
     std::size_t n_vectors_;

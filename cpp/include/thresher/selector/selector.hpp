@@ -28,10 +28,10 @@ struct Preview {
     std::vector<float> predicting_intercept = {};
 };
 
-// How far a merge goes, in means of the shards' moves.
+// How far a merge goes.
 struct MergeSizes {
-    double selecting;
-    double predicting;
+    double selecting;   // in means of the shards' moves
+    double predicting;  // of a predicting layer, as a share of all that the shards have learned
 };
 
 class Selector {

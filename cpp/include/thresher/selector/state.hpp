@@ -43,7 +43,8 @@ struct State {
     LayerState predicting = {};
 
     StateView view() const {
-        return {ids, cells, intercept, counters, numbers, table, {predicting.ids, predicting.cells, predicting.intercept}};
+        return {
+            ids, cells, intercept, counters, numbers, table, {predicting.ids, predicting.cells, predicting.intercept}};
     }
 };
 
