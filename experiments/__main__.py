@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import config, gamma_auto, memory, names, scale, stability, store, truncation, x2
+from experiments import config, gamma_auto, memory, names, probabilities, scale, stability, store, truncation, x2
 from experiments.config import HOME, Config
 from experiments.data import MissingDataError
 from experiments.figures import draw_all
@@ -25,7 +25,7 @@ from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
-STUDIES = (gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, scale.STUDY)
+STUDIES = (gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, scale.STUDY)
 
 SMALLEST = store.CACHE / "smallest"
 SMALLEST_SECONDS = 1.0  # of CPU time per cell: l1-SVM would take a minute even on a few rows

@@ -1,4 +1,4 @@
-"""Fig. 1 (X1) and Figs. 2–3 (the medium sets), accuracy and time against the number of features; and memory."""
+"""Fig. 1 (X1) and Figs. 2–3 (the medium sets), accuracy and time against the number of features; memory, probabilities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import matplotlib as mpl
 mpl.use("Agg")  # draws without a display
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from experiments import memory
 from experiments.paper import BUDGETS, TABLE_6
@@ -47,6 +48,8 @@ def draw_all(folder: Path) -> None:
             _save(_panels(record.medium, "seconds"), folder / "figures" / "fig3-time")
         if rows := read_csv(folder / "results" / "memory.csv"):
             _save(_memory(rows), folder / "figures" / "memory")
+        if rows := read_csv(folder / "results" / "probabilities-groups.csv"):
+            _save(_probabilities(rows), folder / "figures" / "probabilities")
 
 
 def _memory(rows: Table) -> Any:
@@ -66,6 +69,44 @@ def _memory(rows: Table) -> Any:
         axes.set_title(f"{name}, B = {int(cells[0][0][1]):,}", fontsize=9)
         axes.set_xlabel("bytes")
         axes.set_ylabel("accuracy on test rows, %")
+    _legend(figure, panels.flat[0])
+    return figure
+
+
+def _probabilities(rows: Table) -> Any:
+    """Draw how often the second class came against its probability, for each set of experiments.probabilities."""
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    figure, panels = plt.subplots(1, len(sets), figsize=(9.5, 4.2), layout="constrained", squeeze=False)
+    looks = {"fit": LOOKS["ShadowSOFS"], "one reading": {"color": "#777777", "marker": "s", "linestyle": ":"}}
+    for axes, name in zip(panels.flat, sets, strict=True):
+        of_set = [row for row in rows if row["set"] == name and int(row["came"]) > 0]
+        ends = [min(float(row["predicted"]) for row in of_set), 1.0]
+        axes.plot(ends, ends, color="#999999", linewidth=0.8, label="as it should be")
+        for what, look in looks.items():
+            drawn = [row for row in of_set if row["what"] == what]
+            n, came = (np.array([int(row[key]) for row in drawn]) for key in ("rows", "came"))
+            # Two standard errors; of a share p of n rows √(p(1 − p)/n).
+            errors = 2 * np.sqrt(came / n * (1 - came / n) / n)
+            below = np.minimum(errors, 0.9 * came / n)  # a bar to 0 has no end on a logarithmic axis
+            axes.errorbar(
+                [float(row["predicted"]) for row in drawn],
+                came / n,
+                [below, errors],
+                label=what,
+                elinewidth=0.8,
+                **look,
+            )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        rate = sum(int(row["came"]) for row in of_set if row["what"] == "fit") / sum(
+            int(row["rows"]) for row in rows if (row["set"], row["what"]) == (name, "fit")
+        )
+        axes.axvline(rate, color="#999999", linewidth=0.8, linestyle=":")
+        axes.set_title(f"{name}: the second class is {100 * rate:.2g} % of the rows", fontsize=9)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        axes.set_xlabel("probability")
+        axes.set_ylabel("how often it came")
     _legend(figure, panels.flat[0])
     return figure
 

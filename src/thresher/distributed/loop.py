@@ -98,7 +98,7 @@ def train(
     >>> from thresher import ShadowSOFS, datasets, distributed
     >>> model = ShadowSOFS(100)
     >>> rows = datasets.make_x2(4_000, n_features=2_000, n_informative=50)
-    >>> history = distributed.train(model, rows, n_shards=4, syncs=4, engine="local", workers=1)
+    >>> history = distributed.train(model, rows, n_shards=4, syncs=4, passes=1, engine="local", workers=1)
     >>> history.rows
     [1000, 2000, 3000, 4000]
     """

@@ -6,7 +6,7 @@ There is a class for each online method of `thresher.methods`, under the name of
 >>> from thresher.river import ShadowSOFS
 >>> model = preprocessing.StandardScaler() | ShadowSOFS(n_features_to_select=3)
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-Accuracy: 88.40%
+Accuracy: 88.56%
 >>> model["ShadowSOFS"].selected_names_
 ['empty_server_form_handler', 'popup_window', 'https']
 """
