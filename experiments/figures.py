@@ -1,4 +1,4 @@
-"""Fig. 1 (X1) and Figs. 2–3 (the medium sets), accuracy and time against the number of features; memory, probabilities."""
+"""Fig. 1 (X1) and Figs. 2–3 (the medium sets), accuracy and time by the number of features; and those of studies."""
 
 from __future__ import annotations
 

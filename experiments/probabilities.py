@@ -128,7 +128,8 @@ def tempered(scores: Floats, codes: Places, new: Floats) -> Floats:
 def softmax(scores: Floats) -> Floats:
     """Return the probabilities that scores stand for."""
     powers: Floats = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    chances: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return chances
 
 
 def log_loss(chances: Floats, codes: Places) -> float:
@@ -144,7 +145,8 @@ def calibration_error(chances: Floats, codes: Places) -> float:
     best = chances.argmax(axis=1)
     of, is_it = (chances[:, 1], codes == 1) if chances.shape[1] == 2 else (chances.max(axis=1), best == codes)
     groups = np.array_split(np.argsort(of, kind="stable"), N_PARTS)
-    return float(sum(len(each) * abs(of[each].mean() - is_it[each].mean()) for each in groups) / len(codes))
+    gaps = [len(each) * abs(float(of[each].mean()) - float(is_it[each].mean())) for each in groups]
+    return sum(gaps) / len(codes)
 
 
 def groups(task: Task) -> Iterator[Found]:
