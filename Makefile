@@ -124,12 +124,13 @@ build/bench/instructions: $(CORE) $(VENV)/.test
 faults: $(VENV)/.installed $(VENV)/.test  ## kills, full disks, damaged files and more, half an hour; rewrites docs/reliability.md
 	$(BIN)/python -m faults run $(SIZE:%=--%)
 
-paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md and probabilities.md
 	$(BIN)/python -m experiments run all $(SIZE:%=--%)
 	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
 	$(BIN)/python -m experiments stability $(SIZE:%=--%)
 	$(BIN)/python -m experiments memory $(SIZE:%=--%)
 	$(BIN)/python -m experiments names $(SIZE:%=--%)
+	$(BIN)/python -m experiments probabilities $(SIZE:%=--%)
 	$(BIN)/python -m experiments scale $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here

@@ -1,7 +1,7 @@
 """Train on a CSV file through DuckDB: filters, joins and new columns need no file in between.
 
 $ python csv_duckdb.py
-selected: shop_day=Oslo Mon, shop=Pune, shop=Lima
+selected: shop_day=Oslo Mon, shop=Lima, shop=Pune
 accuracy 0.91
 """
 

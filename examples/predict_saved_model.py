@@ -3,7 +3,7 @@
 $ python predict_saved_model.py
 label,probability_-1,probability_1
 labels [1, 1, -1]
-probability of label 1 [0.91, 0.93, 0.0]
+probability of label 1 [1.0, 1.0, 0.0]
 """
 
 from pathlib import Path

@@ -5,8 +5,8 @@ mail: at
 spam: free
 spam: money
 spam: free money
-mail: at noon
 mail: lunch
+spam: more free
 accuracy 1.00
 """
 

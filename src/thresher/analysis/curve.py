@@ -133,7 +133,7 @@ def path(
     multiclass: bool = False,
     progress: bool = False,
 ) -> Curve:
-    """Measure accuracy with several budgets while the data are read once.
+    """Measure accuracy with several budgets, in the same reading of the data.
 
     Each point is that of a model which `train` would have trained on its own.
 
@@ -146,8 +146,8 @@ def path(
     n_features : sequence of int
         The budgets.
     validate : Stream or path, optional
-        Data to measure accuracy on. Without, each row is predicted just before it is learned; batch methods, and more
-        than one pass, need validation data.
+        Data to measure accuracy on. Without, each row is predicted just before it is learned for the first time. Batch
+        methods need validation data; so do more passes than one of methods other than ShadowSOFS.
     passes, shuffle, classes, multiclass, progress
         As in `train`.
 

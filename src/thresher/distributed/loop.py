@@ -67,8 +67,8 @@ def train(
         In how many parts it is cut, by bytes. A compressed file is not cut.
     syncs : int, default=16
         How often the shards are merged in a pass.
-    passes : int, optional
-        How often to read the data; by default the model's `n_passes`.
+    passes : int or "auto", optional
+        How often to read the data; by default the model's `n_passes`. A closing pass (`refit` of ShadowSOFS) is beside.
     engine : {"ray", "local"}, default="ray"
         Where the shards learn: on a Ray cluster, or in processes on this machine.
     address : str, optional

@@ -59,7 +59,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
 
-        With norm="l2" the row is scaled to unit length first.
+        With norm="l2" the row is scaled to unit length first; by ShadowSOFS over its selected columns, so that no other
+        column counts. Its margins and scores are log odds.
 
         Parameters
         ----------

@@ -45,8 +45,9 @@ class OnlineSelector(FeatureSelector):
     ) -> Self:
         """Learn more rows, in their order.
 
-        Any split of the rows into batches gives exactly the same model, and the one of `fit` with shuffle=False, except
-        with class_weight="balanced", which here counts the rows so far.
+        Any split of the rows into batches gives exactly the same model, and the one of `fit` with shuffle=False (for
+        ShadowSOFS with n_passes=1 and refit=False too), except with class_weight="balanced", which here counts the rows
+        so far.
 
         Parameters
         ----------
@@ -87,9 +88,10 @@ class OnlineSelector(FeatureSelector):
         self._model, self.classes_, self.n_features_in_ = model, model.target.labels, model.n_features or 0
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: σ(t·m) of the margin m, or with more classes softmax(t·s).
+        """Return the probability of each class: σ(τ·s) of the score s, or with more classes softmax(τ·s).
 
-        The scale t is learned in the same pass, from the margin that each row had just before it was learned.
+        The scale τ is learned in the first pass, from the score that each row had just before it was learned. Those of
+        ShadowSOFS are log odds already, so that τ stays near 1 on most data (docs/probabilities.md).
 
         Parameters
         ----------
@@ -101,17 +103,20 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows seen, with or without a loss; counted in each pass, without rows of weight 0."""
+        """Rows seen, with or without a loss; counted in each pass but a closing one, without rows of weight 0."""
         return int(self._fitted_model().counters["n_samples"])
 
     @property
     def n_updates_(self) -> int:
-        """Rows that had a loss, so that the model changed."""
+        """Rows that had a loss, so that the weights changed; those of ShadowSOFS that select."""
         return int(self._fitted_model().counters["n_updates"])
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows that were predicted wrong just before they were learned (prequential)."""
+        """Rows that were predicted wrong just before they were learned (prequential).
+
+        ShadowSOFS counts those that it reads for the first time, the other methods those of all passes.
+        """
         return int(self._fitted_model().counters["n_mistakes"])
 
 
@@ -134,7 +139,8 @@ class WithZScores(SecondOrderSelector):
         """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
 
         s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
-        classes there is a column for each.
+        classes there is a column for each. μ and P of ShadowSOFS are those of the layer that selects, so the sign of z
+        can differ from that of the weight in `coef_`.
         """
         return z_scores(self._fitted_model())
 

@@ -11,10 +11,11 @@ from thresher.estimators.online import WithZScores
 class ShadowSOFS(WithZScores):
     """Second-order online feature selection by the cost of dropping a feature.
 
-    Like `SOFS` it keeps `n_features_to_select` features in one pass, with a linear classifier on just those. But it
-    ranks them by μ²P, the cost of dropping the feature, instead of by P alone. It also learns weights for all other
-    features (shadow weights), which are not used to predict, so that a feature can enter later. It selects better
-    features for the same budget, also where noise is as frequent as the signal, and takes a little more time.
+    Two layers learn the same rows (docs/shadow_sofs.md). The first selects `n_features_to_select` features, as `SOFS`
+    does in one pass, but ranks them by μ²P, the cost of dropping the feature, instead of by P alone. It learns weights
+    for all other features too (shadow weights), so that a feature can enter later. The second layer is a logistic
+    regression on the selected features alone, which predicts: what else is in a row changes nothing. It selects better
+    features than `SOFS` for the same budget, also where noise is as frequent as the signal, and takes more time.
 
     Parameters
     ----------
@@ -31,7 +32,8 @@ class ShadowSOFS(WithZScores):
         `fit` always; in `train` where the rows are read more than once anyway, or where there are more than two classes
         and the data can be read again.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length first, in training and in prediction.
+        "l2" scales each row to unit length, in training and in prediction: over all features where it selects, over the
+        selected ones where it predicts.
     fit_intercept : bool, default=True
         Adds an intercept, outside the budget.
     class_weight : "balanced" or dict, optional
@@ -56,7 +58,8 @@ class ShadowSOFS(WithZScores):
     selected_ : ndarray of int64
         Columns of the selected features, best first.
     coef_ : scipy sparse matrix of shape (1, n_features) or (n_classes, n_features)
-        Weights, in CSR; nonzero in at most `n_features_to_select` columns.
+        Weights of the logistic regression, in CSR; nonzero in at most `n_features_to_select` columns. They are for rows
+        scaled to unit length over the selected columns, unless norm=None.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept.
     classes_ : ndarray of shape (n_classes,)
@@ -64,9 +67,14 @@ class ShadowSOFS(WithZScores):
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
     z_scores_ : ndarray of shape (n_selected,) or (n_selected, n_classes)
-        How sure each weight is, in the order of `selected_` (docs/how_many.md); `z_scores(columns)` for any columns.
-    n_samples_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
+        How sure each weight of the layer that selects is, in the order of `selected_` (docs/how_many.md);
+        `z_scores(columns)` for any columns.
+    n_samples_seen_ : int
+        Rows learned, in all passes but the closing one.
+    n_updates_ : int
+        Rows that had a loss in the layer that selects.
+    n_mistakes_ : int
+        Rows that were predicted wrong before they were learned, when they were read for the first time.
 
     Examples
     --------

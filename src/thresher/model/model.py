@@ -205,9 +205,9 @@ class Model:
         return self.target.predicted(margins, self.threshold)
 
     def probabilities_of(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of each class for these margins: σ(t·m), or with more classes softmax(t·s).
+        """Return the probability of each class for these margins: σ(τ·m), or with more classes softmax(τ·s).
 
-        The scale t was learned from the margins that rows had just before they were learned.
+        The scale τ was learned from the margins that rows had just before they were learned.
         """
         assert self.target is not None
         return self.target.probabilities(self.counters["margin_scale"] * margins)

@@ -27,11 +27,12 @@ class History:
     Attributes
     ----------
     rows, seconds : list
-        Rows learned so far, all passes together, and the time since training began.
+        Rows learned so far, all passes together but a closing one, and the time since training began.
     error, loss : list of float
         Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
         second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
-        The error of ShadowSOFS is that of rows read for the first time; it does not change in later passes.
+        The error of ShadowSOFS is that of the layer that predicts, on rows read for the first time: it does not change
+        in later passes. Its loss is that of the layer that selects.
     validation : list of float or None
         Accuracy on the validation data, at the end of each pass; else None.
     entered : list of int
@@ -60,8 +61,9 @@ class History:
         the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
         `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
     merges : list of dict
-        With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves, the `bytes` that
-        the shards sent to be merged, and the `sample_bytes` of the rows that the size was chosen on.
+        With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves (of ShadowSOFS
+        also the `predicting_size`, of the layer that predicts), the `bytes` that the shards sent to be merged, and the
+        `sample_bytes` of the rows that the size was chosen on.
     resumed_at : int or None
         Where the run was resumed from a checkpoint: how many rows it had learned by then.
     """

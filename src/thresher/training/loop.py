@@ -56,8 +56,10 @@ def train(
         per feature, are all counted, also those in which no row has a value; other data are as wide as their largest
         id. A model that was trained on fewer columns grows, where `partial_fit` would refuse; one that was trained on
         more keeps its own.
-    passes : int, optional
-        How often to read it; by default the model's `n_passes`. Batch methods have one pass.
+    passes : int or "auto", optional
+        How often to read it; by default the model's `n_passes`. Batch methods have one pass. ShadowSOFS can end with a
+        closing pass beside (its `refit`), and with "auto" learns few rows three times; a model that was trained before
+        has one pass, and no closing one unless refit=True.
     validate : Stream or path, optional
         Data to measure accuracy on at the end of each pass.
     shuffle : bool or "auto", default="auto"
