@@ -147,10 +147,10 @@ _AUTO_PASSES: dict[str, dict[str, Any]] = {
         "again, else one.",
     }
 }  # fmt: skip
-_UNIT_MEMBERS: dict[str, dict[str, Any]] = {
+_TWO_NORMS: dict[str, dict[str, Any]] = {
     "norm": {
-        "doc": '"l2" scales each row to unit length, in training and in prediction: over all features where it selects, '
-        "over the selected ones where it predicts.",
+        "doc": '"l2" scales each row to unit length, in training and in prediction: over all features to select, over '
+        "the selected ones to predict.",
     }
 }
 FEW_ROWS, PASSES_OF_FEW = 5_000, 3  # what "auto" means
@@ -251,7 +251,8 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
-            own=BUDGET | _gamma(0.5) | _REFIT, changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _UNIT_MEMBERS,
+            own=BUDGET | _gamma(0.5) | _REFIT,
+            changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _TWO_NORMS,
             kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True, predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),

@@ -32,8 +32,8 @@ class ShadowSOFS(WithZScores):
         `fit` always; in `train` where the rows are read more than once anyway, or where there are more than two classes
         and the data can be read again.
     norm : {"l2", None}, default="l2"
-        "l2" scales each row to unit length, in training and in prediction: over all features where it selects, over the
-        selected ones where it predicts.
+        "l2" scales each row to unit length, in training and in prediction: over all features to select, over the
+        selected ones to predict.
     fit_intercept : bool, default=True
         Adds an intercept, outside the budget.
     class_weight : "balanced" or dict, optional
