@@ -1,4 +1,4 @@
-"""Select columns in one pass, then train another model on just those.
+"""Select columns, then train another model on just those.
 
 $ python select_then_train.py
 ShadowSOFS itself: 0.98
