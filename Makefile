@@ -126,6 +126,7 @@ faults: $(VENV)/.installed $(VENV)/.test  ## kills, full disks, damaged files an
 
 paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md and probabilities.md
 	$(BIN)/python -m experiments run all $(SIZE:%=--%)
+	$(BIN)/python -m experiments layers $(SIZE:%=--%)
 	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
 	$(BIN)/python -m experiments stability $(SIZE:%=--%)
 	$(BIN)/python -m experiments memory $(SIZE:%=--%)

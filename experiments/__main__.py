@@ -12,7 +12,19 @@ from typing import Annotated
 
 import typer
 
-from experiments import config, gamma_auto, memory, names, probabilities, scale, stability, store, truncation, x2
+from experiments import (
+    config,
+    gamma_auto,
+    layers,
+    memory,
+    names,
+    probabilities,
+    scale,
+    stability,
+    store,
+    truncation,
+    x2,
+)
 from experiments.config import HOME, Config
 from experiments.data import MissingDataError
 from experiments.figures import draw_all
@@ -25,7 +37,9 @@ from thresher.progress import steps_bar
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
-STUDIES = (gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, scale.STUDY)
+STUDIES = (
+    layers.STUDY, gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, scale.STUDY,
+)  # fmt: skip
 
 SMALLEST = store.CACHE / "smallest"
 SMALLEST_SECONDS = 1.0  # of CPU time per cell: l1-SVM would take a minute even on a few rows
