@@ -222,20 +222,29 @@ def calibration_steps(smallest: bool) -> list[Step]:
 def calibrations(task: Task) -> Iterator[Found]:
     """Yield log loss and calibration error of the model's own probabilities, and of some calibrated on other rows.
 
-    The rows that were not learned are halved: one half tests, on the other one the calibration is fitted.
+    The rows that were not learned are halved: one half tests, on the other one the calibration is fitted. The
+    calibration error is that on both halves; with the scale fitted on the other half; and by chance, if the model's
+    own probabilities were exact.
     """
     for turn in range(task.n_splits):
         training, rest = task.split(turn)
         half = len(rest.y) // 2
         test, others = rest.take(slice(half)), rest.take(slice(half, None))
+        pairs = (test, others), (others, test)
         for budget in task.calibrated:
             for way in WAYS:
                 model = learned(budget, way, training)
-                own = model.predict_proba(test.X)
-                found = {"own": loss_of(model, test, own), "error": calibration_error(model, test, own)}
                 sigmoid = CalibratedClassifierCV(FrozenEstimator(model), method="sigmoid").fit(others.X, others.y)
-                found["sigmoid"] = loss_of(model, test, sigmoid.predict_proba(test.X))
-                found["temperature"] = loss_of(model, test, scaled(model, test, temperature(model, others)))
+                on_test, on_others = (scaled(model, some, temperature(model, other)) for some, other in pairs)
+                own = model.predict_proba(rest.X)
+                found = {
+                    "own": loss_of(model, test, own[:half]),
+                    "sigmoid": loss_of(model, test, sigmoid.predict_proba(test.X)),
+                    "temperature": loss_of(model, test, on_test),
+                    "error": calibration_error(is_right(model, rest, own), own),
+                    "error_scaled": calibration_error(is_right(model, rest, own), np.vstack([on_test, on_others])),
+                    "error_by_chance": error_by_chance(own),
+                }
                 shown = {name: f"{value:.6f}" for name, value in found.items()}
                 yield {"set": task.name, "budget": budget, "split": turn, "way": way, "test": half, **shown}
 
@@ -255,12 +264,25 @@ def scaled(model: Any, rows: Rows, scale: float) -> NDArray[Any]:
     return found
 
 
-def calibration_error(model: Any, rows: Rows, probabilities: NDArray[Any], n_bins: int = 10) -> float:
+def is_right(model: Any, rows: Rows, probabilities: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return in which rows the class of the largest probability is the label."""
+    found: NDArray[np.bool_] = model.classes_[probabilities.argmax(axis=1)] == rows.y
+    return found
+
+
+def calibration_error(right: NDArray[np.bool_], probabilities: NDArray[Any], n_bins: int = 10) -> float:
     """Return the mean distance of the largest probability from how often it is right, over bins of equal width."""
     largest = probabilities.max(axis=1)
-    is_right = model.classes_[probabilities.argmax(axis=1)] == rows.y
     bins = np.minimum((largest * n_bins).astype(int), n_bins - 1)
-    return float(np.abs(np.bincount(bins, largest - is_right, n_bins)).sum() / len(rows.y))
+    return float(np.abs(np.bincount(bins, largest - right, n_bins)).sum() / len(right))
+
+
+def error_by_chance(probabilities: NDArray[Any], n_times: int = 50) -> float:
+    """Return the mean calibration error of as many rows whose largest probability is exactly how often it is right."""
+    random, largest = np.random.default_rng(0), probabilities.max(axis=1)
+    return statistics.fmean(
+        calibration_error(random.random(len(largest)) < largest, probabilities) for _ in range(n_times)
+    )
 
 
 def alone_steps(smallest: bool) -> list[Step]:
@@ -376,17 +398,17 @@ def _verdicts(found: list[Beside], tables: Mapping[str, Table]) -> str:
 
 
 def _verdicts_on_probabilities(tables: Mapping[str, Table]) -> Iterator[list[str]]:
-    cells = [cell for cell in _calibrated(tables["layers-calibration"]) if not cell[0].startswith("X1")]
+    cells = [cell for cell in _calibrated(tables["layers-calibration"]) if cell.has_limits]
     for what, place, limit in (
         ("log loss: times that of probabilities calibrated on other rows, at most", 0, TIMES_CALIBRATED),
         ("calibration error at most", 1, HIGHEST_ERROR),
     ):
         for way in WAYS:
-            some = [(cell[-2:][place], cell) for cell in cells if cell[2] == way]
+            some = [((cell.ratio, cell.errors[0])[place], cell) for cell in cells if cell.way == way]
             if some:
-                worst, cell = max(some)
+                worst, cell = max(some, key=lambda pair: pair[0])
                 n_missed = sum(value > limit for value, _ in some)
-                where = f"{worst:.3f} ({cell[0]}, {cell[1]})"
+                where = f"{worst:.3f} ({cell.name}, {cell.budget:,})"
                 yield [f"{what} {limit:g}, {way}, {len(some)} cells", where, _holds(not n_missed, f"{n_missed} missed")]
     losses = cells_of(tables["layers"], "loss")
     for way in WAYS:
@@ -417,16 +439,16 @@ def _beside(rows: Table, found: list[Beside], figure: str, digits: int) -> str:
     """Return a table of cells, both ways beside 0.2 and the prototype."""
     ours, lines = cells_of(rows, figure), []
     at = {(each.task.name, each.budget, each.way): each for each in found if each.is_loss == (figure == "loss")}
-    errors = _errors(rows, figure)
+    errors, known = _errors(rows, figure), ".1f" if figure == "accuracy" else "g"
     for task in TASKS:
         old = (task.old if figure == "accuracy" else task.old_losses) or (None,) * len(task.budgets)
         for budget, before in zip(task.budgets, old, strict=True):
-            line = [task.name, f"{budget:,}", NONE if before is None else f"{before:g}"]
+            line = [task.name, f"{budget:,}", NONE if before is None else f"{before:{known}}"]
             for way in WAYS:
                 key = (task.name, budget, way)
                 if key in ours:
                     each = at.get(key)
-                    line.append(NONE if each is None else f"{each.figure:g}")
+                    line.append(NONE if each is None else f"{each.figure:{known}}")
                     line.append(f"{ours[key]:.{digits}f}{errors[key]}")
                     gap = NONE if each is None else signed(each.difference, digits)
                     line.append(f"**{gap}**" if each is not None and each.missed_by > 0 else gap)
@@ -461,22 +483,48 @@ def _missed(found: list[Beside]) -> str:
     return "\n".join(["Beyond their limits are:", "", *lines])
 
 
-def _calibrated(rows: Table) -> Iterator[tuple[str, int, str, list[float], float, float]]:
-    """Yield set, budget, way, log losses, the ratio to the better calibration, and the calibration error."""
-    figures = ("own", "sigmoid", "temperature", "error")
-    for (name, budget, way), (*losses, error) in means(rows, ("set", "budget", "way"), figures):
-        yield name, int(budget), way, losses, losses[0] / min(losses[1:]), error
+@dataclass(frozen=True)
+class Probabilities:
+    """A cell of the table of probabilities; `errors` are the calibration error, with a fitted scale, and by chance."""
+
+    name: str
+    budget: int
+    way: str
+    losses: list[float]  # own scale, sigmoid, temperature
+    errors: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """The log loss with the own scale, as a multiple of that with the better of the others."""
+        return self.losses[0] / min(self.losses[1:])
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether ratio and error have limits; the labels of X1 have no noise, and there others are asked for."""
+        return not self.name.startswith("X1")
+
+
+def _calibrated(rows: Table) -> Iterator[Probabilities]:
+    losses, errors = ("own", "sigmoid", "temperature"), ("error", "error_scaled", "error_by_chance")
+    for (name, budget, way), found in means(rows, ("set", "budget", "way"), (*losses, *errors)):
+        yield Probabilities(name, int(budget), way, found[:3], found[3:])
 
 
 def _calibration(rows: Table) -> str:
-    lines = []
-    for name, budget, way, losses, ratio, error in _calibrated(rows):
-        limited = not name.startswith("X1")
-        shown = [f"{ratio:.3f}", f"{error:.4f}"]
-        beyond = (ratio > TIMES_CALIBRATED, error > HIGHEST_ERROR)
-        marked = [f"**{it}**" if limited and is_beyond else it for it, is_beyond in zip(shown, beyond, strict=True)]
-        lines.append([name, f"{budget:,}", way, *(f"{loss:.4f}" for loss in losses), *marked])
-    return table(["set", "B", "", "own scale", "sigmoid", "temperature", "ratio", "calibration error"], lines)
+    lines, missed = [], []
+    for cell in _calibrated(rows):
+        shown = [f"{cell.ratio:.3f}", *(f"{error:.4f}" for error in cell.errors)]
+        for place, is_beyond in enumerate((cell.ratio > TIMES_CALIBRATED, cell.errors[0] > HIGHEST_ERROR)):
+            if cell.has_limits and is_beyond:
+                what = ("ratio", "calibration error")[place]
+                more = f", {shown[2]} with a fitted scale, {shown[3]} by chance" if place else ""
+                missed.append(f"- {cell.name}, B = {cell.budget:,}, {cell.way}: {what} {shown[place]}{more}.")
+                shown[place] = f"**{shown[place]}**"
+        lines.append([cell.name, f"{cell.budget:,}", cell.way, *(f"{loss:.4f}" for loss in cell.losses), *shown])
+    scales = ("own scale", "sigmoid", "temperature")
+    head = ["set", "B", "", *scales, "ratio", "calibration error", "with a fitted scale", "by chance"]
+    listed = ["", "Beyond their limits are:", "", *missed] if missed else []
+    return "\n".join([table(head, lines), *listed])
 
 
 def _alone(rows: Table) -> str:
