@@ -223,8 +223,8 @@ def calibrations(task: Task) -> Iterator[Found]:
     """Yield log loss and calibration error of the model's own probabilities, and of some calibrated on other rows.
 
     The rows that were not learned are halved: one half tests, on the other one the calibration is fitted. The
-    calibration error is that on both halves; with the scale fitted on the other half; and by chance, if the model's
-    own probabilities were exact.
+    calibration error is that on both halves; on the one that tests; on both, with the scale fitted on the other half;
+    and by chance, if the model's own probabilities were exact.
     """
     for turn in range(task.n_splits):
         training, rest = task.split(turn)
@@ -242,6 +242,7 @@ def calibrations(task: Task) -> Iterator[Found]:
                     "sigmoid": loss_of(model, test, sigmoid.predict_proba(test.X)),
                     "temperature": loss_of(model, test, on_test),
                     "error": calibration_error(is_right(model, rest, own), own),
+                    "error_on_half": calibration_error(is_right(model, test, own[:half]), own[:half]),
                     "error_scaled": calibration_error(is_right(model, rest, own), np.vstack([on_test, on_others])),
                     "error_by_chance": error_by_chance(own),
                 }
@@ -485,7 +486,7 @@ def _missed(found: list[Beside]) -> str:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """A cell of the table of probabilities; `errors` are the calibration error, with a fitted scale, and by chance."""
+    """A cell of the table of probabilities; `errors` are those of calibration, as in the table."""
 
     name: str
     budget: int
@@ -505,7 +506,7 @@ class Probabilities:
 
 
 def _calibrated(rows: Table) -> Iterator[Probabilities]:
-    losses, errors = ("own", "sigmoid", "temperature"), ("error", "error_scaled", "error_by_chance")
+    losses, errors = ("own", "sigmoid", "temperature"), ("error", "error_on_half", "error_scaled", "error_by_chance")
     for (name, budget, way), found in means(rows, ("set", "budget", "way"), (*losses, *errors)):
         yield Probabilities(name, int(budget), way, found[:3], found[3:])
 
@@ -517,12 +518,12 @@ def _calibration(rows: Table) -> str:
         for place, is_beyond in enumerate((cell.ratio > TIMES_CALIBRATED, cell.errors[0] > HIGHEST_ERROR)):
             if cell.has_limits and is_beyond:
                 what = ("ratio", "calibration error")[place]
-                more = f", {shown[2]} with a fitted scale, {shown[3]} by chance" if place else ""
+                more = f", {shown[3]} with a fitted scale, {shown[4]} by chance" if place else ""
                 missed.append(f"- {cell.name}, B = {cell.budget:,}, {cell.way}: {what} {shown[place]}{more}.")
                 shown[place] = f"**{shown[place]}**"
         lines.append([cell.name, f"{cell.budget:,}", cell.way, *(f"{loss:.4f}" for loss in cell.losses), *shown])
     scales = ("own scale", "sigmoid", "temperature")
-    head = ["set", "B", "", *scales, "ratio", "calibration error", "with a fitted scale", "by chance"]
+    head = ["set", "B", "", *scales, "ratio", "calibration error", "on one half", "with a fitted scale", "by chance"]
     listed = ["", "Beyond their limits are:", "", *missed] if missed else []
     return "\n".join([table(head, lines), *listed])
 
