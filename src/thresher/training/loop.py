@@ -187,11 +187,10 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     parameters.check("n_threads", request.n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("shuffle", request.shuffle, parameters.OneOf(("auto", True, False)))
     if not task.stream.can_be_read_again:
-        for name, value in (("passes", task.n_passes), ("refit", task.refit)):
-            if value not in (1, "auto", False):
-                raise DataError(
-                    f"{task.stream.name} can be read only once, but {name}={value}: write it to a file first."
-                )
+        refits = any(each.parameters.get("refit") is True for each in models)
+        for asked, is_more in ((f"passes={task.n_passes}", task.n_passes != 1), ("refit=True", refits)):
+            if is_more:
+                raise DataError(f"{task.stream.name} can be read only once, but {asked}: write it to a file first.")
     if model.target is None:
         task.stream.check_base()
     if request.resume and request.checkpoint is None:

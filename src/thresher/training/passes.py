@@ -116,7 +116,7 @@ class Passes:
                 reading.call_back()
         history = reading.runs[0].history
         with (
-            progress_bar("training", reading.runs[0].stream, self._n_readings(), self._request.progress) as bar,
+            progress_bar("training", reading.runs[0].stream, self._n_readings(reading), self._request.progress) as bar,
             nullcontext() if self._saver is None else self._saver.requests,
         ):
             is_resumed = saved is not None
@@ -126,7 +126,7 @@ class Passes:
                 except KeyboardInterrupt:
                     reading.interrupt()
                 is_resumed, start = False, None
-                if history.n_passes == 1 and not history.refitted:
+                if history.n_passes == 1 and not reading.is_closing:
                     grouping = reading.grouping()
                     if grouping is not None and stop_if_grouped and not reading.interrupted:
                         reading.revert()
@@ -150,20 +150,23 @@ class Passes:
 
     def _begin_next(self, reading: SharedReading) -> bool:
         """Begin the next pass, which can be a closing one; return whether there is one."""
-        history = reading.runs[0].history
-        done = history.n_passes
+        done = reading.runs[0].history.n_passes
         if done == 0 or done < n_passes_after(self._task.n_passes, reading.n_rows_learned() // done):
             reading.begin_pass(self._classes)
-        elif not history.refitted and self._task.refits(reading.runs[0].model, done):
-            reading.begin_closing_pass()
+        elif not reading.is_closing and (refitting := self._refitting(reading, done)):
+            reading.begin_closing_pass(refitting)
         else:
             return False
         return True
 
-    def _n_readings(self) -> int:
+    def _refitting(self, reading: SharedReading, n_passes: int) -> list[Run]:
+        """Return the runs that end with a closing pass after so many others."""
+        return [run for run in reading.runs if self._task.refits(run.model, n_passes)]
+
+    def _n_readings(self, reading: SharedReading) -> int:
         """Return how often the stream will be read, as far as that is known before the first pass."""
         n_passes = self._task.n_passes
-        return 1 if isinstance(n_passes, str) else n_passes + self._task.refits(self._model, n_passes)
+        return 1 if isinstance(n_passes, str) else n_passes + bool(self._refitting(reading, n_passes))
 
     def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
         """Put the run where the checkpoint was written; return where to continue reading."""

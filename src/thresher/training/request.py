@@ -52,14 +52,16 @@ class Task:
     request: Request
     stream: Stream
     n_passes: int | Literal["auto"]
-    refit: bool | Literal["auto"]
+    is_continued: bool  # whether the models were trained before
     held_out: Stream | None
 
     def refits(self, model: Model, n_passes: int) -> bool:
         """Return whether a closing pass follows so many others; `model` has read the stream, or will."""
-        if self.refit == "auto":
-            return self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
-        return self.refit
+        refit: bool | Literal["auto"] = model.parameters.get("refit", False)
+        if refit != "auto":
+            return refit
+        # One that was trained before keeps what its layer learned then, unless asked to learn it anew from these rows.
+        return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
 
 
 def opened(model: Model, data: Any, request: Request) -> Task:
@@ -67,13 +69,9 @@ def opened(model: Model, data: Any, request: Request) -> Task:
     stream = as_stream(data, naming=model.naming)
     held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)
     n_passes = model.parameters.get("n_passes", 1) if request.passes is None else request.passes
-    refit = model.parameters.get("refit", False)
     auto = (parameters.OneOf(("auto",)),) if model.method.predicts_apart else ()
     parameters.check("passes", n_passes, parameters.Whole(1), *auto)
-    # One that was trained before keeps what its layer learned then, unless that is to be learned anew from these rows.
     is_continued = model.target is not None
     if n_passes == "auto" and (is_continued or not stream.can_be_read_again):
         n_passes = 1
-    if refit == "auto" and is_continued:
-        refit = False
-    return Task(request, stream, n_passes, refit, held_out)
+    return Task(request, stream, n_passes, is_continued, held_out)

@@ -186,6 +186,7 @@ class SharedReading:
         self, runs: list[Run], n_threads: int | None, watch: Watch | None = None, scale: ScaleCheck | None = None
     ) -> None:
         self.runs = runs
+        self.learning = runs  # those that learn the current pass
         self._watch = watch
         self._scale = scale
         self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
@@ -211,11 +212,16 @@ class SharedReading:
         for run in self.runs:
             run.begin_pass(classes)
 
-    def begin_closing_pass(self) -> None:
-        """Open the sessions of a closing pass."""
-        self._n_rows, self._position = 0, None
-        for run in self.runs:
+    def begin_closing_pass(self, runs: list[Run]) -> None:
+        """Open the sessions of a closing pass, which these runs learn and no other."""
+        self._n_rows, self._position, self.learning = 0, None, runs
+        for run in runs:
             run.begin_closing_pass()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the current pass is a closing one."""
+        return self.learning[0].history.refitted
 
     def one_pass(
         self, bar: Bar, start: Position | None = None, after_batch: Callable[[SharedReading], None] | None = None
@@ -228,8 +234,8 @@ class SharedReading:
             rows = batch.rows_from(self._n_rows)
             if self._scale is not None:
                 self._scale.look(batch)
-            self._each(self.runs, methodcaller("learn", batch, rows))
-            if self._watch is not None and first.history.n_passes == 1 and not first.history.refitted:
+            self._each(self.learning, methodcaller("learn", batch, rows))
+            if self._watch is not None and first.history.n_passes == 1 and not self.is_closing:
                 self._watch(batch, rows)
             self._position = batch.end
             self._n_rows += batch.n_rows
@@ -276,23 +282,23 @@ class SharedReading:
         """Fix what is known only at the end of a stream."""
         stream = self.runs[0].stream
         try:
-            for run in self.runs:
+            for run in self.learning:
                 run.session.finish(stream.id_base)
         except ValueError as error:
             if self.interrupted:  # interrupted before both classes were seen
                 raise KeyboardInterrupt from None
             raise DataError(f"{stream.name}: {error}{self._skipped()}") from None
-        for run in self.runs:
+        for run in self.learning:
             run.note()
 
     def validate(self, held_out: Stream) -> None:
-        """Measure all models by the main metric while the data are read once."""
-        tallies = [Tally(run.model, only_pairs=True) for run in self.runs]
-        for run in self.runs[1:]:
+        """Measure the models that learned the pass by the main metric while the data are read once."""
+        tallies = [Tally(run.model, only_pairs=True) for run in self.learning]
+        for run in self.learning[1:]:
             check_names(run.model, held_out)
-        for batch in batches_to_predict(self.runs[0].model, held_out):
+        for batch in batches_to_predict(self.learning[0].model, held_out):
             self._each(tallies, methodcaller("add", batch))
-        for run, tally in zip(self.runs, tallies, strict=True):
+        for run, tally in zip(self.learning, tallies, strict=True):
             counts = tally.counts(held_out.name)
             run.history.validation[-1] = METRICS[counts.target][0].of(counts)
             run.history.n_validation_rows = counts.n_rows
@@ -314,7 +320,7 @@ class SharedReading:
 
     def call_back(self) -> None:
         """Call the user's function with each history."""
-        for run in self.runs:
+        for run in self.learning:
             run.call_back()
 
     def _skipped(self) -> str:
