@@ -430,7 +430,7 @@ class TestKeeping:
         path.write_text("\n".join(lines) + "\n")
         direct = in_order(estimator, 7).fit(X, y)
         for asked in ({"classes": [0, 1, 2]}, {"multiclass": True}):
-            model = made(estimator, 7)
+            model = in_order(estimator, 7)
             train(model, path, **asked)
             np.testing.assert_array_equal(model.selected_, direct.selected_)
             np.testing.assert_array_equal(model.coef_.toarray(), direct.coef_.toarray()[:, : model.n_features_in_])

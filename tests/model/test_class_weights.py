@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from command_line import thresher
-from every import made, online
+from every import in_order, made, online
 from hypothesis import given
 from hypothesis import strategies as st
 from states import assert_same_state, model_of
@@ -47,10 +47,10 @@ class TestStreams:
     def test_balanced_in_any_batching_and_resumed(self, estimator, tmp_path):
         X, y = random_problem(300, 40, 0.2, seed=0)
         weights = np.array(naive_balanced((y > 0).astype(int), np.ones(300), 2))
-        expected = made(estimator, 6, shuffle=False).fit(X, y, sample_weight=weights)
-        whole = made(estimator, 6, class_weight="balanced")
+        expected = in_order(estimator, 6).fit(X, y, sample_weight=weights)
+        whole = in_order(estimator, 6, class_weight="balanced")
         train(whole, (X, y))
-        parts = made(estimator, 6, class_weight="balanced")
+        parts = in_order(estimator, 6, class_weight="balanced")
         for begin, end in ((0, 1), (1, 130), (130, 300)):
             parts.partial_fit(X[begin:end], y[begin:end], classes=[-1, 1])
             save(parts, tmp_path / "m.thresher")

@@ -114,8 +114,6 @@ def test_a_state_is_copied_once():
     code = """
 import resource
 import numpy as np
-from states import ARRAYS
-
 from thresher import _core
 
 def peak():

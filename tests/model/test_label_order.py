@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from every import in_order
 from hypothesis import given
 from hypothesis import strategies as st
 from real_data import split
@@ -220,7 +221,7 @@ class TestCost:
         grouped = list(orders)[3:]
         for method in (SOFS, ShadowSOFS):
             accuracy = {
-                what: 100 * method(budget, shuffle=False).fit(X[order], y[order]).score(X_test, y_test)
+                what: 100 * in_order(method, budget).fit(X[order], y[order]).score(X_test, y_test)
                 for what, order in orders.items()
             }
             cost = {what: accuracy["random"] - value for what, value in accuracy.items()}

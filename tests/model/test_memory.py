@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from command_line import thresher
-from every import ONLINE, SECOND_ORDER, made, online
+from every import ONLINE, SECOND_ORDER, in_order, made, online
 from hypothesis import given
 from hypothesis import strategies as st
 from real_data import load as load_set
@@ -83,8 +83,8 @@ class TestHash:
     def test_saved_pickled_cloned(self, estimator, tmp_path):
         X, y = random_problem(300, 60, 0.2, seed=0)
         X = spread_out(X, 2**41)
-        whole = made(estimator, 9, memory="hash", shuffle=False).fit(X, y)
-        part = made(estimator, 9, memory="hash", shuffle=False).partial_fit(X[:100], y[:100], classes=[-1, 1])
+        whole = in_order(estimator, 9, memory="hash").fit(X, y)
+        part = in_order(estimator, 9, memory="hash").partial_fit(X[:100], y[:100], classes=[-1, 1])
         save(part, tmp_path / "m.thresher")
         for model in (load(tmp_path / "m.thresher"), pickle.loads(pickle.dumps(part))):
             assert_same_state(model.partial_fit(X[100:], y[100:]), whole)
@@ -197,9 +197,9 @@ class TestSketch:
     @given(st.data(), problems(max_rows=40, n_classes=class_counts), budgets)
     def test_with_collisions_resumed_equals_never_stopped(self, estimator, data, problem, budget):
         X, y = problem
-        given = {"memory": "sketch", "memory_bytes": 4096 * max(2, len(np.unique(y))), "shuffle": False}
+        given = {"memory": "sketch", "memory_bytes": 4096 * max(2, len(np.unique(y)))}
         X = spread_out(X, 2**40)
-        whole = estimator(budget, **given).fit(X, y)
+        whole = in_order(estimator, budget, **given).fit(X, y)
         cut = data.draw(st.integers(1, X.shape[0] - 1))
         first = estimator(budget, **given).partial_fit(X[:cut], y[:cut], classes=np.unique(y))
         again = pickle.loads(pickle.dumps(first)).partial_fit(X[cut:], y[cut:])
@@ -341,7 +341,7 @@ class TestErrorBound:
     X, y = datasets.make_x1(1_000, n_features=20_000, n_informative=50, n_noise=100)
 
     def model(self, estimator, memory, n_bytes=None):
-        return estimator(40, keep=np.arange(40), memory=memory, memory_bytes=n_bytes, shuffle=False)
+        return in_order(estimator, 40, keep=np.arange(40), memory=memory, memory_bytes=n_bytes)
 
     def outsiders(self, model) -> np.ndarray:
         """Return (μ, E), the weight and the precision above its start, of all features that are not members."""

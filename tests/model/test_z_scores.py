@@ -30,7 +30,7 @@ def test_as_defined(method, oracle, n_classes):
 
     X, y = random_problem(300, 40, 0.3, seed=0, n_classes=n_classes)
     budget = {"n_features_to_select": 8} if method is ShadowSOFS else {}
-    model = method(**budget, gamma=0.7, fit_intercept=False, shuffle=False).fit(X, y)
+    model = method(**budget, gamma=0.7, fit_intercept=False, shuffle=False, n_passes=1).fit(X, y)
     naive = WithLosses(n_classes=n_classes, gamma=0.7, **budget).fit(X, np.maximum(y, 0))
     expected = np.array(
         [

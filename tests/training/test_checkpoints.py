@@ -163,7 +163,7 @@ class TestResume:
 
     def test_a_model_that_was_trained_before(self, rows, tmp_path):
         def trained():
-            model = ShadowSOFS(15)
+            model = ShadowSOFS(15, n_passes=1)
             train(model, rows / "parts" / "0.svm", shuffle=False)
             return model
 
@@ -173,7 +173,9 @@ class TestResume:
         train(model, rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
         assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
         with pytest.raises(ValueError, match="a run with rows_learned_before=400, not 0"):
-            train(ShadowSOFS(15), rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
+            train(
+                ShadowSOFS(15, n_passes=1), rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True
+            )
 
     @pytest.mark.parametrize("shuffle", [False, True, "auto"])
     def test_a_run_that_had_finished(self, rows, tmp_path, shuffle):
@@ -184,16 +186,19 @@ class TestResume:
         assert bytes_of(again, tmp_path) == bytes_of(model, tmp_path)
 
     def test_the_history_says_where_it_was_resumed(self, rows, tmp_path):
-        stopped_after(3, ShadowSOFS(15), rows / "a.svm", tmp_path, shuffle=False)
+        stopped_after(3, ShadowSOFS(15, n_passes=1), rows / "a.svm", tmp_path, shuffle=False)
         saved = read_checkpoint(tmp_path / "run.ckpt").about["reading"]
         points, options = [], {"shuffle": False, "checkpoint": tmp_path / "run.ckpt", "resume": True}
         history = train(
-            ShadowSOFS(15), rows / "a.svm", **options, callback=lambda history: points.append(history.rows[-1])
+            ShadowSOFS(15, n_passes=1),
+            rows / "a.svm",
+            **options,
+            callback=lambda history: points.append(history.rows[-1]),
         )
         assert history.resumed_at == saved["n_rows"] < history.rows[-1]
         assert points[0] == saved["runs"][0]["history"]["rows"][-1]
         assert points == history.rows[-len(points) :]
-        history = train(ShadowSOFS(15), rows / "a.svm", **options, callback=points.append)
+        history = train(ShadowSOFS(15, n_passes=1), rows / "a.svm", **options, callback=points.append)
         assert history.resumed_at == history.rows[-1] == 1_200
         assert history not in points
         assert train(ShadowSOFS(15), rows / "a.svm").resumed_at is None
@@ -227,7 +232,7 @@ class TestRefused:
         [
             ({"gamma": 1.0}, {}, "a run with gamma=0.5, not 1.0"),
             ({"n_features_to_select": 16}, {}, "a run with n_features_to_select=15, not 16"),
-            ({}, {"passes": 2}, "a run with passes=1, not 2"),
+            ({}, {"passes": 2}, "a run with passes='auto', not 2"),
             ({}, {"shuffle": True}, "a run with shuffle=False, not True"),
             ({"keep": [3]}, {}, "a run with keep=None, not"),
         ],
@@ -285,7 +290,9 @@ class TestSignals:
 
         held_out = rows / "a.svm"
         with pytest.raises(KeyboardInterrupt):
-            train(ShadowSOFS(5), held_out, validate=held_out, checkpoint=tmp_path / "run.ckpt", callback=stop)
+            train(
+                ShadowSOFS(5, n_passes=1), held_out, validate=held_out, checkpoint=tmp_path / "run.ckpt", callback=stop
+            )
         assert read_checkpoint(tmp_path / "run.ckpt").about["finished"]
 
     def test_one_that_is_ignored_is_not_heard(self, rows, tmp_path):

@@ -265,7 +265,7 @@ class TestMany:
 
     def test_is_said_once(self, grouped):
         with pytest.warns(UserWarning, match=AGAIN) as caught:
-            train_many(self.models(), grouped)
+            train_many(self.models(), grouped, passes=1)
         assert len(caught) == 1
 
     def test_seeds_that_differ(self, mixed, grouped):

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from every import ONLINE, made, online
+from every import ONLINE, in_order, made, online
 from test_gamma_auto import stream_of
 
 from thresher import AROW, MRMR, ShadowSOFS, datasets, train
@@ -26,7 +26,7 @@ def test_points_are_a_quarter_apart():
     while expected[-1] + expected[-1] // 4 < 3_000:
         expected.append(expected[-1] + expected[-1] // 4)
     for estimator in ONLINE:
-        history = train(made(estimator, 10), stream_of(X, Y), shuffle=False)
+        history = train(made(estimator, 10), stream_of(X, Y), passes=1, shuffle=False)
         assert history.rows == [*expected, 3_000], estimator.__name__
 
 
@@ -51,8 +51,8 @@ def test_is_the_same_for_any_batching_of_a_race():
 
 def test_entered_is_what_a_comparison_of_selections_says():
     """Models that are trained on the first rows alone show who was selected at each point."""
-    history = train(ShadowSOFS(20), stream_of(X, Y), shuffle=False)
-    selected = [set(ShadowSOFS(20, shuffle=False).fit(X[:n], Y[:n]).selected_.tolist()) for n in history.rows]
+    history = train(ShadowSOFS(20), stream_of(X, Y), passes=1, shuffle=False)
+    selected = [set(in_order(ShadowSOFS, 20).fit(X[:n], Y[:n]).selected_.tolist()) for n in history.rows]
     assert history.entered == [len(now - before) for before, now in itertools.pairwise([set(), *selected])]
     assert history.entered[0] == 20
     assert sum(history.entered[1:]) > 0

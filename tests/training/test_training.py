@@ -184,7 +184,7 @@ class TestIds:
         assert stability(ShadowSOFS(3), (X, y), n=2).n_features == 10
         assert cross_validate(ShadowSOFS(3), (X, y), folds=2).model.n_features_in_ == 10
         many = [ShadowSOFS(3), SOFS(2)]
-        train_many(many, (X, y))
+        train_many(many, (X, y), passes=1)
         assert [model.n_features_in_ for model in many] == [10, 10]
         shards = ShadowSOFS(3)
         distributed.train(shards, (X, y), n_shards=2, syncs=2, engine="local", workers=1)
@@ -522,9 +522,9 @@ class TestTrainMany:
     def test_files_with_ids_from_one_and_classes_that_turn_up(self, tmp_path):
         path = write(tmp_path / "a.svm", ["b", "a"] * 50, [[(j % 7, 1.0), (7 + j % 3, 0.5)] for j in range(100)])
         together, apart = self.models(), self.models()
-        train_many(together, path)
+        train_many(together, path, passes=1)
         for model, other in zip(together, apart, strict=True):
-            train(other, path)
+            train(other, path, passes=1)
             assert model.id_base == other.id_base == 1
             assert model.target.labels.tolist() == ["a", "b"]
             assert same_state(model, other)
@@ -542,7 +542,7 @@ class TestTrainMany:
         path = write(tmp_path / "a.svm", ["1", "-1", "7"], [[(0, 1.0)], [(1, 1.0)], [(2, 1.0)]])
         models = self.models()
         with pytest.raises(DataError, match="line 3"):
-            train_many(models, path)
+            train_many(models, path, passes=1)
         assert not any(model.is_trained for model in models)
 
     @pytest.mark.parametrize(
