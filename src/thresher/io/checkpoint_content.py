@@ -13,8 +13,8 @@ from thresher.model.targets import resumed
 
 def check_content(about: Any, n_vectors: int) -> None:
     """Raise ValueError unless a run of a model with so many weights per feature can continue with this."""
-    demand(_ABOUT(about), "what it says of the run is not possible", "checkpoint")
-    demand(len(about["reading"]["runs"]) == 1, "it is of several models", "checkpoint")
+    demand(_ABOUT(about), "the record of the run is not valid", "checkpoint")
+    demand(len(about["reading"]["runs"]) == 1, "it must be of one model", "checkpoint")
     session = about["reading"]["runs"][0]["session"]
     if session["naming"] is not None:
         Naming.from_dict(session["naming"])
@@ -26,7 +26,7 @@ def check_content(about: Any, n_vectors: int) -> None:
     points = {len(history[name]) for name in ("rows", "seconds", "error", "loss", "validation")}
     is_complete = len(points) == 1 and (min(points) > 0 or not about["finished"])
     is_complete = is_complete and len(history["entered"]) in (0, *points)
-    demand(is_complete, "its history has gaps", "checkpoint")
+    demand(is_complete, "the lists of the history differ in length", "checkpoint")
 
 
 _SESSION = record(

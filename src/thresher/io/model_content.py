@@ -41,25 +41,25 @@ _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": n
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "n_vectors": (lambda n: count(n) and n >= 1, "n_vectors is out of range"),
-    "n_features": (optional(whole), "n_features is out of range"),
-    "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base is neither 0 nor 1"),
-    "feature_names": (optional(each(text)), "feature names are not text"),
-    "name_clashes": (sequence(whole, text, text), "its name clashes are not a count and two names"),
-    "compact": (flag, "compact is neither true nor false"),
-    "grouped_by_label": (flag, "grouped_by_label is neither true nor false"),
-    "threshold": (number, "its threshold is not a finite number"),
+    "n_vectors": (lambda n: count(n) and n >= 1, "n_vectors must be a whole number above 0"),
+    "n_features": (optional(whole), "n_features must be a whole number, 0 or more"),
+    "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base must be 0 or 1"),
+    "feature_names": (optional(each(text)), "feature_names must be a list of text"),
+    "name_clashes": (sequence(whole, text, text), "name_clashes must be a count and two names"),
+    "compact": (flag, "compact must be true or false"),
+    "grouped_by_label": (flag, "grouped_by_label must be true or false"),
+    "threshold": (number, "threshold must be a finite number"),
     "row_counts": (
         lambda counts: each(number, 2)(counts) and min(counts) >= 0 and each(count)(counts[2:]),
-        "row_counts are out of range",
+        "row_counts must be a list of two or more numbers that are not negative, whole from the third on",
     ),
-    "gamma_changed": (flag, "gamma_changed is neither true nor false"),
-    "kept_ids": (each(whole), "an id to keep is out of range"),
-    "words_to_keep": (each(text), "what is to be kept is not text"),
+    "gamma_changed": (flag, "gamma_changed must be true or false"),
+    "kept_ids": (each(whole), "kept_ids must be a list of ids"),
+    "words_to_keep": (each(text), "words_to_keep must be a list of text"),
     "chosen_gamma": (optional(gamma), "chosen_gamma must be a number above 0"),
-    "looks": (LOOKS_RULE, "what it says of the race is not possible"),
-    "race": (RACE_RULE, "what it says of the race is not possible"),
-    "learners": (each(anything), "it must list its learners"),
+    "looks": (LOOKS_RULE, "the record of the γ race is not valid"),
+    "race": (RACE_RULE, "the state of the γ race is not valid"),
+    "learners": (each(anything), "learners must be a list"),
 }  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
         demand(holds, message, kind)
 
     given = metadata["parameters"]
-    insist(isinstance(metadata["method"], str) and isinstance(given, dict), "it has no method")
+    insist(isinstance(metadata["method"], str) and isinstance(given, dict), "method must be text and parameters a dict")
     method = methods.find(metadata["method"])
     for name, (rule, message) in _RULES.items():
         insist(rule(metadata[name]), message)
@@ -130,20 +130,23 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     except ValueError as error:
         raise ValueError(f"the {kind} is not valid: {error}.") from None
     n_vectors = metadata["n_vectors"]
-    insist(target is None or target.n_vectors == n_vectors, "it has another number of classes")
-    insist(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts are out of range")
+    insist(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
+    insist(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts has more numbers than there are classes")
     tensors = dict(tensors)
     written = tensors.pop("names")
     names = _pairs(written) if written.size else {}
-    insist(names is not None, "its names are not pairs of id and name")
+    insist(names is not None, "names must be pairs of id and name")
     race = metadata["race"]
     found = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
-    insist(race is not None or len(found) == 1, "it has several learners without a race")
-    insist(race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(found), "its race has other learners")
+    insist(race is not None or len(found) == 1, "there are several learners but no γ race")
+    insist(
+        race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(found),
+        "the γ race and the learners do not match",
+    )
     for learner in found:
         for ids in [np.sort(learner["ids"])] if method.is_batch else [learner["ids"], learner["predicting_ids"]]:
-            insist(ids.ndim == 1 and is_ascending(ids), "ids are not in ascending order")
-            insist(len(ids) == 0 or ids[0] >= 0, "an id is out of range")
+            insist(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
+            insist(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
     try:
         parameters = method.complete(usable(given))
         naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
@@ -159,10 +162,10 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     feature_names = metadata["feature_names"]
     if feature_names is not None and metadata["compact"]:
         columns = (found[0]["ids"] - metadata["id_base"]).tolist()
-        insist(len(feature_names) == len(columns), "it must have one name per feature")
+        insist(len(feature_names) == len(columns), "feature_names must have one name per feature")
         feature_names = dict(zip(columns, feature_names, strict=True))
     fits = not isinstance(feature_names, list) or len(feature_names) == metadata["n_features"]
-    insist(fits, "it must have one name per feature")
+    insist(fits, "feature_names must have one name per feature")
     state = {name: metadata[name] for name in State.__annotations__ if name in metadata}
     return cast(
         "State",
@@ -190,9 +193,12 @@ def _batch(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[
     """Return the weights of a batch method."""
     _check_types(tensors, _BATCH, insist)
     n_vectors = metadata["n_vectors"]
-    insist(tensors["weights"].shape == (len(tensors["ids"]), n_vectors), "ids and weights differ in length")
-    insist(tensors["intercept"].shape == (n_vectors,), "it must have one intercept per class")
-    insist(len(metadata["learners"]) == 1, "its weights must be one set")
+    insist(
+        tensors["weights"].shape == (len(tensors["ids"]), n_vectors),
+        "weights must have one row per id, one column per class",
+    )
+    insist(tensors["intercept"].shape == (n_vectors,), "intercept must have one number per class")
+    insist(len(metadata["learners"]) == 1, "a batch method must have one set of weights")
     counters = metadata["learners"][0]["counters"]
     _check_numbers(counters, insist)
     return [{**tensors, "counters": counters}]
@@ -205,27 +211,31 @@ def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> li
         own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}
         _check_types(own | (tensors if race is None else {}), _ONLINE, insist)
         for name, its_ids in _IDS_OF_CELLS.items():
-            insist(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "ids and state differ in length")
+            insist(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "cells must have one row per id")
             own[name] = own[name].reshape(-1)
         flat = (own["intercept"], own["table"], own["predicting_intercept"])
-        insist(all(each.ndim == 1 for each in flat), "its intercept and table must have one dimension")
+        insist(all(each.ndim == 1 for each in flat), "intercept and table must have one dimension")
         _check_numbers({**about["counters"], **about["learner"]}, insist)
         found.append({**own, **{name: about[name] for name in about}})
-    insist(not tensors and len(found) > 0, "its tensors are not those of its learners")
+    insist(not tensors and len(found) > 0, "the tensors do not match the learners")
     return found
 
 
 def _check_types(tensors: Tensors, expected: dict[str, Any], insist: _Insist) -> None:
     found = {name: tensor.dtype for name, tensor in tensors.items()}
-    insist(found == expected, f"its tensors are {', '.join(found)}, not {', '.join(expected)}")
+    insist(found == expected, f"its tensors must be {_with_types(expected)}. It has {_with_types(found)} instead")
     for name, tensor in tensors.items():
-        insist(tensor.dtype != np.float32 or all_finite(tensor), f"{name} has a value that is not finite")
+        insist(tensor.dtype != np.float32 or all_finite(tensor), f"{name} must have finite values only")
+
+
+def _with_types(types: dict[str, Any]) -> str:
+    return ", ".join(f"{name} ({np.dtype(kind).name})" for name, kind in types.items()) or "none"
 
 
 def _check_numbers(numbers: dict[str, Any], insist: _Insist) -> None:
     for name, value in numbers.items():
         valid = type(value) in (int, float) and value >= 0 and math.isfinite(value)
-        insist(valid, f"{name} is out of range")
+        insist(valid, f"{name} must be a finite number that is not negative")
 
 
 def _as_text(pairs: list[tuple[int, str]]) -> NDArray[np.uint8]:

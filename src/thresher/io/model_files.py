@@ -158,13 +158,14 @@ def _compacted(model: Model, state: State) -> State:
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     state = state_from(tensors, metadata, "model")
-    demand(state["target"] is not None and state["n_features"] is not None, "it was not trained to the end")
-    demand(metadata["race"] is None, "its race has not ended")
+    demand(state["target"] is not None and state["n_features"] is not None, "its training did not end")
+    demand(metadata["race"] is None, "its γ race has not ended")
     limit = (state["n_features"] or 0) + state["id_base"]
     for name in ("ids", "predicting_ids"):
-        demand(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is out of range")
+        demand(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is above the last column")
     demand(
-        state["parameters"].get("gamma") != "auto" or state["chosen_gamma"] is not None, "its gamma was never chosen"
+        state["parameters"].get("gamma") != "auto" or state["chosen_gamma"] is not None,
+        "gamma is 'auto', but chosen_gamma is missing",
     )
     model = Model(state["method"], **state["parameters"])
     try:
@@ -175,14 +176,17 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     if shares is not None:
         members = model.members()[0].tolist()
         are_shares = each(lambda share: number(share) and 0 <= share <= 1)(shares)
-        demand(are_shares and len(shares) == len(members), "frequencies are not shares")
+        demand(
+            are_shares and len(shares) == len(members),
+            "selection_frequency must have one share, from 0 to 1, per selected feature",
+        )
         model.selection_frequency = dict(zip(members, map(float, shares), strict=True))
     return model
 
 
 def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
     given = metadata.get("set_since", metadata["parameters"])
-    demand(isinstance(given, dict), "set_since must map parameters to values")
+    demand(isinstance(given, dict), "set_since must be a dict of parameters")
     try:
         return methods.find(metadata["method"]).complete(usable(given))
     except ValueError as error:
