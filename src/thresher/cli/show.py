@@ -11,7 +11,7 @@ from thresher.cli.options import Json, ModelFile
 from thresher.cli.output import listed
 
 if TYPE_CHECKING:
-    from thresher.model.description import Selected
+    from thresher.model.description import FeatureList
 
 EXAMPLES = ("thresher show model.thresher -n 50", "thresher show model.thresher --json")
 
@@ -26,7 +26,7 @@ def show(
     Weights are shown with four digits; --json has all.
     """
     from thresher.io.model_files import load_with_parameters
-    from thresher.model.description import selected, settings
+    from thresher.model.description import features_of, settings
 
     trained, parameters = load_with_parameters(model)
     about = settings(trained)
@@ -34,9 +34,9 @@ def show(
     if changed:
         about["set_since_training"] = changed
     if json:
-        print(json_.dumps({**about, "features": _listed(selected(trained))}))
+        print(json_.dumps({**about, "features": _listed(features_of(trained))}))
     else:
-        _print(about, selected(trained, features))
+        _print(about, features_of(trained, features))
 
 
 def _words(name: str, value: Any) -> str:
@@ -49,19 +49,19 @@ def _words(name: str, value: Any) -> str:
     return f"{value:.4g}" if name in ("intercept", "threshold") else str(value)
 
 
-def _listed(found: Selected) -> list[dict[str, Any]]:
+def _listed(features: FeatureList) -> list[dict[str, Any]]:
     """Return the features as values for JSON; with many classes, weight and z are lists, one entry per class."""
-    has_many = found.weights.shape[1] > 1
-    columns: dict[str, list[Any]] = {"feature": found.names, "id": found.ids}
-    columns["weights" if has_many else "weight"] = (found.weights if has_many else found.weights[:, 0]).tolist()
-    if found.z is not None:
-        columns["z"] = (found.z if has_many else found.z[:, 0]).tolist()
-    if found.frequency is not None:
-        columns["frequency"] = found.frequency
+    has_many = features.weights.shape[1] > 1
+    columns: dict[str, list[Any]] = {"feature": features.names, "id": features.ids}
+    columns["weights" if has_many else "weight"] = (features.weights if has_many else features.weights[:, 0]).tolist()
+    if features.z is not None:
+        columns["z"] = (features.z if has_many else features.z[:, 0]).tolist()
+    if features.frequency is not None:
+        columns["frequency"] = features.frequency
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _print(about: dict[str, Any], found: Selected) -> None:
+def _print(about: dict[str, Any], features: FeatureList) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -69,26 +69,26 @@ def _print(about: dict[str, Any], found: Selected) -> None:
     console = Console()
     for name, value in about.items():
         console.print(f"{name.replace('_', ' '):24} {_words(name, value)}", highlight=False, markup=False)
-    has_many = found.weights.shape[1] > 1
+    has_many = features.weights.shape[1] > 1
     table = Table()
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
-    if found.z is not None:
+    if features.z is not None:
         table.add_column("z", justify="right")
-    if found.frequency is not None:
+    if features.frequency is not None:
         table.add_column("selected in", justify="right")
     if has_many:
         table.add_column("of class")
-    for rank, (name, c) in enumerate(zip(found.names, found.strongest().tolist(), strict=True)):
-        cells = [f"{found.weights[rank, c]:+.4g}"]
-        if found.z is not None:
-            cells.append(f"{found.z[rank, c]:+.1f}")
-        if found.frequency is not None:
-            cells.append(f"{found.frequency[rank]:.0%}")
+    for rank, (name, c) in enumerate(zip(features.names, features.strongest().tolist(), strict=True)):
+        cells = [f"{features.weights[rank, c]:+.4g}"]
+        if features.z is not None:
+            cells.append(f"{features.z[rank, c]:+.1f}")
+        if features.frequency is not None:
+            cells.append(f"{features.frequency[rank]:.0%}")
         of_class = [Text(about["classes"][c])] if has_many else []
         table.add_row(str(rank + 1), Text(name), *cells, *of_class)
-    if found.names:
+    if features.names:
         console.print(table)
-        if found.n > len(found.names):
-            console.print(f"… and {found.n - len(found.names):,} more (-n)", highlight=False)
+        if features.n > len(features.names):
+            console.print(f"… and {features.n - len(features.names):,} more (-n)", highlight=False)

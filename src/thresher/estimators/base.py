@@ -26,7 +26,7 @@ from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.prediction import margins_of
 from thresher.evaluation.transform import selected_rows
 from thresher.messages import counted, shortened, warn
-from thresher.model.description import selected
+from thresher.model.description import features_of
 from thresher.model.labels import Labels, as_labels, refuse_missing, shown
 from thresher.model.model import Model
 from thresher.streams import Stream, is_table
@@ -241,16 +241,16 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         parameters.check("n", n, parameters.Whole(1))
         model = self._fitted_model()
-        found = selected(model, n)
-        strongest = found.strongest().tolist()
-        weights = [float(found.weights[rank, c]) for rank, c in enumerate(strongest)]
+        features = features_of(model, n)
+        strongest = features.strongest().tolist()
+        weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
         classes = [shown(label) for label in self.classes_.tolist()]
-        names, label = found.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
+        names, label = features.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
         if model.n_vectors > 1:
             names = [f"{name} ({classes[c]})" for name, c in zip(names, strongest, strict=True)]
             label = "weight of the class in brackets"
-        first = f", the first {len(names)}" if found.n > len(names) else ""
-        return bars(names, weights, f"{counted(found.n, 'selected feature')}{first}", label, ax)
+        first = f", the first {len(names)}" if features.n > len(names) else ""
+        return bars(names, weights, f"{counted(features.n, 'selected feature')}{first}", label, ax)
 
     def _known_names(self) -> dict[int, str]:
         model = self._fitted_model()

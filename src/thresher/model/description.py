@@ -16,8 +16,8 @@ _OF_FIT = ("progress", "shuffle")
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
-    """The selected features, best first.
+class FeatureList:
+    """The selected features of a model, best first.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Selected:
         return np.asarray(np.abs(self.weights).argmax(axis=1))
 
 
-def selected(model: Model, most: int | None = None) -> Selected:
+def features_of(model: Model, most: int | None = None) -> FeatureList:
     """Return the features that a model has selected, or the first of them."""
     columns, weights = model.members()
     n = len(columns)
@@ -53,7 +53,7 @@ def selected(model: Model, most: int | None = None) -> Selected:
     # Those of a model whose gamma was changed on its way have no common scale.
     z = z_scores(model, columns) if model.method.has_z_scores and not model.gamma_changed else None
     known = model.selection_frequency
-    return Selected(
+    return FeatureList(
         names=[model.name_of(column) for column in columns.tolist()],
         ids=(columns + model.id_base).tolist(),
         weights=weights,

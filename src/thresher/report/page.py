@@ -25,7 +25,7 @@ from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import written_whole
 from thresher.messages import counted
-from thresher.model.description import selected, settings
+from thresher.model.description import features_of, settings
 from thresher.model.labels import shown
 from thresher.model.model import Model
 from thresher.training.history import History
@@ -278,14 +278,14 @@ def _stability(given: Stability) -> dict[str, Any]:
 
 def _features(model: Model) -> dict[str, Any]:
     """Return the rows of the table; the share is the length of a bar beside the weight."""
-    found = selected(model, MOST_FEATURES)
+    features = features_of(model, MOST_FEATURES)
     assert model.target is not None
     classes = [visible(shown(label)) for label in model.target.labels.tolist()]
-    strongest = found.strongest().tolist()
-    weights = [float(found.weights[rank, c]) for rank, c in enumerate(strongest)]
+    strongest = features.strongest().tolist()
+    weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
     largest = max(map(abs, weights), default=0.0) or 1.0
     rows = []
-    for rank, (name, c, weight) in enumerate(zip(found.names, strongest, weights, strict=True)):
+    for rank, (name, c, weight) in enumerate(zip(features.names, strongest, weights, strict=True)):
         rows.append(
             {
                 "rank": rank + 1,
@@ -293,15 +293,15 @@ def _features(model: Model) -> dict[str, Any]:
                 "weight": weight,
                 "share": abs(weight) / largest,
                 "of": classes[c] if model.n_vectors > 1 else classes[1] if weight > 0 else classes[0],
-                "z": None if found.z is None else float(found.z[rank, c]),
-                "frequency": None if found.frequency is None else found.frequency[rank],
+                "z": None if features.z is None else float(features.z[rank, c]),
+                "frequency": None if features.frequency is None else features.frequency[rank],
             }
         )
     return {
         "rows": rows,
-        "n": found.n,
-        "has_z": found.z is not None,
-        "has_frequency": found.frequency is not None,
+        "n": features.n,
+        "has_z": features.z is not None,
+        "has_frequency": features.frequency is not None,
         "has_many": model.n_vectors > 1,
         "classes": classes,
     }
