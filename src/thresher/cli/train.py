@@ -88,17 +88,17 @@ def train(
     stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading, naming=naming)
     refuse_to_overwrite(**saving)
 
-    found: dict[str, Any] = {}
+    sample_results: dict[str, Any] = {}
     with how_to_resume(**saving):
         if cv is not None or stability is not None:
-            learner, history, found = _on_samples(learner, stream, cv, stability, options)
+            learner, history, sample_results = _on_samples(learner, stream, cv, stability, options)
         elif sharding["shards"] is not None:
             history = train_on_shards(learner, stream, sharding, options)
         else:
             history = train_saving(learner, stream, saving, options)
         report_skipped(history.skipped, history.n_skipped)
         full = full or from_ is not None  # a model that could continue learning can do so again
-        finish(learner, history, found, stream, held_out, threshold, output, full, report, json)
+        finish(learner, history, sample_results, stream, held_out, threshold, output, full, report, json)
 
 
 def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
@@ -136,8 +136,8 @@ def _on_samples(
         if value is not None:
             check(option, value, allowed)
     resampled = resample(learner, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
-    found: dict[str, Any] = {}
+    sample_results: dict[str, Any] = {}
     if not resampled.history.interrupted:
-        found |= {"cv": of_folds(resampled)} if cv else {}
-        found |= {"stability": of_halves(resampled)} if stability else {}
-    return resampled.model, resampled.history, found
+        sample_results |= {"cv": of_folds(resampled)} if cv else {}
+        sample_results |= {"stability": of_halves(resampled)} if stability else {}
+    return resampled.model, resampled.history, sample_results

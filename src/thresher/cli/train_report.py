@@ -24,7 +24,7 @@ _INTERRUPTED = ".interrupted"  # follows the name of a model whose training Ctrl
 
 
 def finish(
-    model: Model, history: History, found: dict[str, Any], stream: Stream, held_out: Stream | None,
+    model: Model, history: History, sample_results: dict[str, Any], stream: Stream, held_out: Stream | None,
     threshold: str | None, output: str | None, full: bool, page: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
@@ -50,15 +50,19 @@ def finish(
     if history.interrupted:
         page = None
     if page is not None:
-        evaluations = [each for each in (tested, found.get("cv")) if each is not None]
+        evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
         with _still_written(output):
-            write_page(page, model, stream, history=history, evaluation=evaluations, stability=found.get("stability"))
-    report = _report(model, history, tested, output, page) | {name: each.to_dict() for name, each in found.items()}
+            write_page(
+                page, model, stream, history=history, evaluation=evaluations, stability=sample_results.get("stability")
+            )
+    report = _report(model, history, tested, output, page) | {
+        name: each.to_dict() for name, each in sample_results.items()
+    }
     if as_json:
         print(json_.dumps(report))
     else:
         print(_in_words(report, stream.name, held_out.name if held_out else None))
-        for each in found.values():
+        for each in sample_results.values():
             print(f"\n{each}")
     if output is None:
         say("the model was not saved: use -o FILE to save it.")

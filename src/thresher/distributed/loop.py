@@ -123,10 +123,10 @@ def train(
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
-        running: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
+        starting: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
         n_readings = 1 if n_passes == "auto" else n_passes + task.refits(own, n_passes)
-        with running as found, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
-            run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), found, bar)
+        with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
+            run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), running, bar)
             run.agree()
             try:
                 run.learn()
@@ -173,15 +173,15 @@ class _Run:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if request.classes is not None:
-            found = agreed(model, request.classes)
+            classes = agreed(model, request.classes)
         else:
             try:
-                found = found_in(labels, many=request.multiclass)
+                classes = found_in(labels, many=request.multiclass)
             except ValueError as error:
                 raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None
         self._keeps_as_written = bool(model.words_to_keep)
-        session_on(stream, model, found.labels).finish(stream.id_base or 0)
+        session_on(stream, model, classes.labels).finish(stream.id_base or 0)
         self._zero_seen = bool((model.kept_ids == 0).any())
         if stream.feature_names is not None:
             model.feature_names = stream.feature_names
@@ -261,7 +261,7 @@ class _Run:
                 )
             if not is_all or len(labels) != 1:
                 continue
-            others = sum(int(counts[found != labels[0]].sum()) for found, counts, _ in seen.by_shard.values())
+            others = sum(int(counts[its != labels[0]].sum()) for its, counts, _ in seen.by_shard.values())
             if others * n_rows[k] >= _FEW * sum(n_rows.values()):
                 raise DataError(
                     f"{name}: all {n_rows[k]:,} rows of shard {k + 1} of {n} have the label {shown(labels[0])}, so "

@@ -137,13 +137,13 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     names = _pairs(written) if written.size else {}
     insist(names is not None, "names must be pairs of id and name")
     race = metadata["race"]
-    found = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
-    insist(race is not None or len(found) == 1, "there are several learners but no γ race")
+    learners = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
+    insist(race is not None or len(learners) == 1, "there are several learners but no γ race")
     insist(
-        race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(found),
+        race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(learners),
         "the γ race and the learners do not match",
     )
-    for learner in found:
+    for learner in learners:
         for ids in [np.sort(learner["ids"])] if method.is_batch else [learner["ids"], learner["predicting_ids"]]:
             insist(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
             insist(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
@@ -152,16 +152,16 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
         naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
         fixed, learned = None, None
         if method.is_batch:
-            (one,) = found
+            (one,) = learners
             norm, flat = parameters["norm"] or "none", np.ascontiguousarray(one["weights"].reshape(-1))
             fixed = FixedWeights(norm, one["ids"], flat, one["intercept"], one["counters"])
         else:
-            learned = found[0] if race is None else {"race": race, "learners": found}
+            learned = learners[0] if race is None else {"race": race, "learners": learners}
     except ValueError as error:
         raise ValueError(f"the {kind} is not valid: {error}") from None
     feature_names = metadata["feature_names"]
     if feature_names is not None and metadata["compact"]:
-        columns = (found[0]["ids"] - metadata["id_base"]).tolist()
+        columns = (learners[0]["ids"] - metadata["id_base"]).tolist()
         insist(len(feature_names) == len(columns), "feature_names must have one name per feature")
         feature_names = dict(zip(columns, feature_names, strict=True))
     fits = not isinstance(feature_names, list) or len(feature_names) == metadata["n_features"]
@@ -206,7 +206,7 @@ def _batch(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[
 
 def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
     """Return the states of the learner, or of those of a race."""
-    found, race = [], metadata["race"]
+    learners, race = [], metadata["race"]
     for k, about in enumerate(metadata["learners"]):
         own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}
         _check_types(own | (tensors if race is None else {}), _ONLINE, insist)
@@ -216,9 +216,9 @@ def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> li
         flat = (own["intercept"], own["table"], own["predicting_intercept"])
         insist(all(each.ndim == 1 for each in flat), "intercept and table must have one dimension")
         _check_numbers({**about["counters"], **about["learner"]}, insist)
-        found.append({**own, **{name: about[name] for name in about}})
-    insist(not tensors and len(found) > 0, "the tensors do not match the learners")
-    return found
+        learners.append({**own, **{name: about[name] for name in about}})
+    insist(not tensors and len(learners) > 0, "the tensors do not match the learners")
+    return learners
 
 
 def _check_types(tensors: Tensors, expected: dict[str, Any], insist: _Insist) -> None:
