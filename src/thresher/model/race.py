@@ -1,23 +1,11 @@
 """The race that gamma="auto" stands for: a learner for each γ of a grid, all on the same rows, until one is left.
 
-**Who leads**: the learner with the fewest prequential mistakes (rows predicted wrong just before they were learned),
-each counted with the weight of its row; then the one with the least loss; then the γ nearest the method's default on a
-logarithmic scale; of two equally near, the larger.
+Who leads, who is dropped at which look, and when the race ends is in docs/gamma.md. The rule needs nothing but the
+counts of the learners; rows of weight 0 are not counted, as if they were not there. So everything depends on the rows
+alone: not on how they are cut into batches, not on the number of threads, not on the machine.
 
-**Who is dropped**: there is a look at 512, 1,024, 2,048 … rows. Once two classes were seen, the best five stay in the
-race at 512 rows, the best four at 1,024, and the best three at every later look; of these, the ones that are clearly
-behind are dropped too. With a and b the mistakes of a learner and of the leader, that is a − b > 1.5·√(w·(a + b)): if a
-and b were independent counts, √(w·(a + b)) would be the standard error of their difference. In truth the two mostly
-fail on the same rows, so the rule is cautious, and needs nothing but the counts. w is 1, or where rows have weights
-Σ weight² / Σ weight.
-
-**When it ends**: when one is left, when the rows end, or when the states of those left take more than 2 GB together.
-Then the leader continues alone. A state takes the pages of 4 KiB that hold a feature that was learned or, once these
-are a fifth of the pages up to the last one, all of those; they are counted at each look and at seven points, evenly
-spaced, between two powers of two of rows.
-
-Rows of weight 0 are not counted, as if they were not there. So everything depends on the rows alone: not on how they
-are cut into batches, not on the number of threads, not on the machine.
+The pages of all states are counted at each look and at seven points, evenly spaced, between two powers of two of rows,
+and only where they could be too many if all ids had a feature.
 """
 
 from __future__ import annotations
