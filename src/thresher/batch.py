@@ -132,11 +132,11 @@ class Batch:
             names=None if self.names is None else self.names.part(low, high), n_lines=end - begin,
         )  # fmt: skip
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Return the file and line of a row."""
-        return self.place_of_line(int(row if self.numbers is None else self.numbers[row]))
+        return self.location_of_line(int(row if self.numbers is None else self.numbers[row]))
 
-    def place_of_line(self, number: int) -> str:
+    def location_of_line(self, number: int) -> str:
         """Return the file and number of a line, or of a row as it is counted; it can be a bad one."""
         before = 0 if self.before is None else self.before()
         return f"{self.file}, {self.counted_in} {self.first_number + number + before}"
@@ -145,15 +145,15 @@ class Batch:
         """Skip the bad lines, or raise DataError for the first one; the batch must know where it is."""
         if self.bad and not skip:
             number, why = self.bad[0]
-            raise DataError(f"{self.place_of_line(number)}: {why}.")
-        self.skipped = [f"{self.place_of_line(number)}: {why}." for number, why in self.bad]
+            raise DataError(f"{self.location_of_line(number)}: {why}.")
+        self.skipped = [f"{self.location_of_line(number)}: {why}." for number, why in self.bad]
 
     def refuse_unlabelled(self, consequence: str) -> None:
         """Raise DataError for the first row without a label."""
         kind = self.labels.dtype.kind
         missing = np.flatnonzero(np.isnan(self.labels) if kind == "f" else self.labels == "" if kind == "U" else ())
         if len(missing):
-            raise DataError(f"{self.place(int(missing[0]))}: the row has no label, so {consequence}.")
+            raise DataError(f"{self.location(int(missing[0]))}: the row has no label, so {consequence}.")
 
 
 def trusted_batch(batch: Batch) -> _core.CsrBatch:

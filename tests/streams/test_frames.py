@@ -105,7 +105,7 @@ def test_a_large_table_comes_in_parts():
     batches = list(open_stream(table).batches())
     assert len(batches) > 1
     assert sum(batch.n_rows for batch in batches) == 200_000
-    assert batches[1].place(0) == f"the DataFrame, row {batches[0].n_rows + 1}"
+    assert batches[1].location(0) == f"the DataFrame, row {batches[0].n_rows + 1}"
 
 
 def test_two_relations_of_one_connection():

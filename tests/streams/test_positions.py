@@ -187,7 +187,7 @@ def flat(batches) -> list[tuple]:
             weight = 1.0 if batch.row_weights is None else float(batch.row_weights[row])
             label = shown(batch.labels[row].item())
             found.append(
-                (batch.place(row), label, weight, batch.indices[a:b].tolist(), batch.data[a:b].tobytes())
+                (batch.location(row), label, weight, batch.indices[a:b].tolist(), batch.data[a:b].tobytes())
             )  # fmt: skip
     return found
 

@@ -164,7 +164,7 @@ class TestRowsThatCanNotBeRead:
         assert batch.skipped == [f"{path}, row 2: {self.BAD[row]}."]
         assert batch.labels.tolist() == ["a", "b"]
         assert batch.data.tolist() == [1, 2, 3, 4]
-        assert [batch.place(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
+        assert [batch.location(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
 
     @pytest.mark.parametrize(
         ("label", "why"),
@@ -217,7 +217,7 @@ class TestRowsThatCanNotBeRead:
         assert batch.skipped == [f"{path}, row 2: {why}."]
         assert batch.data.tolist() == [1.0, 3.0]
         assert len(batch.labels) == 2
-        assert [batch.place(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
+        assert [batch.location(r) for r in range(2)] == [f"{path}, row 1", f"{path}, row 3"]
 
     def test_a_null_within_a_dictionary_is_a_missing_label(self, tmp_path):
         labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["a", None]))
@@ -361,7 +361,7 @@ class TestDelimited:
             return str(error)
         return [
             (batch.indptr.tolist(), batch.indices.tolist(), batch.data.tolist(), batch.labels.astype(str).tolist(),
-             batch.skipped, [batch.place(row) for row in range(batch.n_rows)])
+             batch.skipped, [batch.location(row) for row in range(batch.n_rows)])
             for batch in batches
         ]  # fmt: skip
 
@@ -432,7 +432,7 @@ class TestWithoutLabels:
         assert first.indices.tolist() == [1, 7, 3, 4]
         assert first.indptr.tolist() == [0, 2, 3, 4]
         assert np.isnan(first.labels).all()
-        assert [first.place(r).rpartition(", ")[2] for r in range(3)] == ["line 3", "line 4", "line 5"]
+        assert [first.location(r).rpartition(", ")[2] for r in range(3)] == ["line 3", "line 4", "line 5"]
         assert second.labels.tolist() == [1.0]
         with pytest.raises(DataError, match=r"a.svm, line 3: the line starts with '1:0.5': a label must come first"):
             list(open_stream(tmp_path / "a.svm"))

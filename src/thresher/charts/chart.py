@@ -94,9 +94,9 @@ class Chart:
         return _labelled(across, self.x_format, self.is_log), _labelled(ticks(low, high, most_up), self.y_format)
 
 
-def _labelled(places: list[float], format: Format, is_log: bool = False) -> list[Tick]:
-    step = places[1] - places[0] if len(places) > 1 and not is_log else None
-    return [(place, written(place, format, step)) for place in places]
+def _labelled(values: list[float], format: Format, is_log: bool = False) -> list[Tick]:
+    step = values[1] - values[0] if len(values) > 1 and not is_log else None
+    return [(value, written(value, format, step)) for value in values]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

@@ -26,7 +26,7 @@ def draw(chart: Chart, ax: Any = None) -> Any:
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
     for axis, found in zip((ax.xaxis, ax.yaxis), chart.ticks(6, 6), strict=True):
-        _set_ticks(axis, [place for place, _ in found], [words for _, words in found])
+        _set_ticks(axis, [value for value, _ in found], [words for _, words in found])
     if chart.mark is not None:
         ax.axvline(chart.mark[0], color=_COLOURS["second"], linestyle=":", label=visible(chart.mark[1]))
     ax.set_title(visible(chart.title), parse_math=False)
@@ -102,9 +102,9 @@ def _draw(line: Line, ax: Any) -> None:
         ax.fill_between(line.x, *line.band(), color=colour, alpha=0.16, linewidth=0)
 
 
-def _set_ticks(axis: Any, places: Sequence[float], words: Sequence[str]) -> None:
+def _set_ticks(axis: Any, values: Sequence[float], words: Sequence[str]) -> None:
     """Set ticks whose words are text, even if they hold dollar signs, which matplotlib takes for formulas."""
-    axis.set_ticks(list(places), labels=words)
+    axis.set_ticks(list(values), labels=words)
     axis.set_ticks([], minor=True)
     for label in axis.get_ticklabels():
         label.set_parse_math(False)

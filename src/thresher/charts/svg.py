@@ -18,7 +18,7 @@ _CHARACTER = 7.0  # about the width of one, of 13 pixels
 _COLOURS = {"main": "var(--main,#2f6fde)", "second": "var(--second,#d9730d)", "muted": "var(--muted,#98a1ad)"}
 _QUIET = 'fill="currentColor" fill-opacity=".68"'
 
-Place = Callable[[float], float]
+Scale = Callable[[float], float]
 
 
 def as_svg(chart: Chart) -> str:
@@ -55,28 +55,28 @@ def as_svg(chart: Chart) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _scale(low: float, high: float, begin: float, end: float, is_log: bool) -> Place:
+def _scale(low: float, high: float, begin: float, end: float, is_log: bool) -> Scale:
     if is_log:
         low, high = math.log(low), math.log(high)
     share = (end - begin) / (high - low)
     return lambda value: begin + ((math.log(value) if is_log else value) - low) * share
 
 
-def _drawn(line: Line, chart: Chart, x: Place, y: Place) -> str:
-    colour, places = _COLOURS[line.style], [(x(a), y(b)) for a, b in zip(line.x, line.y, strict=True)]
+def _drawn(line: Line, chart: Chart, x: Scale, y: Scale) -> str:
+    colour, points = _COLOURS[line.style], [(x(a), y(b)) for a, b in zip(line.x, line.y, strict=True)]
     parts = []
     if line.error is not None:
         below, above = ([f"{x(a):.1f} {y(b):.1f}" for a, b in zip(line.x, end, strict=True)] for end in line.band())
         parts.append(f'<path d="M{"L".join(above + below[::-1])}Z" fill="{colour}" fill-opacity=".16"/>')
-    if line.has_line and len(places) > 1:
+    if line.has_line and len(points) > 1:
         dashes = ' stroke-dasharray="5 4"' if line.is_dashed else ""
-        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
         width = 1.5 if line.style == "muted" else 2.2
         parts.append(
             f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round"{dashes}/>'
         )
-    if line.has_dots or len(places) == 1:
-        for (a, b), at, value in zip(places, line.x, line.y, strict=True):
+    if line.has_dots or len(points) == 1:
+        for (a, b), at, value in zip(points, line.x, line.y, strict=True):
             words = f"{written(at, chart.x_format)}: {written(value, chart.y_format)}"
             words = f"{line.name}, {words}" if line.name else words
             parts.append(
@@ -86,7 +86,7 @@ def _drawn(line: Line, chart: Chart, x: Place, y: Place) -> str:
     return "".join(parts)
 
 
-def _mark(mark: tuple[float, str], x: Place, top: float, bottom: float, end: float) -> str:
+def _mark(mark: tuple[float, str], x: Scale, top: float, bottom: float, end: float) -> str:
     at, words = x(mark[0]), mark[1]
     is_right = at + 8 + len(words) * _CHARACTER > end
     side = f'x="{at - 6:.1f}" text-anchor="end"' if is_right else f'x="{at + 6:.1f}"'

@@ -1,4 +1,4 @@
-"""The work of a worker: pure functions of a model, a shard and a place in it, so that a task can be run again.
+"""The work of a worker: pure functions of a model and a part of a shard, so that a task can be run again.
 
 They run in other processes, so they take and return values that can be pickled.
 """

@@ -204,7 +204,7 @@ def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> It
             rows = replace(rows, weights=np.ones(batch.n_rows))
         if rows.weights is not None and not is_weighted:
             raise DataError(
-                f"{batch.place(0)}: rows have weights here, but the first ones had none, so the table has no column "
+                f"{batch.location(0)}: rows have weights here, but the first ones had none, so the table has no column "
                 "for them: write a .thc cache instead."
             )
         for low in range(0, batch.n_rows, most):
@@ -224,7 +224,7 @@ def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
     if len(strange):
         row = int(strange[0])
         raise DataError(
-            f"{batch.place(row)}: the label {shown(batch.labels.tolist()[row])!r} can't stand in a column of "
+            f"{batch.location(row)}: the label {shown(batch.labels.tolist()[row])!r} can't stand in a column of "
             f"{'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
         )
     return column

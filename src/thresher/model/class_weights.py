@@ -170,8 +170,8 @@ def check_weights(name: str, weights: NDArray[np.float64]) -> None:
     """Raise ValueError for the first weight that can't be one; `weights` can be a single number."""
     bad = np.flatnonzero(~are_weights(weights))
     if len(bad):
-        place = f"[{bad[0]}]" if weights.ndim else ""
-        raise ValueError(f"{name}{place} is {weights.flat[bad[0]]:g}: weights must be finite and not negative.")
+        index = f"[{bad[0]}]" if weights.ndim else ""
+        raise ValueError(f"{name}{index} is {weights.flat[bad[0]]:g}: weights must be finite and not negative.")
 
 
 def add_in_order(total: float, numbers: NDArray[np.float64]) -> float:

@@ -29,8 +29,8 @@ model learns as well as in random order, and makes as many mistakes on its way, 
 many points, although it hardly changes the number of runs (tests/model/test_label_order.py). So neither short runs and
 strict alternation nor moderate drift of the shares over time count as grouped.
 
-Sorted rows of two equal classes are found from 39 rows on; in a longer stream, a class in a single block from ten
-rows of that class on.
+Sorted rows of two equal classes are found from 39 rows on; in a longer stream, a class whose rows are all side by
+side from ten rows on.
 """
 
 from __future__ import annotations

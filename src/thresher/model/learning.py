@@ -284,7 +284,7 @@ class Session:
         )  # fmt: skip
         if fault is not None:
             raise ValueError(
-                f"{batch.place(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
+                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
             )
         if batch.names is not None:
             self._read_names(batch)

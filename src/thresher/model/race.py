@@ -244,7 +244,7 @@ class Race:
     def _ranked(self) -> list[float]:
         """Return the γ of those left, the leader's first."""
 
-        def place(gamma: float) -> tuple[float, float, float, float]:
+        def standing(gamma: float) -> tuple[float, float, float, float]:
             counters = self._learners[gamma].counters
             loss = counters["loss"]
             return (
@@ -254,7 +254,7 @@ class Race:
                 -gamma,
             )
 
-        return sorted(self._learners, key=place)
+        return sorted(self._learners, key=standing)
 
     def _leave(self, stay: list[float], reason: str) -> None:
         """Note how the race stands, and drop all others."""

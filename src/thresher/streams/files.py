@@ -118,8 +118,8 @@ class FileRows:
                 batch.before = None if part.first is not None else part.count_before
                 if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                     raise DataError(
-                        f"{batch.place_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} after "
-                        f"{namespace!r}, would be the same features: use hash='all'."
+                        f"{batch.location_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} "
+                        f"after {namespace!r}, would be the same features: use hash='all'."
                     )
                 namespace = batch.namespace if namespace is None else namespace
                 batch.settle_bad(self._skip_bad)
@@ -153,7 +153,7 @@ class FileRows:
 
 @dataclass(eq=False)
 class _Part:
-    """The span of a file that is read, from its beginning or from a position."""
+    """The part of a file that is read: a span of it, or the rest of one from a position on."""
 
     index: int
     reader: Reader

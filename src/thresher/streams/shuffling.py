@@ -155,11 +155,11 @@ class _RowStore:
         taken.names = None if self._names is None else _RandomNames(self._names, at)
         return taken
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Return where a row came from."""
         for n_rows, batch in self._places:
             if row < n_rows:
-                return batch.place(row)
+                return batch.location(row)
             row -= n_rows
         return self._stream.name
 
@@ -182,8 +182,8 @@ class _RandomRows(Batch):
         super().__init__(*arguments)
         self._origin, self._rows = origin, rows
 
-    def place(self, row: int) -> str:
-        return self._origin.place(int(self._rows[row]))
+    def location(self, row: int) -> str:
+        return self._origin.location(int(self._rows[row]))
 
     def rows_from(self, first: int) -> NDArray[np.int64]:
         return self._rows  # in the stream's own order, whatever came before

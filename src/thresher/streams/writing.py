@@ -178,7 +178,7 @@ def _writable_labels(batch: Batch) -> list[str]:
     labels = [shown(label) for label in batch.labels.tolist()]
     for row, label in enumerate(labels):
         if not label or any(c in ":#" or c.isspace() for c in label):
-            raise DataError(f"{batch.place(row)}: the label {label!r} can't be written as svmlight text.")
+            raise DataError(f"{batch.location(row)}: the label {label!r} can't be written as svmlight text.")
     return labels
 
 

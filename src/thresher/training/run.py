@@ -50,7 +50,7 @@ def errors_of_rows(batch: Batch, stream: Stream) -> Iterator[None]:
     try:
         yield
     except UnknownLabelError as error:
-        raise DataError(f"{batch.place(error.row)}: {error}") from None
+        raise DataError(f"{batch.location(error.row)}: {error}") from None
     except (NotEnoughMemoryError, ClassWeightError) as error:
         raise DataError(f"{batch.file or stream.name}: {error}") from None
 

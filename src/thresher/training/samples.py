@@ -66,7 +66,7 @@ def demand_enough(data: str, who_has: str, target: Classes | None, n_rows: Numbe
 
 
 def _hashes(rows: Numbers, seed: int, use: int) -> NDArray[np.uint64]:
-    """Return 64 random bits for each row: the generator SplitMix64, which can be read from any place."""
+    """Return 64 random bits for each row: the generator SplitMix64, which can start at any row."""
     stream = np.uint64((seed * 0xD1342543DE82EF95 + use * 0xAF251AF3B0F025B5) % 2**64)
     with np.errstate(over="ignore"):
         z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + _mixed(stream)

@@ -108,8 +108,8 @@ class _Labels:
         else:
             self._numbers = labels_read(footer.labels)
 
-    def of(self, codes: NDArray[np.int32], place: str) -> NDArray[Any]:
-        """Return the labels of the rows of a block, which is at `place`."""
+    def of(self, codes: NDArray[np.int32], location: str) -> NDArray[Any]:
+        """Return the labels of the rows of a block, which is at `location`."""
         if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < self._n:
             raise ValueError
         if self._words is None:
@@ -119,7 +119,7 @@ class _Labels:
         longest = max((len(self._words[code]) for code in used), default=0)
         if 4 * longest * len(codes) > self._most_bytes:
             raise DataError(
-                f"{place}: a label has {longest:,} characters, and {counted(len(codes), 'row')} would take as much "
+                f"{location}: a label has {longest:,} characters, and {counted(len(codes), 'row')} would take as much "
                 "memory each: use shorter labels."
             )
         places = np.zeros(self._n, np.intp)
@@ -142,7 +142,7 @@ def _read(source: Source, file: SharedFile, number: int, block: Block, labels: _
     return batch
 
 
-def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str) -> Batch:
+def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, location: str) -> Batch:
     """Build a batch from a block; its content is checked, since a right checksum does not make it valid."""
     at = 0
 
@@ -170,7 +170,7 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, place: str
     if row_weights is not None and not are_weights(row_weights).all():
         raise ValueError
     return Batch(
-        starts, ids, values, labels.of(codes, place), block.largest_id, block.zero_seen, row_weights, block.n_bytes,
+        starts, ids, values, labels.of(codes, location), block.largest_id, block.zero_seen, row_weights, block.n_bytes,
         names=names, n_lines=block.n_rows,
     )  # fmt: skip
 

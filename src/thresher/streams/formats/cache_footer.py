@@ -111,8 +111,8 @@ def read_footer(source: Source) -> Footer:
 
 def damaged(source: Source, block: int | None = None) -> DataError:
     """Return the error for a cache that can't be used."""
-    place = source.name if block is None else f"{source.name}, block {block}"
-    return DataError(f"{place}: the cache is damaged; recreate it with thresher convert.")
+    location = source.name if block is None else f"{source.name}, block {block}"
+    return DataError(f"{location}: the cache is damaged; recreate it with thresher convert.")
 
 
 def _checked(source: Source, found: Any, end: int, size: int) -> Footer:

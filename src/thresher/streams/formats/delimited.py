@@ -102,11 +102,11 @@ class DelimitedReader(Reader):
         try:
             yield from blocks(flow, self._layout.delimiter, self._longest)
         except RecordTooLongError as error:
-            place = f"byte {error.byte}"
+            location = f"byte {error.byte}"
             if self.source.flow is None:  # else it can't be read again
-                place = f"row {self.count_before(error.byte) + 1}"
+                location = f"row {self.count_before(error.byte) + 1}"
             hint = "a quote may never be closed; "
-            raise DataError(f"{self.source.name}, {place}: {too_long('row', self._longest, hint)}.") from None
+            raise DataError(f"{self.source.name}, {location}: {too_long('row', self._longest, hint)}.") from None
 
     def _next_record(self, at: int, text: bytes, byte: int) -> int:
         """Return where the first record at or after `byte` begins, in text that starts at `at`; else its end."""

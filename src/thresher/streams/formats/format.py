@@ -93,7 +93,7 @@ class OpenFiles:
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a file: the rows whose first byte is at least `begin` and below `end`, in bytes on disk."""
+    """Consecutive rows of a file: those whose first byte is at least `begin` and below `end`, in bytes on disk."""
 
     begin: int
     end: int | None  # None: to the end of the file, even if it grows
