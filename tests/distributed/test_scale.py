@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md hold what is promised; `python -m experiments scale` measures them."""
+"""The measured tables of docs/scale.md hold what is promised; `python -m experiments scale` measures them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,8 @@ def test_shards_cost_little(name, budget, method, shards, points):
     assert found[0] - found[1] <= points
 
 
-def test_two_workers_are_faster_than_one():
-    seconds = {(row["workers"], row["syncs"]): float(row["seconds"]) for row in read_csv(RESULTS / "scale-time.csv")}
-    assert seconds["2", "16"] <= 0.65 * seconds["1", "16"]
-
-
 def test_a_sketch_sends_no_more_than_its_bytes_and_members():
+    """What docs/scale.md promises of what is sent; a new measurement that sends more must not go unnoticed."""
     for row in read_csv(RESULTS / "scale.csv"):
         if row["memory"] != "auto":
             table = int(row["memory"].split()[2].replace(",", ""))
