@@ -62,6 +62,7 @@ def test_the_template_does_not_change(problem):
 
 
 def test_suggestion_is_the_smallest_within_one_standard_error():
+    """Asked below `path`: models have no accuracies that are just inside and just outside one standard error."""
     budgets, models, histories = [10, 20, 40, 80], ["a", "b", "c", "d"], [History(n_passes=k) for k in range(4)]
     curve = _curve(budgets, [0.80, 0.889, 0.90, 0.895], 900, "", models, histories)
     np.testing.assert_allclose(curve.standard_error[2], 0.01)

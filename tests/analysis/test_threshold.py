@@ -22,6 +22,7 @@ from thresher.streams import DataError
 MARGINS = st.lists(st.tuples(st.sampled_from([-2.0, -1.0, -0.1, 0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=2)
 
 
+# These two ask below `set_threshold`, which would need a trained model for each list of margins.
 @given(MARGINS)
 def test_best_f1_of_all_thresholds(rows):
     margins, truth = np.array([m for m, _ in rows]), np.array([t for _, t in rows])

@@ -118,6 +118,7 @@ class TestColumnMap:
 
 @given(st.lists(st.sampled_from(["label", "weight", "label_2", "a", "a_2", "b"])))
 def test_columns_of_a_table_are_distinct(names):
+    """Asked below `write_selected`, which would need a trained model for each list of names."""
     found = _distinct(names)
     assert len({*found, "label", "weight"}) == len(names) + 2
     assert all(new == old or new.startswith(f"{old}_") for new, old in zip(found, names, strict=True))
