@@ -1,4 +1,4 @@
-"""How many threads to use, and a lock for what they share."""
+"""The number of threads to use, and a lock for what they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How data are read: the options that say it, and the stream that they describe."""
+"""The options that say how data are read, and the stream that they describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How methods and their parameters are called on the command line, also in messages of the library.
+"""Names of methods and their parameters on the command line, also in messages of the library.
 
 The library speaks of parameters: `use shuffle=True`. Here that becomes `use --shuffle`.
 """

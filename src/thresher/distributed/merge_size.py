@@ -1,4 +1,4 @@
-"""How far a merge goes: the size of the move with the least loss on the rows that come next.
+"""The size of a merge: that of the move with the least loss on the rows that come next.
 
 After the last rows those are the first ones, which were learned long ago. A layer that selects has the squared hinge as
 its loss, one that predicts log loss; the one that predicts goes second, since its members are those of the first.

@@ -1,4 +1,4 @@
-"""How well a model does on data that it has not learned: `evaluate`, in one reading and bounded memory."""
+"""`evaluate`: the metrics of a model on data that it has not learned, in one reading and bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learned: a model, its classes, the names of its features, and the one way in which rows become learned."""
+"""Models: their classes, the names of their features, and the one way in which they learn rows."""
 
 from thresher.model.model import Model
 

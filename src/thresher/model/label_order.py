@@ -1,4 +1,4 @@
-"""Whether the rows of a stream are grouped by label.
+"""A test of whether the rows of a stream are grouped by label.
 
 An online learner follows the rows that it saw last. On rows sorted by label it ends up with the last class, and while
 the rows of a class pass by it predicts that class and is right: its mistakes then say nothing about new rows.

@@ -1,4 +1,4 @@
-"""How sure the weights of a second-order method are."""
+"""The z-scores of a second-order method: how sure each of its weights is."""
 
 from __future__ import annotations
 

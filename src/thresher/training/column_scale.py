@@ -1,4 +1,4 @@
-"""Whether numbers are so large that little is left of the features beside them, once rows have unit length."""
+"""A warning about numbers so large that little is left of the features beside them, once rows have unit length."""
 
 from __future__ import annotations
 

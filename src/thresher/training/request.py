@@ -1,4 +1,4 @@
-"""What a training run is asked for, and the data that it opens."""
+"""The arguments of a training run, and the data that it opens."""
 
 from __future__ import annotations
 

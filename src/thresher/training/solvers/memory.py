@@ -1,4 +1,4 @@
-"""How much memory a batch method may take, checked before the work begins."""
+"""The check that a batch method has enough memory, made before its work begins."""
 
 from __future__ import annotations
 
