@@ -78,7 +78,7 @@ def test_predict_uses_it_and_nothing_else_does(estimator, rare):
 def test_precision_holds_on_new_rows(rare):
     X, y = rare
     model = ShadowSOFS(20).fit(X[:1000], y[:1000])
-    model.threshold_ = -0.5
+    model.threshold_ = -2.0
     assert precision_score(y[1600:], model.predict(X[1600:])) < 0.9
     set_threshold(model, (X[1000:1600], y[1000:1600]), "precision=0.98")
     assert precision_score(y[1600:], model.predict(X[1600:])) > 0.93

@@ -127,7 +127,7 @@ class TestTrain:
         assert done.returncode == 0
         assert done.stderr == ""
         assert list(tmp_path.iterdir()) == [model]
-        assert "2,000 rows, 20,000 columns, classes -1 and 1" in done.stdout
+        assert "2,000 rows in 3 passes and a closing one, 20,000 columns, classes -1 and 1" in done.stdout
         assert "selected 200 features" in done.stdout
         assert model.stat().st_size < 10_000
         shown = json.loads(thresher("show", model, "--json").stdout)
@@ -141,18 +141,19 @@ class TestTrain:
 
     def test_json_is_one_object(self, x1):
         report = json.loads(thresher("train", x1 / "train.svm", "-k", 200, "--test", x1 / "test.svm", "--json").stdout)
-        assert report["rows"] == 2_000
+        assert (report["rows"], report["passes"], report["refitted"]) == (6_000, 3, True)  # rows of all passes
         assert report["n_selected"] == len(report["selected"]) == len(report["weights"]) == 200
         assert report["accuracy_on_test"] > 0.8
         assert report["seconds"] > 0
 
     def test_goes_on_from_a_full_model(self, x1, tmp_path):
         half, whole = tmp_path / "half.thresher", tmp_path / "whole.thresher"
-        assert thresher("train", x1 / "train.svm", "-k", 100, "-o", half, "--full").returncode == 0
+        once = ["--passes", 1, "--no-refit"]
+        assert thresher("train", x1 / "train.svm", "-k", 100, "-o", half, "--full", *once).returncode == 0
         done = thresher("train", x1 / "test.svm", "--from", half, "-o", whole, "--full")
         assert done.returncode == 0, done.stderr
         straight = tmp_path / "straight.thresher"
-        thresher("train", x1 / "train.svm", x1 / "test.svm", "-k", 100, "-o", straight, "--full")
+        thresher("train", x1 / "train.svm", x1 / "test.svm", "-k", 100, "-o", straight, "--full", *once)
         assert whole.read_bytes() == straight.read_bytes()
 
     def test_from_a_pipe(self, x1, tmp_path):
@@ -248,14 +249,15 @@ class TestGroupedRows:
         assert asked.stderr == ""
         assert models[0].read_bytes() == models[1].read_bytes()
         for out in (done.stdout, asked.stdout):
-            assert re.search(r"rows( in 2 passes)? in random order, 20,000 columns", out)
+            passes = 2 if "--passes" in options else 3
+            assert f": {n_rows:,} rows in {passes} passes and a closing one, in random order, 20,000 columns" in out
         assert re.findall("error while learning .*", done.stdout) == re.findall("error while learning .*", asked.stdout)
 
     def test_in_their_order_if_asked(self, by_label):
         model = by_label / "m.thresher"
         done = thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "-o", model)
         assert re.search(r"grouped by label .*poor results on such rows: use --shuffle", done.stderr)
-        assert "300 rows, 20,000 columns" in done.stdout
+        assert "300 rows in 3 passes and a closing one, 20,000 columns" in done.stdout
         assert "error while learning: not shown, since the rows are grouped by label" in done.stdout
         report = json.loads(thresher("train", by_label / "300.svm", "-k", 50, "--no-shuffle", "--json").stdout)
         assert (report["shuffled"], report["grouped_by_label"]) == (False, True)
@@ -512,7 +514,7 @@ class TestNothingIsLost:
 
     def test_a_model_may_be_updated_in_place(self, x1, tmp_path):
         model = tmp_path / "m.thresher"
-        run("train", x1 / "test.svm", "-k", 9, "--full", "-o", model)
+        run("train", x1 / "test.svm", "-k", 9, "--passes", 1, "--full", "-o", model)
         run("train", x1 / "test.svm", "--from", model, "--full", "-o", model)
         assert json.loads(run("show", model, "--json").stdout)["rows_seen"] == 1_000
         # An error leaves it as it was.
@@ -524,7 +526,7 @@ class TestNothingIsLost:
     @pytest.mark.parametrize("with_from", [False, True])
     def test_ctrl_c_leaves_the_older_model_alone(self, x1, tmp_path, with_from):
         model, partial = tmp_path / "m.thresher", tmp_path / "m.thresher.interrupted"
-        run("train", x1 / "train.svm", "-k", 50, "--full", "-o", model)
+        run("train", x1 / "train.svm", "-k", 50, "--passes", 1, "--full", "-o", model)
         before = model.read_bytes()
         options = ["--from", model] if with_from else ["-k", "50"]
         command = [THRESHER, "train", "-", *options, "--full", "-o", model]
@@ -803,4 +805,5 @@ class TestMethods:
         assert (json.loads(done.stdout)["n_selected"] == 50) == method.has_budget
         run("train", test, "--from", model, "-o", model)
         about = json.loads(run("show", model, "--json").stdout)
-        assert (about["method"], about["rows_seen"]) == (method.name, 2_500)
+        passes = 3 if method.predicts_apart else 1  # of so few rows; a model that goes on makes one
+        assert (about["method"], about["rows_seen"]) == (method.name, passes * 2_000 + 500)

@@ -57,8 +57,10 @@ def test_one_shard_is_plain_training(files, estimator):
     """However many syncs there are: from one shard, the line search may only take its whole move."""
     model, history = trained(made(estimator, 100), files / "all.svm", n_shards=1, syncs=3)
     plain = made(estimator, 100)
-    train(plain, files / "all.svm", shuffle=False)
-    assert [each["size"] for each in history.merges] == [1.0] * 3
+    alone = train(plain, files / "all.svm", shuffle=False)
+    assert (history.n_passes, history.refitted) == (alone.n_passes, alone.refitted)
+    n_readings = history.n_passes + history.refitted
+    assert [each["size"] for each in history.merges] == [1.0] * 3 * n_readings
     assert model_of(model).counters == pytest.approx(model_of(plain).counters, rel=1e-5)
     np.testing.assert_allclose(model.coef_.toarray(), plain.coef_.toarray(), rtol=1e-3, atol=1e-5)
 
@@ -71,7 +73,8 @@ def test_workers_do_not_change_the_model(files, tmp_path, memory):
     assert bytes_of(alone, tmp_path) == bytes_of(several, tmp_path)
     assert one.rows == two.rows
     assert one.merges == two.merges
-    assert one.rows[-1] == 4_000
+    assert one.rows[-1] == 3 * 4_000
+    assert one.refitted
 
 
 def test_every_kind_of_data_can_be_handed_over(tmp_path):
@@ -179,7 +182,7 @@ def test_a_trained_model_goes_on(files):
     model = ShadowSOFS(100)
     train(model, files / "part-0.svm")
     trained(model, files / "part-1.svm")
-    assert model.n_samples_seen_ == 1_500
+    assert model.n_samples_seen_ == 3 * 700 + 800  # what goes on makes one pass
 
 
 def test_validation_and_callback(files):
@@ -187,7 +190,7 @@ def test_validation_and_callback(files):
     _, history = trained(
         ShadowSOFS(100), files / "all.svm", validate=files / "test.svm", callback=lambda h: calls.append(len(h.rows))
     )
-    assert calls == [1, 2, 3, 4]
+    assert calls == list(range(1, 17))  # four syncs in each of three passes, and in the closing one
     assert all(0.5 < each <= 1 for each in history.validation)
     assert history.n_validation_rows == 1_000
 
@@ -303,7 +306,7 @@ def test_numbers_and_words_among_the_labels():
         ShadowSOFS(2), [(X, ["a", "1"]), (X, [1.0, 1.0]), (X, ["1", "a"])], n_shards=1, syncs=3, classes=["1", "a"]
     )
     assert model.classes_.tolist() == ["1", "a"]
-    assert [each["sample_bytes"] for each in history.merges] == [56] * 3  # two rows; none was left out for its labels
+    assert [each["sample_bytes"] for each in history.merges] == [56] * 12  # two rows; none was left out for its labels
     with pytest.raises(DataError, match="the list of batches, row 3: the label x is not among the classes 1, 2"):
         trained(ShadowSOFS(2), stream, n_shards=1, syncs=2, classes=[1, 2])
 

@@ -178,7 +178,7 @@ class TestContent:
 
     def test_a_short_run_has_no_curve(self, rows, tmp_path):
         X, y = rows
-        model = ShadowSOFS(3)
+        model = ShadowSOFS(3, n_passes=1)
         write_report(tmp_path / "run.html", model, train(model, (X[:50], y[:50])))
         assert "There are too few rows for a curve: 50." in Page(tmp_path / "run.html").text()
 

@@ -634,10 +634,10 @@ class TestAllFormats:
         cv = cross_validate(ShadowSOFS(20), open_stream(path, **ROLES), folds=3)
         assert cv.accuracy > 0.9
         assert _core.name_ids(cv.model.selected_names_).tolist() == cv.model.selected_.tolist()
-        half, model = write_jsonl(rows[:300], tmp_path / "b.jsonl"), ShadowSOFS(20)
+        half, model = write_jsonl(rows[:300], tmp_path / "b.jsonl"), ShadowSOFS(20, n_passes=1)
         train(model, open_stream(half, **ROLES), shuffle=False)
         train(model, write_jsonl(rows[300:], tmp_path / "c.jsonl"), shuffle=False)  # read as the model's own data
-        whole = ShadowSOFS(20)
+        whole = ShadowSOFS(20, n_passes=1)
         train(whole, open_stream(path, **ROLES), shuffle=False)
         assert model.selected_names_ == whole.selected_names_
         assert model.coef_.data.tolist() == whole.coef_.data.tolist()

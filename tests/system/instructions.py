@@ -1,6 +1,7 @@
 """Instructions per nonzero, counted by callgrind, and the most that each learner and reader may take.
 
 The limits are some 15 % above what was counted when they were set: room for another compiler, not for a slower loop.
+That of ShadowSOFS is 1.35 times the 113.66 that it took when it had one layer; with two it took 138.9.
 Usage: instructions.py PROGRAM (cpp/bench/instructions.cpp, built).
 """
 
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 LIMITS = {
-    "sofs": 58, "shadow_sofs": 125, "arow": 52, "pet": 87, "fofs": 169, "ogd": 37, "sofs_hash": 101, "sofs_sketch": 160,
+    "sofs": 58, "shadow_sofs": 153, "arow": 52, "pet": 87, "fofs": 169, "ogd": 37, "sofs_hash": 101, "sofs_sketch": 160,
     "shadow_sketch": 270, "svmlight": 171, "vw": 177, "json_2grams": 800, "vw_names": 535,
 }  # fmt: skip
 INTERCEPT = 1.08  # the most that ShadowSOFS may take with an intercept, times what it takes without …

@@ -61,7 +61,7 @@ def finish(
     if as_json:
         print(json_.dumps(report))
     else:
-        print(_in_words(report, stream.name, held_out.name if held_out else None))
+        print(_in_words(report, history, stream.name, held_out.name if held_out else None))
         for each in sample_results.values():
             print(f"\n{each}")
     if output is None:
@@ -93,6 +93,7 @@ def _report(
     return {
         "rows": history.rows[-1],
         "passes": history.n_passes,
+        "refitted": history.refitted,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
         # A batch method makes no mistakes on its way; on rows grouped by label they say nothing.
@@ -129,11 +130,11 @@ def _selected(report: dict[str, Any]) -> str:
     return f"{'all ' if has_all else ''}{counted(n, 'feature')} (fewer than -k {most:,})"
 
 
-def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
+def _in_words(report: dict[str, Any], history: History, data: str, test: str | None) -> str:
     from thresher.evaluation.metrics import ACCURACY
 
-    in_passes = f" in {report['passes']} passes" if report["passes"] > 1 else ""
-    in_order = " in random order" if report["shuffled"] else ""
+    in_passes = history.passes_in_words()
+    in_order = f"{',' if in_passes else ''} in random order" if history.shuffled else ""
     first = report["selected"][:10]
     if report["named"]:  # names can have spaces and commas in them
         best = ", ".join(repr(name) if "," in name or name != name.strip() else name for name in first)
@@ -142,7 +143,7 @@ def _in_words(report: dict[str, Any], data: str, test: str | None) -> str:
     best += " …" if report["n_selected"] > 10 else ""
     columns = "named features" if report["named"] else counted(report["n_features"], "column")
     lines = [
-        f"{data}: {counted(report['rows'], 'row')}{in_passes}{in_order}, {columns}, "
+        f"{data}: {counted(history.n_rows_of_data(), 'row')}{in_passes}{in_order}, {columns}, "
         f"classes {listed(report['classes'])}",
         f"selected {_selected(report)}" + (f", best first: {best}" if best else ""),
     ]

@@ -152,8 +152,7 @@ def _figures(
     of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
     found.append((f"{n_selected:,}", f"features selected{of}"))
     if history is not None and history.rows:
-        in_passes = f" in {history.n_passes} passes" if history.n_passes > 1 else ""
-        found.append((f"{history.rows[-1]:,}", f"rows learned{in_passes}"))
+        found.append((f"{history.n_rows_of_data():,}", f"rows learned{history.passes_in_words()}"))
         if history.error and not history.grouped_by_label:
             found.append((f"{history.error[-1]:.2%}", "error while learning"))
         found.append((_seconds(history.seconds[-1]), "training time"))

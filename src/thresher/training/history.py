@@ -93,6 +93,10 @@ class History:
         passes = f" in {self.n_passes} passes" if self.n_passes > 1 else " in one pass" if self.refitted else ""
         return passes + (" and a closing one" if self.refitted else "")
 
+    def n_rows_of_data(self) -> int:
+        """Return how many rows the data have; of a run that Ctrl-C ended, how many were learned in all passes."""
+        return self.rows[-1] if self.interrupted else self.rows[-1] // max(1, self.n_passes)
+
     def drop_last(self) -> int:
         """Remove the last point; return how many features had entered there."""
         for values in (self.rows, self.seconds, self.error, self.loss, self.validation):
@@ -195,7 +199,7 @@ class History:
     def _repr_html_(self) -> str:
         heading = "no rows"
         if self.rows:
-            heading = f"{counted(self.rows[-1], 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
+            heading = f"{counted(self.n_rows_of_data(), 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
         charts = self.charts()
         return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))
 
