@@ -178,9 +178,11 @@ class TestContent:
 
     def test_a_short_run_has_no_curve(self, rows, tmp_path):
         X, y = rows
-        model = ShadowSOFS(3, n_passes=1)
+        model = ShadowSOFS(3)
         write_report(tmp_path / "run.html", model, train(model, (X[:50], y[:50])))
-        assert "There are too few rows for a curve: 50." in Page(tmp_path / "run.html").text()
+        text = Page(tmp_path / "run.html").text()
+        assert "There are too few rows for a curve: 50." in text
+        assert "50 rows learned in 3 passes and a closing one" in text
 
     def test_a_model_whose_gamma_was_changed_has_no_z(self, rows, tmp_path):
         X, y = rows

@@ -67,9 +67,11 @@ def settings(model: Model) -> dict[str, Any]:
     """Return all that is known of a model but its features."""
     assert model.target is not None
     counters = model.counters
-    learned = {}
+    learned: dict[str, Any] = {}
     if not model.method.is_batch:
-        learned = {
+        n_first = counters["n_predicted"]  # mistakes are counted among these
+        learned = {} if n_first == counters["n_samples"] else {"first_readings": n_first}
+        learned |= {
             "rows_with_a_loss": counters["n_updates"],
             "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
             "grouped_by_label": model.grouped_by_label,

@@ -170,23 +170,29 @@ def _seconds(seconds: float) -> str:
 def _learning(history: History | None) -> dict[str, Any] | None:
     if history is None:
         return None
-    charts = history.charts() if len(history.rows) > 1 else {}
+    # Batch methods predict no rows; ShadowSOFS only those that it reads for the first time.
+    has_few = history.error != [] and sum(n <= history.n_predicted for n in history.rows) < 2
+    charts = {} if has_few or len(history.rows) < 2 else history.charts()
     notes = {"error": "A row counts as wrong if the model predicted it wrong just before it learned it."}
     words = []
     if history.grouped_by_label:
         words.append(
             "The rows came grouped by label, so the error and the loss while learning say nothing about new rows."
         )
+    elif history.n_passes > 1 and history.n_predicted < history.rows[-1]:
+        words.append("The error is that of the first pass: later on, the model had seen the rows before.")
     elif history.n_passes > 1:
         words.append("From the second pass on, the model had seen the rows before.")
+    if history.refitted:
+        words.append("In the closing pass, the weights of the selected features were learned anew.")
     if history.shuffled:
         words.append("The rows were learned in random order.")
     if history.interrupted:
         words.append("The training was stopped early.")
     if history.n_skipped:
         words.append(f"Skipped because they could not be read: {counted(history.n_skipped, 'line')}.")
-    if history.error and len(history.rows) < 2:
-        words.append(f"There are too few rows for a curve: {history.rows[-1]:,}.")
+    if has_few:
+        words.append(f"There are too few rows for a curve: {history.n_rows_of_data():,}.")
     drawn = [_drawn(charts[kind], notes.get(kind, "")) for kind in ("error", "members", "loss") if kind in charts]
     return {"charts": drawn, "words": " ".join(words)} if drawn or words else None
 
