@@ -85,6 +85,20 @@ def test_shuffled_rows_keep_their_folds(problem):
     assert cv.accuracy < 0.65 < ShadowSOFS(200, n_passes=5).fit(identity, labels).score(identity, labels)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_closing_pass_leaves_the_fold_out_too(n_classes):
+    """With three passes and a closing one, a fold's model is the one that was trained without the fold's rows."""
+    X, y = random_problem(900, 40, 0.2, seed=2, n_classes=n_classes)
+    cv = cross_validate(ShadowSOFS(10), (X, y), folds=3, shuffle=False, classes=list(np.unique(y)))
+    folds = fold_of(np.arange(900), 3, 0)
+    for fold, evaluation in enumerate(cv.folds):
+        rest, left_out = folds != fold, folds == fold
+        model = ShadowSOFS(10)
+        history = train(model, (X[rest], y[rest]), shuffle=False, classes=list(np.unique(y)))
+        assert (history.n_passes, history.refitted) == (3, True)
+        assert evaluation.to_dict() == evaluate(model, (X[left_out], y[left_out])).to_dict()
+
+
 def test_sorted_rows(problem):
     X, y = problem
     order = np.argsort(y, kind="stable")

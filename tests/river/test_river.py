@@ -588,6 +588,22 @@ class TestCopies:
         assert model.clone({"norm": "l2"}).norm == "l2"
 
 
+def test_a_probability_is_made_of_what_is_shown():
+    """Of `weights`, `intercept` and the row's items that are selected: nothing else of a row matters."""
+    rows, labels = random_rows(400)
+    model = river.ShadowSOFS(20)
+    for x, y in zip(rows, labels, strict=True):
+        model.learn_one(x, y)
+    scale = model._learner.counters["margin_scale"]
+    for x in rows:
+        left = model.transform_one(x)
+        length = sum(value**2 for value in left.values()) ** 0.5 or 1.0
+        margin = sum(model.weights[name] * value for name, value in left.items()) / length + model.intercept
+        np.testing.assert_allclose(model.predict_proba_one(x)[1], 1 / (1 + np.exp(-scale * margin)), rtol=1e-5)
+        assert model.predict_proba_one(x) == model.predict_proba_one(left)
+        assert model.predict_one(x) == (margin > 0)
+
+
 class TestParameters:
     def test_every_online_method_is_there(self):
         assert set(river.__all__) == {method.estimator for method in methods.ONLINE}

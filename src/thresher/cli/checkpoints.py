@@ -71,6 +71,7 @@ def train_saving(learner: Any, stream: Stream, saving: dict[str, Any], options: 
         if resumed_at is None and history.resumed_at is not None:
             resumed_at = history.resumed_at
             in_pass = f", in pass {history.n_passes}" if history.n_passes > 1 else ""
+            in_pass = ", in the closing pass" if history.refitted else in_pass
             with suppress(OSError):  # the run is worth more than the line
                 say(f"{saving['checkpoint']}: resumed at row {resumed_at:,}{in_pass}.")
 
