@@ -1,4 +1,4 @@
-"""How many features are enough? Models of all budgets learn side by side, and tell.
+"""How many features are enough? One run answers it, for all budgets at once.
 
 $ python how_many_features.py
 accuracy on rows before they were learned, 4,000 rows
