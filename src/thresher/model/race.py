@@ -215,8 +215,9 @@ class Race:
 
     def _can_pass_limit(self) -> bool:
         """Return whether the states could pass the limit if all ids had a feature."""
-        pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1 + self._pages_at_start
-        return len(self._learners) * pages * _PAGE > MEMORY_LIMIT
+        pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1
+        # Each once more, for a layer that predicts.
+        return len(self._learners) * (2 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
 
     def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
         """Count rows that were learned."""
