@@ -176,7 +176,7 @@ class TestNaiveRace:
             model = auto(estimator, **given).fit(X, y, sample_weight=weights)
         assert model_of(model).race == naive.looks
         assert model.gamma_ == naive.winner
-        alone = made(estimator, BUDGET, gamma=naive.winner, shuffle=False, **given).fit(X, y, sample_weight=weights)
+        alone = in_order(estimator, BUDGET, gamma=naive.winner, **given).fit(X, y, sample_weight=weights)
         assert_same_bits(model, alone)
         assert alone.gamma_ == naive.winner
 
@@ -347,7 +347,7 @@ class TestSameBits:
     @second_order
     def test_train_many_equals_train(self, estimator):
         X, y = random_problem(300, 50, 0.1, seed=3)
-        models = [auto(estimator, norm=norm) for norm in ("l2", None)] + [made(estimator, BUDGET, gamma=2.0)]
+        models = [auto(estimator, norm=norm) for norm in ("l2", None)] + [in_order(estimator, BUDGET, gamma=2.0)]
         with short_race(16):
             histories = train_many(models, stream_of(X, y, cuts=[50, 130]))
             for model, history in zip(models, histories, strict=True):
@@ -394,7 +394,7 @@ class TestEnds:
         model, history = trained(auto(estimator), X, ["a"], classes=["a", "b"])
         assert model.gamma_ == default_of(estimator)
         assert [(look["rows"], look["reason"]) for look in history.race] == [(1, "end")]
-        assert_same_bits(model, trained(made(estimator, BUDGET), X, ["a"], classes=["a", "b"])[0])
+        assert_same_bits(model, trained(in_order(estimator, BUDGET), X, ["a"], classes=["a", "b"])[0])
 
     def test_of_two_equally_near_the_larger(self):
         """Without the default, 2^-1 and 2 tie on one row."""
@@ -452,7 +452,7 @@ class TestEnds:
             history = train(streamed, stream_of(X, y, cuts=[100]), shuffle=False)
         assert thrice.gamma_ == once.gamma_
         assert model_of(thrice).race == history.race == model_of(once).race
-        alone = made(estimator, BUDGET, gamma=once.gamma_, n_passes=3, shuffle=False).fit(X, y)
+        alone = in_order(estimator, BUDGET, gamma=once.gamma_, n_passes=3).fit(X, y)
         assert_same_bits(thrice, alone)
         assert_same_bits(streamed, alone)
 
