@@ -199,6 +199,7 @@ void bind_selectors(nb::module_& m) {
             "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
             "is_new"_a = true)
         .def("start_refit", &Selector::start_refit)
+        .def("end_refit", &Selector::end_refit, "keep"_a)
         .def(
             "refit",
             [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,

@@ -16,8 +16,9 @@ from strategies import budgets, class_counts, norms, problems, random_problem
 from test_checkpoints import Stop, bytes_of, stopped_after
 from test_gamma_auto import stream_of
 
-from thresher import SOFS, ShadowSOFS, convert, datasets, open_stream, train, train_many
+from thresher import SOFS, ShadowSOFS, convert, datasets, distributed, open_stream, train, train_many
 from thresher.io.checkpoints import read_checkpoint
+from thresher.model.learning import Session
 from thresher.parameters import random_generator
 from thresher.streams import DataError, text
 from thresher.training.run import SharedReading
@@ -351,6 +352,34 @@ def n_batches(model, stream, **options) -> tuple[int, int]:
         patch.setattr(SharedReading, "one_pass", counting)
         train(model, stream, **options)
     return len(seen), sum(seen)
+
+
+@pytest.mark.parametrize("shards", [False, True])
+def test_ctrl_c_in_it_undoes_it(rows, monkeypatch, shards):
+    """A model of its first rows alone would be worse than that of the passes before, which is what is left."""
+    monkeypatch.setattr(text, "BLOCK", 40_000)
+    learn, given = Session.learn, {"n_shards": 2, "syncs": 4, "engine": "local", "workers": 1}
+    n_closing = itertools.count()
+
+    def interrupted(session, *rows, **options):
+        # What a signal does between two blocks; in its class the session has no public name for this.
+        if session._is_closing and next(n_closing) == 3:
+            raise KeyboardInterrupt
+        return learn(session, *rows, **options)
+
+    def trained(model):
+        if shards:
+            return distributed.train(model, rows / "two.svm", **given)
+        return train(model, rows / "two.svm", shuffle=False)
+
+    without, stopped = ShadowSOFS(15, n_passes=1, refit=False), ShadowSOFS(15, n_passes=1, refit=True)
+    trained(without)
+    monkeypatch.setattr(Session, "learn", interrupted)
+    history = trained(stopped)
+    assert next(n_closing) == 4
+    assert history.interrupted
+    assert not history.refitted
+    assert_same_state(stopped, without)
 
 
 class TestResume:

@@ -19,7 +19,15 @@ from thresher.distributed.shards import Shards, Start, Survey, Update, add_surve
 from thresher.evaluation.alignment import warn_if_unsure
 from thresher.evaluation.evaluation import evaluate
 from thresher.model.labels import Labels, shown
-from thresher.model.learning import learned_more, n_passes_after, start_refit, warn_if_saturated, warn_of_clashes, widen
+from thresher.model.learning import (
+    end_refit,
+    learned_more,
+    n_passes_after,
+    start_refit,
+    warn_if_saturated,
+    warn_of_clashes,
+    widen,
+)
 from thresher.model.merging import MergeSizes, core_class, count_from, merge, merge_names
 from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
@@ -195,7 +203,12 @@ class _Run:
         if self._task.refits(self.model, history.n_passes):
             history.refitted = True
             start_refit(self.model)
-            self._one_pass(is_closing=True)
+            try:
+                self._one_pass(is_closing=True)
+            except KeyboardInterrupt:
+                history.refitted = end_refit(self.model, keep=False)
+                raise
+            end_refit(self.model, keep=True)
 
     def _one_pass(self, *, is_closing: bool) -> None:
         """Learn all parts of all shards once."""

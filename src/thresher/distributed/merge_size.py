@@ -28,8 +28,9 @@ def best_sizes(model: Model, changes: Any, sample: SampleRows, n_shards: int) ->
     """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal."""
     tried = sizes(n_shards)
     first = _least(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
-    both = [MergeSizes(first.selecting, size) for size in _PREDICTING]
-    return _least(model, changes, sample, both, 1) if model.method.predicts_apart else first
+    if n_shards == 1 or not model.method.predicts_apart:
+        return first
+    return _least(model, changes, sample, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
 
 
 def _least(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSizes], layer: int) -> MergeSizes:

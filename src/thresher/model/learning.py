@@ -136,6 +136,7 @@ def _matrix_learned(
     if given.get("refit", False) is not False:
         learner.start_refit()
         one_pass(is_closing=True)
+        learner.end_refit(keep=True)
     return learner, gamma, looks
 
 
@@ -150,6 +151,15 @@ def start_refit(model: Model) -> None:
     """Let the predicting layer start again, for a closing pass."""
     assert model.learner is not None
     _selector(model.learner).start_refit()
+
+
+def end_refit(model: Model, keep: bool) -> bool:
+    """End a closing pass; unless it is to be kept, put back the layer of before. Return whether it was kept.
+
+    After a run that was resumed in its closing pass, nothing is known of the layer before: then it is kept.
+    """
+    assert model.learner is not None
+    return _selector(model.learner).end_refit(keep)
 
 
 def _selector(learner: Learner) -> _core.Selector:

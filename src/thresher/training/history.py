@@ -47,8 +47,8 @@ class History:
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     refitted : bool
-        Whether a closing pass was begun, in which the weights are learned anew on the selected features. It is not
-        counted in `n_passes`.
+        Whether there was a closing pass, in which the weights are learned anew on the selected features. It is not
+        counted in `n_passes`. One that Ctrl-C ended early is undone.
     interrupted : bool
         Whether Ctrl-C ended it early.
     shuffled : bool

@@ -18,7 +18,7 @@ from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
-from thresher.model.learning import Session, start_refit
+from thresher.model.learning import Session, end_refit, start_refit
 from thresher.model.memory import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.targets import UnknownLabelError
@@ -94,6 +94,10 @@ class Run:
         start_refit(self.model)
         self._session = session_on(self.stream, self.model, None, is_first_pass=False, is_closing=True)
         self.history.refitted = True
+
+    def end_closing_pass(self) -> None:
+        """End it; where Ctrl-C came before its end, the model predicts as before it."""
+        self.history.refitted = end_refit(self.model, keep=not self.history.interrupted)
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
         """Learn a batch, or the rows of it that are in the run's sample; errors give the file and line.
@@ -281,6 +285,9 @@ class SharedReading:
     def end_pass(self) -> None:
         """Fix what is known only at the end of a stream."""
         stream = self.runs[0].stream
+        if self.is_closing:
+            for run in self.learning:
+                run.end_closing_pass()
         try:
             for run in self.learning:
                 run.session.finish(stream.id_base)

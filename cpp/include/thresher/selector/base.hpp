@@ -17,9 +17,12 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "thresher/concepts.hpp"
@@ -125,9 +128,17 @@ class SelectorBase : public Selector {
     void start_refit() final {
         std::lock_guard lock(mutex_);
         if constexpr (kPredictsApart)
-            layer_.clear();
+            before_refit_ = std::exchange(layer_, Layer(n_vectors_, options_));
         else
             throw std::logic_error("this learner has no predicting layer");
+    }
+
+    bool end_refit(bool keep) final {
+        std::lock_guard lock(mutex_);
+        const bool goes_back = !keep && before_refit_.has_value();
+        if (goes_back) layer_ = std::move(*before_refit_);
+        before_refit_.reset();
+        return !goes_back;
     }
 
     State state() const final {
@@ -424,7 +435,9 @@ class SelectorBase : public Selector {
     const std::uint64_t budget_;
     const std::vector<std::int64_t> keep_;
     std::vector<Cell> intercept_;
-    std::conditional_t<kPredictsApart, PredictingLayer<kVectors>, NoLayer> layer_;
+    using Layer = std::conditional_t<kPredictsApart, PredictingLayer<kVectors>, NoLayer>;
+    Layer layer_;
+    std::optional<Layer> before_refit_;
     Counters counters_;
     std::vector<std::size_t> entered_;  // positions in the row at work
 

@@ -102,9 +102,6 @@ class PredictingLayer {
         return out;
     }
 
-    // Forgets all that was learned.
-    void clear() { *this = PredictingLayer(n_vectors_, options_); }
-
     // Of how many features it knows something.
     std::size_t size() const { return memory_.n_touched(); }
     std::size_t n_pages() const { return memory_.n_pages(); }

@@ -55,8 +55,11 @@ class Selector {
                             });
     }
 
-    // Lets the predicting layer start again; `refit` then teaches it rows, and nothing else changes.
+    // Lets the predicting layer start again; `refit` then teaches it rows, and nothing else changes. Unless it is to be
+    // kept, `end_refit` puts the layer back that was there before; returns false if it did. One that was started before
+    // the state was restored can only be kept.
     virtual void start_refit() = 0;
+    virtual bool end_refit(bool keep) = 0;
     template <class Id>
     void refit(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
