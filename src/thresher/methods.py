@@ -142,7 +142,7 @@ _AUTO_PASSES: dict[str, dict[str, Any]] = {
     "n_passes": {
         "default": "auto",
         "allowed": (Whole(1), OneOf(("auto",))),
-        "help": "number of passes over the data; auto takes three of at most 5,000 rows, else one",
+        "help": "number of passes over the data; auto: 3 for up to 5,000 rows, otherwise 1",
         "doc": 'The number of passes over the data. "auto": three if there are at most 5,000 rows, which can be read '
         "again, else one.",
     }

@@ -76,7 +76,7 @@ def train(
     syncs : int, default=16
         How often the shards are merged in a pass.
     passes : int or "auto", optional
-        How often to read the data; by default the model's `n_passes`. A closing pass (`refit` of ShadowSOFS) is beside.
+        How often to read the data; by default the model's `n_passes`. A closing pass is not counted.
     engine : {"ray", "local"}, default="ray"
         Where the shards learn: on a Ray cluster, or in processes on this machine.
     address : str, optional

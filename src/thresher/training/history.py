@@ -62,8 +62,8 @@ class History:
         `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
     merges : list of dict
         With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves (of ShadowSOFS
-        also the `predicting_size`, of the layer that predicts), the `bytes` that the shards sent to be merged, and the
-        `sample_bytes` of the rows that the size was chosen on.
+        also the `predicting_size`, a share of what its predicting layer has learned on all shards), the `bytes` that
+        the shards sent to be merged, and the `sample_bytes` of the rows that the sizes were chosen on.
     resumed_at : int or None
         Where the run was resumed from a checkpoint: how many rows it had learned by then.
     """

@@ -58,8 +58,8 @@ def train(
         more keeps its own.
     passes : int or "auto", optional
         How often to read it; by default the model's `n_passes`. Batch methods have one pass. ShadowSOFS can end with a
-        closing pass beside (its `refit`), and with "auto" learns few rows three times; a model that was trained before
-        has one pass, and no closing one unless refit=True.
+        closing pass, not counted here (`refit`), and with "auto" learns few rows three times; a model that was trained
+        before has one pass, and no closing one unless refit=True.
     validate : Stream or path, optional
         Data to measure accuracy on at the end of each pass.
     shuffle : bool or "auto", default="auto"

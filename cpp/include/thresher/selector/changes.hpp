@@ -4,7 +4,7 @@
 // for a sum; so shards can be merged in any grouping, up to rounding. Only features that changed are noted. The start
 // itself is no part of it: what all shards had in common is counted once.
 //
-// A Sum moves a cell by `size` times the shards' mean, but by no more than all of their moves together.
+// How far a Sum moves a cell for a `size`, the learner says (`moved`).
 #pragma once
 
 #include <algorithm>
