@@ -132,11 +132,11 @@ for estimator in (AROW, FOFS, OGD, PET, SOFS, ShadowSOFS):
 @pytest.mark.parametrize(
     ("options", "bytes_per_model"),
     [({"memory": "auto"}, 8 * 20_000), ({"memory": "hash"}, (16 + 26) * 20_000),
-     ({"memory": "sketch", "memory_bytes": 160_000}, 160_000 + (16 + 64) * 100)],
+     ({"memory": "sketch", "memory_bytes": 160_000}, 160_000 + 2 * (16 + 64) * 100)],
     ids=lambda options: options.get("memory") if isinstance(options, dict) else "",
 )  # fmt: skip
 def test_many_small_models_take_what_the_docs_say(options, bytes_per_model):
-    """The table of docs/memory.md and 40 KB, within a fifth: no huge page for a few cells."""
+    """The table of docs/memory.md and 60 KB, within a fifth: no huge page for a few cells."""
     code = f"""
 from thresher import ShadowSOFS, datasets
 X, y = datasets.make_x1(n_samples=300, random_state=0)
@@ -151,7 +151,7 @@ models = [ShadowSOFS(100, **{options}).fit(X, y) for _ in range(100)]
 print(in_use() - before)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert int(done.stdout) * 1024 / 100 == pytest.approx(bytes_per_model + 40_000, rel=0.2)
+    assert int(done.stdout) * 1024 / 100 == pytest.approx(bytes_per_model + 60_000, rel=0.2)
 
 
 class TestAuto:
