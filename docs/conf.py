@@ -44,6 +44,7 @@ MENU = {
     "Measurements": [
         "The paper's results <../experiments/REPORT>",
         "Speed <../benchmarks/RESULTS>",
+        "Two layers, measured <../experiments/LAYERS>",
         "γ chosen in the pass <../experiments/GAMMA>",
         "Memory, measured <../experiments/MEMORY>",
         "Names, measured <../experiments/NAMES>",
