@@ -94,7 +94,7 @@ METHODS = {
     method.name: method
     for method in (
         _online("SOFS", "sofs", ("gamma",)),
-        _online("ShadowSOFS", "shadow_sofs", ("gamma",)),
+        _online("ShadowSOFS", "shadow_sofs", ("gamma",), refit=False),
         Method("ShadowSOFS defaults", methods.find("shadow_sofs"), has_norm_grid=False),
         _online("PET", "pet", ("eta",), loss="hinge"),
         # Without an intercept η only scales its weights.
