@@ -16,6 +16,27 @@ INTERCEPT = -1
 INTERCEPT_VALUE = 0.3  # its x in every row
 
 
+class MarginScaleOracle:
+    """The scale t in softmax(t·scores): one Newton step a row, with the curvature of all rows so far."""
+
+    def __init__(self, scale):
+        self.scale, self.information, self.is_rounding = scale, 0.0, False
+
+    def learn(self, scores: list[float], code: int, importance: float) -> None:
+        scores = [0.0, *scores] if len(scores) == 1 else scores
+        chances = np.exp(self.scale * (np.array(scores) - max(scores)))
+        chances /= chances.sum()
+        mean = chances @ scores
+        slope = mean - scores[code]
+        spread = max(scores) - min(scores)
+        # Scores of 1e-17, the true one in the middle: what is left of the slope is rounding, and so is t from then on.
+        self.is_rounding |= abs(slope) < 1e-9 * spread
+        self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
+        if self.information > 0:
+            t = self.scale
+            self.scale = min(max(t - importance * slope / self.information, t / 2), t * 2)
+
+
 class Oracle(ABC):
     """What all methods share: scores, the loss, and the offer rule. State is in `dtype`."""
 
@@ -31,8 +52,7 @@ class Oracle(ABC):
         self.members: set[int] = set(self.keep)
         self.n_rows = self.n_updates = self.n_mistakes = 0
         self.weight = [defaultdict(dtype) for _ in self.vectors]
-        self.margin_scale, self.information = 4.0, 0.0
-        self.scale_is_rounding = False
+        self.margins = MarginScaleOracle(4.0)
 
     def fit(self, X: sp.csr_matrix, codes: np.ndarray, row_weights: np.ndarray | None = None) -> Oracle:
         for r in range(X.shape[0]):
@@ -91,7 +111,7 @@ class Oracle(ABC):
         self.n_rows += 1
         self.n_mistakes += (int(scores[0] > 0) if len(scores) == 1 else int(np.argmax(scores))) != code
         counted = importance * self.row_importance()
-        self.learn_scale([0.0, *scores] if len(scores) == 1 else scores, code, counted)
+        self.margins.learn(scores, code, counted)
 
     def row_importance(self) -> float:
         """Return what the row at work counts when the scale of margins is learned."""
@@ -101,20 +121,6 @@ class Oracle(ABC):
         weight = np.array([self.weight[v][j] for j in ids], dtype=self.dtype)
         predicts = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
         return total(np.where(predicts, weight, self.dtype(0)) * x)
-
-    def learn_scale(self, scores: list[float], code: int, importance: float) -> None:
-        """One Newton step on t, the scale in softmax(t·scores), with the curvature of all rows so far."""
-        chances = np.exp(self.margin_scale * (np.array(scores) - max(scores)))
-        chances /= chances.sum()
-        mean = chances @ scores
-        slope = mean - scores[code]
-        spread = max(scores) - min(scores)
-        # Scores of 1e-17, the true one in the middle: what is left of the slope is rounding, and so is t from then on.
-        self.scale_is_rounding |= abs(slope) < 1e-9 * spread
-        self.information += importance * max(chances @ (scores - mean) ** 2, 2.0**-20 * spread**2)
-        if self.information > 0:
-            t = self.margin_scale
-            self.margin_scale = min(max(t - importance * slope / self.information, t / 2), t * 2)
 
     @abstractmethod
     def has_loss(self, margin: float) -> bool: ...
@@ -251,7 +257,7 @@ class ShadowSofsOracle(ArowOracle):
     def __init__(self, **given):
         super().__init__(**given)
         self.layer = LogisticOracle(len(self.vectors), self.norm, self.fit_intercept, self.dtype)
-        self.margin_scale = 1.0
+        self.margins = MarginScaleOracle(1.0)
 
     def predicted(self, ids, values, scores, code, importance):
         is_member = np.array([j in self.members for j in ids[: len(values)]], bool) & (values.astype(np.float32) != 0)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from oracles import MarginScaleOracle
 
 from thresher.model.model import Model
 
 # What the core's learners know, beside counters and numbers; the last three are those of the predicting layer.
 ARRAYS = ("ids", "cells", "intercept", "table", "predicting_ids", "predicting_cells", "predicting_intercept")
+
+OF_MARGINS = ("margin_scale", "margin_information", "margin_rows")  # counters: what makes margins probabilities
 
 
 def model_of(estimator: Any) -> Model:
@@ -30,6 +33,12 @@ def assert_same_state(one: Any, other: Any) -> None:
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
     assert one["counters"] == other["counters"]
     assert one["learner"] == other["learner"]
+
+
+def assert_same_scale(model: Any, oracle: MarginScaleOracle) -> None:
+    """Compare the scale of margins, which makes them probabilities."""
+    if not oracle.is_rounding:
+        np.testing.assert_allclose(model_of(model).counters["margin_scale"], oracle.scale, rtol=1e-6)
 
 
 def same_state(one: Any, other: Any) -> bool:

@@ -90,7 +90,8 @@ std::uint64_t digest(const State& state, std::size_t n_classes) {
     }
     for (const std::size_t i : touched) add(&state.cells[i * width], width * sizeof(float));
     add(state.intercept.data(), state.intercept.size() * sizeof(float));
-    add(&state.counters, offsetof(Counters, n_with_member));  // the last ones only describe the data
+    // The last ones only count rows.
+    add(&state.counters, offsetof(Counters, margins) + offsetof(MarginScale, n_rows));
     add(state.numbers.data(), state.numbers.size() * sizeof(double));
     add(state.predicting.ids.data(), state.predicting.ids.size() * sizeof(std::int64_t));
     add(state.predicting.cells.data(), state.predicting.cells.size() * sizeof(float));

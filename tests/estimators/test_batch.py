@@ -301,7 +301,7 @@ def test_there_is_memory():
 LONG_FITS = {
     "MRMR": "MRMR(2_000, progress=True)",
     "L1SVM": "L1SVM(2_000, progress=True)",
-    "FGM": "FGM(2_000, group_size=20, tol=1e-9, progress=True)",
+    "FGM": "FGM(2_000, group_size=1, tol=1e-9, progress=True)",
 }
 LONG_FIT = """
 from thresher import {name}, datasets

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from oracles import ORACLES
 from real_data import split
 from scipy.special import log_softmax
-from states import assert_same_state, model_of, state_of
+from states import OF_MARGINS, assert_same_scale, assert_same_state, model_of, state_of
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
 from thresher import FOFS, ShadowSOFS, _core, datasets, load, save, train
@@ -62,8 +62,7 @@ def assert_equals_oracle(model, oracle) -> None:
         near = {"rtol": 1e-6, "atol": 4 * np.finfo(np.float32).smallest_subnormal} if isinstance(model, FOFS) else {}
         np.testing.assert_allclose(weights, oracle.weights, **{"rtol": 0, **near})
         np.testing.assert_array_equal(model.intercept_, np.array(oracle.intercept, dtype=float))
-        if not oracle.scale_is_rounding:
-            np.testing.assert_allclose(model_of(model).counters["margin_scale"], oracle.margin_scale, rtol=1e-6)
+        assert_same_scale(model, oracle.margins)
         return
     assert sorted(columns.tolist()) == sorted(oracle.selected)
     by_column = dict(zip(oracle.selected, oracle.weights, strict=True))
@@ -222,7 +221,7 @@ class TestSameBits:
             state_of(each) for each in (twice, made(estimator, 10).partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y))
         ]
         for state in states:  # to partial_fit all rows are new
-            for name in ("margin_scale", "margin_information", *(OF_FIRST_READINGS if estimator is ShadowSOFS else ())):
+            for name in (*OF_MARGINS, *(OF_FIRST_READINGS if estimator is ShadowSOFS else ())):
                 del state["learned"]["counters"][name]
         assert_same_state(*states)
         order = np.random.default_rng(5).permutation(300)
@@ -330,7 +329,7 @@ class TestProbabilities:
     @pytest.mark.parametrize("n_classes", [2, 4])
     def test_the_scale_learns_from_new_rows_only(self, estimator, n_classes):
         X, y = random_problem(500, 100, 0.1, n_classes=n_classes, seed=1)
-        scales = [model_of(made(estimator, 30, n_passes=n).fit(X, y)).counters["margin_scale"] for n in (1, 3)]
+        scales = [model_of(in_order(estimator, 30, n_passes=n).fit(X, y)).counters["margin_scale"] for n in (1, 3)]
         assert scales[0] == scales[1]
 
     @pytest.mark.parametrize("n_classes", [2, 4])

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import INTERCEPT, INTERCEPT_VALUE, LogisticOracle
-from states import assert_same_state, same_state, state_of
+from oracles import INTERCEPT, INTERCEPT_VALUE, LogisticOracle, MarginScaleOracle
+from states import OF_MARGINS, assert_same_scale, assert_same_state, same_state, state_of
 from strategies import budgets, class_counts, norms, problems, random_problem
 from test_checkpoints import Stop, bytes_of, stopped_after
 from test_gamma_auto import stream_of
@@ -41,6 +41,11 @@ def assert_same_selection(one, other) -> None:
     states = [{"learned": {**state_of(each)["learned"]}} for each in (one, other)]
     for name in LAYER:
         states[0]["learned"][name] = states[1]["learned"][name]
+    if len(one.classes_) > 2:  # the layer has a scale of its own
+        counters = states[0]["learned"]["counters"]
+        states[0]["learned"]["counters"] = counters | {
+            name: states[1]["learned"]["counters"][name] for name in OF_MARGINS
+        }
     assert_same_state(*states)
     np.testing.assert_array_equal(one.selected_, other.selected_)
 
@@ -50,19 +55,24 @@ def assert_is_oracle(model, X, y, weights, order) -> None:
     given = model.get_params()
     n_vectors = model.coef_.shape[0]
     layer = LogisticOracle(n_vectors, given["norm"], given["fit_intercept"], np.float32)
+    margins, n_rows = MarginScaleOracle(1.0), 0
     codes = np.searchsorted(model.classes_, y)
     for r in order:
         row = slice(X.indptr[r], X.indptr[r + 1])
         ids, values = X.indices[row], X.data[row]
         is_selected = np.isin(ids, model.selected_) & (values != 0)
         if weights[r] > 0:
-            layer.learn(ids[is_selected].tolist(), values[is_selected], int(codes[r]), float(weights[r]))
+            code, weight, n_rows = int(codes[r]), float(weights[r]), n_rows + 1
+            scores = layer.learn(ids[is_selected].tolist(), values[is_selected], code, weight)
+            margins.learn(scores, code, weight * n_rows**2)
     expected = np.zeros(model.coef_.shape, np.float32)
     for v in range(n_vectors):
         expected[v, model.selected_] = [layer.weight[v][j] for j in model.selected_.tolist()]
     np.testing.assert_array_equal(model.coef_.toarray().astype(np.float32), expected)
     intercept = [np.float32(INTERCEPT_VALUE) * layer.weight[v][INTERCEPT] for v in range(n_vectors)]
     np.testing.assert_array_equal(model.intercept_, np.array(intercept, float))
+    if n_vectors > 1:  # with two classes the scale stays as the first reading left it
+        assert_same_scale(model, margins)
 
 
 class TestFit:

@@ -127,16 +127,20 @@ class SelectorBase : public Selector {
 
     void start_refit() final {
         std::lock_guard lock(mutex_);
-        if constexpr (kPredictsApart)
-            before_refit_ = std::exchange(layer_, Layer(n_vectors_, options_));
-        else
-            throw std::logic_error("this learner has no predicting layer");
+        if constexpr (!kPredictsApart) throw std::logic_error("this learner has no predicting layer");
+        before_refit_ = {std::exchange(layer_, Layer(n_vectors_, options_)), counters_.margins};
+        // With many classes the layer of the first reading is so much weaker that its scale does not fit the new one.
+        // With two the first reading's is the better one: its rows had not yet helped to select the features.
+        if constexpr (kVectors != 1) counters_.margins = {.scale = 1.0};
     }
 
     bool end_refit(bool keep) final {
         std::lock_guard lock(mutex_);
         const bool goes_back = !keep && before_refit_.has_value();
-        if (goes_back) layer_ = std::move(*before_refit_);
+        if (goes_back) {
+            layer_ = std::move(before_refit_->layer);
+            counters_.margins = before_refit_->margins;
+        }
         before_refit_.reset();
         return !goes_back;
     }
@@ -338,12 +342,14 @@ class SelectorBase : public Selector {
                 forget_leavers();
     }
 
-    // What a row counts when the scale of margins is learned. The scores of a predicting layer change with its members:
-    // those of the first rows say little about those at the end, so that a row counts by the square of its number.
-    double scale_importance(double importance) const {
-        if constexpr (!kPredictsApart) return importance;
-        const auto number = static_cast<double>(counters_.n_predicted);
-        return importance * number * number;
+    // Learns the scale of margins from those of a row, as they were before it was learned. The scores of a predicting
+    // layer change with its members: those of the first rows say little about those at the end, so that a row counts by
+    // the square of its number.
+    template <class... Margins>
+    void learn_scale(double importance, const Margins&... margins) {
+        counters_.margins.n_rows += 1.0;
+        const double number = kPredictsApart ? counters_.margins.n_rows : 1.0;
+        counters_.margins.learn(margins..., importance * number * number);
     }
 
     // Whether a member never leaves.
@@ -437,7 +443,11 @@ class SelectorBase : public Selector {
     std::vector<Cell> intercept_;
     using Layer = std::conditional_t<kPredictsApart, PredictingLayer<kVectors>, NoLayer>;
     Layer layer_;
-    std::optional<Layer> before_refit_;
+    struct BeforeRefit {
+        Layer layer;
+        MarginScale margins;
+    };
+    std::optional<BeforeRefit> before_refit_;
     Counters counters_;
     std::vector<std::size_t> entered_;  // positions in the row at work
 

@@ -51,7 +51,8 @@ inline Counters counters_since(const Counters& start, const Counters& end) {
     for (const auto& [name, count] : kCounts) out.*count = end.*count - start.*count;
     for (const auto& [name, sum] : kSums) out.*sum = end.*sum - start.*sum;
     const double information = end.margins.information - start.margins.information;
-    out.margins = {information * (end.margins.scale - start.margins.scale), information};
+    out.margins = {information * (end.margins.scale - start.margins.scale), information,
+                   end.margins.n_rows - start.margins.n_rows};
     return out;
 }
 
@@ -68,7 +69,8 @@ inline Counters moved(const Counters& start, const Counters& increments) {
     out.margins = start.margins;
     if (const double information = increments.margins.information; information > 0.0) {
         const double wanted = start.margins.scale + increments.margins.scale / information;
-        out.margins = {std::clamp(wanted, 1e-30, 1e30), std::min(start.margins.information + information, 1e300)};
+        out.margins = {std::clamp(wanted, 1e-30, 1e30), std::min(start.margins.information + information, 1e300),
+                       start.margins.n_rows + increments.margins.n_rows};
     }
     return out;
 }

@@ -49,9 +49,10 @@ inline constexpr std::array<NamedCounter<double>, 2> kSums{{
     {"loss", &Counters::loss},
     {"mistake_weight", &Counters::mistake_weight},
 }};
-inline constexpr std::array<NamedScale, 2> kScales{{
+inline constexpr std::array<NamedScale, 3> kScales{{
     {"margin_scale", &MarginScale::scale},
     {"margin_information", &MarginScale::information},
+    {"margin_rows", &MarginScale::n_rows},
 }};
 
 }  // namespace thresher

@@ -67,6 +67,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
             note(ids, ids.count_below(memory_.n_features(), n));
             gather(n);
             predict_apart(ids, ids_.size(), scores_.data());
+            this->learn_scale(importance, scores_, static_cast<std::size_t>(code));
             this->learn_apart(code, importance);
         }
     }
@@ -134,7 +135,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     void count(std::size_t truth, std::size_t rival, double importance) {
         counters_.n_predicted += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
-        if (is_new_) counters_.margins.learn(scores_, truth, this->scale_importance(importance));
+        if (is_new_) this->learn_scale(importance, scores_, truth);
         counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
     }
 

@@ -37,6 +37,7 @@ THRESHER_INLINE double exp_of_negative(double z) {
 struct MarginScale {
     double scale = 4.0;        // t. Most learners aim at a margin of 1, which then means 98 %
     double information = 0.0;  // second derivatives of the log loss by t, summed over rows
+    double n_rows = 0.0;       // from which it was learned
 
     // A row of two classes, with margin m and y = ±1.
     THRESHER_INLINE void learn(double m, double y, double importance) {

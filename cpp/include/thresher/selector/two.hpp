@@ -107,7 +107,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         counters_.n_predicted += 1;
         counters_.n_mistakes += (margin > 0.0) != (y > 0.0);
         (y > 0.0 ? counters_.n_undecided_second : counters_.n_undecided_first) += margin == 0.0;
-        if (is_new_) counters_.margins.learn(margin, y, this->scale_importance(importance));
+        if (is_new_) this->learn_scale(importance, margin, y);
         counters_.mistake_weight += y * margin > 0.0 ? 0.0 : importance;
     }
 
