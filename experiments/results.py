@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,8 @@ class Record:
         self._folder = folder
         self.runs = read_csv(folder / "runs.csv")
         self.x2 = {row["method"]: OnX2(row) for row in read_csv(folder / "x2.csv") if row["accuracy"]}
+        # ShadowSOFS's defaults before it had a second layer: no command measures them again.
+        self.one_layer = _cells(read_csv(folder / "table-6-of-one-layer.csv"), ("set", "budget"))
 
     @cached_property
     def sets(self) -> dict[str, SetResults]:
@@ -115,10 +117,8 @@ class SetResults:
         self.truncation = {int(row["budget"]): float(row["seconds"]) for row in costs}
         choices = read_csv(folder / f"{of.name}-parameters.csv")
         self._choices = {(row["method"], int(row["budget"])): row for row in choices}
-        grouped: dict[tuple[str, int], list[dict[str, str]]] = {}
-        for row in read_csv(folder / f"{of.name}.csv"):
-            grouped.setdefault((row["method"], int(row["budget"])), []).append(row)
-        self._cells = {key: self._cell(key, rows) for key, rows in grouped.items()}
+        stopped = {key for key, row in self._choices.items() if row["status"] == "stopped"}
+        self._cells = _cells(read_csv(folder / f"{of.name}.csv"), ("method", "budget"), stopped)
 
     @property
     def present(self) -> bool:
@@ -163,18 +163,26 @@ class SetResults:
         cell = self.cell(method, budget)
         return cell.seconds + cell.n_updates * self.truncation.get(budget, NAN)
 
-    def _cell(self, key: tuple[str, int], rows: list[dict[str, str]]) -> Cell:
-        budget = key[1]
-        bad = [row["status"] for row in rows if row["status"] != "done"]
-        if bad:  # a mean over some of the permutations would depend on how fast the machine is
-            if self._choices.get(key, {}).get("status") == "stopped":
-                return Cell("choice stopped", budget)
-            return Cell("stopped" if "stopped" in bad else bad[0], budget)
 
-        def mean(name: str) -> float:
-            return statistics.fmean(float(row[name]) for row in rows) if rows[0][name] else NAN
+def _cells(
+    rows: Iterable[dict[str, str]], keys: tuple[str, str], choice_stopped: Collection[tuple[str, int]] = ()
+) -> dict[tuple[str, int], Cell]:
+    """Return the cells of a table of fits; `keys` are its columns of a name and of the budget."""
+    grouped: dict[tuple[str, int], list[dict[str, str]]] = {}
+    for row in rows:
+        grouped.setdefault((row[keys[0]], int(row[keys[1]])), []).append(row)
+    return {key: _cell(key[1], cell, key in choice_stopped) for key, cell in grouped.items()}
 
-        accuracies = {int(row["permutation"]): 100 * float(row["accuracy"]) for row in rows}
-        # The median: with other work on the machine, one permutation now and then takes five times as long.
-        seconds = statistics.median(float(row["seconds"]) for row in rows)
-        return Cell("done", budget, accuracies, seconds, mean("n_selected"), mean("n_updates"))
+
+def _cell(budget: int, rows: list[dict[str, str]], choice_stopped: bool) -> Cell:
+    bad = [row["status"] for row in rows if row["status"] != "done"]
+    if bad:  # a mean over some of the permutations would depend on how fast the machine is
+        return Cell("choice stopped" if choice_stopped else "stopped" if "stopped" in bad else bad[0], budget)
+
+    def mean(name: str) -> float:
+        return statistics.fmean(float(row[name]) for row in rows) if rows[0][name] else NAN
+
+    accuracies = {int(row["permutation"]): 100 * float(row["accuracy"]) for row in rows}
+    # The median: with other work on the machine, one permutation now and then takes five times as long.
+    seconds = statistics.median(float(row["seconds"]) for row in rows)
+    return Cell("done", budget, accuracies, seconds, mean("n_selected"), mean("n_updates"))

@@ -90,9 +90,10 @@ def accuracies(task: Task) -> Iterator[Found]:
             stream = open_stream(path, zero_based=False)
             for name in task.methods:
                 estimator = METHODS[name].estimator
-                sequential = estimator(task.budget, shuffle=False, **given).fit(training.X, training.y)
+                once = given | {"n_passes": 1} | ({"refit": False} if METHODS[name].of.predicts_apart else {})
+                sequential = estimator(task.budget, shuffle=False, **once).fit(training.X, training.y)
                 for n_shards, syncs in task.cuts:
-                    model = estimator(task.budget, **given)
+                    model = estimator(task.budget, **once)
                     cut: dict[str, Any] = {"n_shards": n_shards, "syncs": syncs}
                     history = distributed.train(model, stream, **cut, engine="local", workers=1)
                     yield {

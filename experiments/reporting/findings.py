@@ -14,6 +14,7 @@ from experiments.reporting import tables
 from experiments.reporting.differences import (
     Difference,
     Gaps,
+    Standing,
     Verdict,
     against_paper,
     difference,
@@ -34,6 +35,7 @@ Finding = tuple[str | dict[str, str], dict[str, Verdict]]
 
 LEAST_ON_X2, TIMES_FASTER = 99.4, 8
 MOST_BELOW = 2  # cells of Table 6
+MOST_LOST = 0.5  # points beside one layer
 SAME_TIME = 0.05  # differences below this share of a time are not called differences
 
 
@@ -119,6 +121,19 @@ def table_6_batch(record: Record) -> Finding:
         leads = [gap for by in found.values() for _, gap in by.values()]
         verdicts[f"{name}_level_with_batch"] = few_below(leads, MOST_BELOW)
     return shown, verdicts
+
+
+def table_6_one_layer(record: Record) -> Finding:
+    """Show ShadowSOFS's defaults against what they gave before the second layer, cell by cell."""
+    found: dict[str, Gaps] = {}
+    for results in record.medium:
+        for budget in BUDGETS:
+            before = record.one_layer.get((results.name, budget))
+            if before and (gap := difference(results.cell(SHADOW[1], budget), before)):
+                found.setdefault(results.name, {})[budget] = gap
+    rows = ([name, *_by_budget(of, BUDGETS)] for name, of in found.items())
+    lower = (gap.mean < -MOST_LOST and gap.standing is Standing.BELOW for of in found.values() for gap in of.values())
+    return table(tables.by_budget(BUDGETS), rows), {"defaults_beside_one_layer": judge(not low for low in lower)}
 
 
 def dense_seconds(record: Record) -> Finding:
@@ -214,6 +229,6 @@ def _shape(seconds: list[float]) -> str:
 
 
 ALL = (
-    fig_1_more_rows, table_2, table_6_comparisons, table_6_shadow, table_6_batch,
+    fig_1_more_rows, table_2, table_6_comparisons, table_6_shadow, table_6_batch, table_6_one_layer,
     dense_seconds, online_order, time_curves, smallest_budgets,
 )  # fmt: skip

@@ -107,7 +107,9 @@ def settings(given: dict[str, Any]) -> str:
     """Return how an online method is set, in words."""
     intercept = "an intercept" if given["fit_intercept"] else "no intercept"
     order = "rows shuffled before they are learned" if given["shuffle"] else "rows in their order"
-    return f"{parameters(given)}, {intercept}, {order}"
+    passes = "three passes over at most 5,000 rows and one over more" if given["n_passes"] == "auto" else "one pass"
+    closing = ", and a closing pass" if given["refit"] else ""
+    return f"{parameters(given)}, {intercept}, {order}, {passes}{closing}"
 
 
 def powers(ends: tuple[int, int]) -> str:
