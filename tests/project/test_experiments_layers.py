@@ -24,7 +24,8 @@ def table_of(shift=0.0, at=()):
 
 
 def page(rows, calibration=(), alone=()):
-    return placeholders({"layers": rows, "layers-calibration": list(calibration), "layers-alone": list(alone)})
+    others = {"layers-calibration": list(calibration), "layers-alone": list(alone), "layers-once": []}
+    return placeholders({"layers": rows, **others})
 
 
 class TestCalibrationError:
