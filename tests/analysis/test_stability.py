@@ -13,7 +13,7 @@ from states import model_of
 from strategies import random_problem
 
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, convert, datasets, load, stability, train
-from thresher.analysis.agreement import stability_of
+from thresher.analysis.selection_stability import stability_of
 from thresher.streams import DataError
 from thresher.training.samples import Half
 

@@ -26,8 +26,8 @@ from thresher.cli import convert, demo, predict, show, synth, train, transform
 from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
 from thresher.cli.app import app
-from thresher.cli.rules import RULES
-from thresher.cli.words import in_words
+from thresher.cli.flags import in_words
+from thresher.cli.option_rules import RULES
 from thresher.methods import METHODS, ONLINE
 from thresher.progress import speed
 
@@ -663,7 +663,7 @@ def all_options() -> set[str]:
 
 
 def test_only_the_command_line_names_its_options():
-    """A message of the library names parameters; thresher.cli.words makes options of them."""
+    """A message of the library names parameters; thresher.cli.flags makes options of them."""
     root = Path(__file__).parents[2]
     files = [path for path in (root / "src/thresher").rglob("*.py") if "cli" not in path.parts]
     for path in [*files, *(root / "cpp/include").rglob("*.hpp"), *(root / "cpp/bindings").rglob("*.cpp")]:

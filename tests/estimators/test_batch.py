@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import random_problem
 
 from thresher import methods
-from thresher.training import batch_methods
-from thresher.training.solvers import memory
+from thresher.training import all_rows
+from thresher.training.solvers import memory_check
 
 ROOT = Path(__file__).parents[2]
 
@@ -246,8 +246,8 @@ class TestBadInput:
         assert not hasattr(model, "coef_")
 
     def test_too_large_for_the_memory(self, estimator, problem, monkeypatch):
-        monkeypatch.setattr(memory, "available_bytes", lambda: 1e5)
-        monkeypatch.setattr(batch_methods, "problem_of", lambda *_: pytest.fail("the work has begun"))
+        monkeypatch.setattr(memory_check, "available_bytes", lambda: 1e5)
+        monkeypatch.setattr(all_rows, "problem_of", lambda *_: pytest.fail("the work has begun"))
         message = (
             r"\w+ needs about \S+ GB in addition to the 3,000 values of X, but 0.0001 GB are available: use fewer rows"
         )
@@ -294,7 +294,7 @@ for budget in (10, 300):
 
 
 def test_there_is_memory():
-    assert 1e6 < memory.available_bytes() < 1e15
+    assert 1e6 < memory_check.available_bytes() < 1e15
 
 
 # Each of these fits takes much longer than the second after which it is interrupted.

@@ -17,7 +17,7 @@ from thresher.io.model_files import load_model
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream, text
 from thresher.training import train_many
-from thresher.training.solvers import memory
+from thresher.training.solvers import memory_check
 
 METHODS = [row_of(estimator).name for estimator in BATCH]
 
@@ -309,7 +309,7 @@ def test_skipped_lines_are_in_the_history(tmp_path):
 
 
 def test_too_many_rows_for_memory_are_refused_while_they_are_read(files, monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 5e7)
+    monkeypatch.setattr(memory_check, "available_bytes", lambda: 5e7)
     monkeypatch.setattr(text, "BLOCK", 1 << 16)
     stream = open_stream(files / "train.svm")
     n_read = 0

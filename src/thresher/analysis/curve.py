@@ -19,7 +19,7 @@ from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
-from thresher.training.request import Request
+from thresher.training.task import Request
 
 
 @dataclass(frozen=True, eq=False)

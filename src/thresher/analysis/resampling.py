@@ -26,8 +26,8 @@ from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
-from thresher.training.request import Request
 from thresher.training.samples import AllBut, Half, Sample, demand_enough, fold_of
+from thresher.training.task import Request
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 

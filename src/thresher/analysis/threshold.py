@@ -14,7 +14,7 @@ from thresher.evaluation.tally import Tally
 from thresher.model.labels import shown
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError, as_stream
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 
 _Floats = NDArray[np.float64]
 

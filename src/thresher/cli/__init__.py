@@ -8,7 +8,7 @@ import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from thresher.cli.words import in_words
+from thresher.cli.flags import in_words
 from thresher.io.file_errors import sentence
 
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.data_options import NAMING, READING, open_data
 from thresher.cli.options import Data, with_options
 from thresher.cli.output import report_skipped, report_written
-from thresher.cli.reading import NAMING, READING, open_data
 
 EXAMPLES = ("thresher convert train.svm train.thc", "thresher convert 'part-*.csv' all.svm.gz --label y")
 

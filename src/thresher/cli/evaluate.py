@@ -5,9 +5,9 @@ from __future__ import annotations
 import json as json_
 from typing import Any
 
+from thresher.cli.data_options import READING, open_data
 from thresher.cli.options import Data, Json, ModelFile, with_options
 from thresher.cli.output import report_skipped
-from thresher.cli.reading import READING, open_data
 
 EXAMPLES = ("thresher evaluate model.thresher test.svm", "thresher evaluate model.thresher test.svm --json")
 

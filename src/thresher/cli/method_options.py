@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_called
 from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text, option
-from thresher.cli.words import DEFAULT, PARAMETERS, flag, method_called
 from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 

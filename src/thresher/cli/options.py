@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from thresher.cli.rules import check_together
+from thresher.cli.option_rules import check_together
 
 _UNITS = {"K": 10, "M": 20, "G": 30}
 

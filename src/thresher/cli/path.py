@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.data_options import NAMING, READING, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
 from thresher.cli.options import Data, Json, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped, write_page, written
-from thresher.cli.reading import NAMING, READING, open_data_and_test
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",

@@ -30,7 +30,7 @@ def synth(
     import inspect
 
     from thresher.datasets import make_x1, make_x2
-    from thresher.streams.reading import Reading
+    from thresher.streams.read_counts import Reading
     from thresher.streams.writing import write_stream
 
     generators = {"x1": make_x1, "x2": make_x2}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.checkpoints import SAVING, how_to_resume, refuse_to_overwrite, train_saving
+from thresher.cli.data_options import NAMING, READING, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model, values_of
 from thresher.cli.options import WHOLE, Data, Json, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
-from thresher.cli.reading import NAMING, READING, open_data_and_test
 from thresher.cli.shards import SHARDING, train_on_shards
 from thresher.cli.train_report import finish
 from thresher.parameters import check
@@ -127,10 +127,10 @@ def _on_samples(
     learner: Any, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
 ) -> tuple[Any, History, dict[str, Any]]:
     """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
-    from thresher.analysis.agreement import SAMPLES, of_halves
     from thresher.analysis.cross_validation import FOLDS, of_folds
     from thresher.analysis.resampling import resample
-    from thresher.training.request import Request
+    from thresher.analysis.selection_stability import SAMPLES, of_halves
+    from thresher.training.task import Request
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:

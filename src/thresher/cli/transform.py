@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.data_options import NO_LABELS, READING, open_data
 from thresher.cli.options import Data, ModelFile, with_options
 from thresher.cli.output import report_skipped, report_written
-from thresher.cli.reading import NO_LABELS, READING, open_data
 
 EXAMPLES = (
     "thresher transform model.thresher test.svm -o small.svm --map columns.csv",

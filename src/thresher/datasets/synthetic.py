@@ -14,7 +14,7 @@ from thresher import _core
 from thresher.batch import Batch
 from thresher.csr import as_configured
 from thresher.parameters import Whole, check
-from thresher.streams.counted_rows import CountedRows
+from thresher.streams.numbered_rows import CountedRows
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Identity, digest_of
 from thresher.streams.stream import Stream

@@ -33,12 +33,12 @@ from thresher.model.model import Model
 from thresher.model.targets import agreed, found_in
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
-from thresher.streams.reading import add_skipped
+from thresher.streams.read_counts import add_skipped
 from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
 from thresher.training.loop import Estimator, models_of
-from thresher.training.request import Request, Task, opened
 from thresher.training.run import session_on
+from thresher.training.task import Request, Task, opened
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
 _FEW = 20

@@ -20,7 +20,7 @@ from thresher.model.merging import changes_since
 from thresher.model.model import Model
 from thresher.model.targets import UnknownLabelError, for_stream
 from thresher.streams import Batch, Stream
-from thresher.streams.reading import add_skipped
+from thresher.streams.read_counts import add_skipped
 from thresher.training.column_scale import large_columns
 from thresher.training.run import errors_of_rows, session_on
 

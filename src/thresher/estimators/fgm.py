@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.estimators.batch_method import BatchSelector
+from thresher.estimators.batch_selector import BatchSelector
 
 
 class FGM(BatchSelector):

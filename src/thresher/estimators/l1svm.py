@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thresher.estimators.batch_method import BatchSelector
+from thresher.estimators.batch_selector import BatchSelector
 
 
 class L1SVM(BatchSelector):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.batch_method import BatchSelector
+from thresher.estimators.batch_selector import BatchSelector
 
 
 class MRMR(BatchSelector):

@@ -28,7 +28,7 @@ from thresher.evaluation.tally import Tally
 from thresher.messages import counted
 from thresher.model.labels import shown
 from thresher.streams import as_stream
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 
 MOST_LABELS = 50  # in a confusion matrix that is shown as a table
 _MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers

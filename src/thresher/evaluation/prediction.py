@@ -19,7 +19,7 @@ from thresher.messages import counted, warn
 from thresher.model.labels import shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]

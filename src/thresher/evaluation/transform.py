@@ -25,7 +25,7 @@ from thresher.io.atomic import refuse_inputs
 from thresher.model.labels import as_number, shown
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
 # Cells of a table that are in memory at a time.

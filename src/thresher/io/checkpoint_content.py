@@ -7,8 +7,8 @@ from typing import Any
 from thresher.io.container import demand
 from thresher.model.names import Naming
 from thresher.model.race import LOOKS_RULE
-from thresher.model.rules import anything, count, each, flag, labels, number, optional, record, text, whole
 from thresher.model.targets import resumed
+from thresher.model.validators import anything, count, each, flag, labels, number, optional, record, text, whole
 
 
 def check_content(about: Any, n_vectors: int) -> None:

@@ -19,9 +19,9 @@ from thresher.io.container import Tensors, all_finite, demand, is_ascending
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
 from thresher.model.race import LOOKS_RULE, RACE_RULE
-from thresher.model.rules import anything, count, each, flag, gamma, number, optional, sequence, text, whole
 from thresher.model.state import State
 from thresher.model.targets import target_from_json
+from thresher.model.validators import anything, count, each, flag, gamma, number, optional, sequence, text, whole
 
 
 class Content(TypedDict):

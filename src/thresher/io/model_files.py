@@ -19,8 +19,8 @@ from thresher.io.atomic import written_whole
 from thresher.io.container import Tensors, all_finite, demand, opened, serialized, verified
 from thresher.io.model_content import content_of, portable, state_from, usable
 from thresher.model.model import Model
-from thresher.model.rules import each, number
 from thresher.model.state import State
+from thresher.model.validators import each, number
 
 FORMAT_VERSION = 9
 

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Codes
-from thresher.model.rules import count, each, record
+from thresher.model.validators import count, each, record
 
 POOR_ON_GROUPED_ROWS = "Online learning gives poor results on such rows"
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.model.class_weights import add_in_order
 from thresher.model.labels import Codes
-from thresher.model.rules import count, each, flag, gamma, not_negative, number, optional, record, text
+from thresher.model.validators import count, each, flag, gamma, not_negative, number, optional, record, text
 from thresher.threads import default_threads
 
 FIRST_LOOK = 512

@@ -31,8 +31,8 @@ from thresher.model.labels import (
     shown,
     together,
 )
-from thresher.model.rules import anything, flag, record
-from thresher.model.rules import labels as are_labels
+from thresher.model.validators import anything, flag, record
+from thresher.model.validators import labels as are_labels
 
 if TYPE_CHECKING:
     from thresher.model.model import Model

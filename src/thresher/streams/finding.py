@@ -11,7 +11,7 @@ from typing import Any
 from thresher.batch import DataError
 from thresher.io.file_errors import errors_of, refuse_empty
 from thresher.streams.archives import ENDINGS
-from thresher.streams.formats.table import FORMATS, recognised
+from thresher.streams.formats.registry import FORMATS, recognised
 from thresher.streams.sources import Flow, Pipe, Source, ending
 
 StrPath = str | os.PathLike[str]

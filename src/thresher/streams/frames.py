@@ -8,7 +8,7 @@ from typing import Any
 
 from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.counted_rows import numbered
+from thresher.streams.numbered_rows import numbered
 from thresher.streams.pipeline import in_order
 from thresher.streams.record_batches import named_errors, tables_of, to_batch
 from thresher.streams.stream import Stream

@@ -14,7 +14,7 @@ from thresher.batch import Batch, DataError
 from thresher.csr import checked
 from thresher.model.class_weights import check_weights
 from thresher.model.labels import as_labels, distinct
-from thresher.streams.counted_rows import CountedRows, identity_of, numbered, with_rows
+from thresher.streams.numbered_rows import CountedRows, identity_of, numbered, with_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.stream import Stream
 

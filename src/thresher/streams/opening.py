@@ -21,7 +21,7 @@ from thresher.streams.formats.format import (
     OpenFiles,
     Options,
 )
-from thresher.streams.formats.table import FORMATS
+from thresher.streams.formats.registry import FORMATS
 from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
 from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset

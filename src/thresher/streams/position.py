@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from thresher.io.file_errors import errors_of
-from thresher.model.rules import optional, text, whole
+from thresher.model.validators import optional, text, whole
 
 _HEAD = 4096
 _FIELDS = {

@@ -13,7 +13,7 @@ from typing import Any
 
 from thresher.batch import DataError
 from thresher.streams.columns import with_types
-from thresher.streams.counted_rows import CountedRows, identity_of, with_rows
+from thresher.streams.numbered_rows import CountedRows, identity_of, with_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.record_batches import tables_of, to_batch
 from thresher.streams.stream import Stream

@@ -26,7 +26,7 @@ from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
 from thresher.streams.formats import cache
 from thresher.streams.opening import as_stream
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 
 Write = Callable[[bytes], Any]
 

@@ -19,9 +19,9 @@ from thresher.model.labels import as_labels
 from thresher.model.model import Model
 from thresher.streams import DataError
 from thresher.streams.position import Identity
-from thresher.training.request import Task
 from thresher.training.run import SharedReading
 from thresher.training.stop_signals import StopRequests
+from thresher.training.task import Task
 
 # Writing takes at most this share of the time, however often it is asked for.
 _MOST_TIME = 0.05

@@ -15,8 +15,8 @@ from thresher.model.model import Model
 from thresher.streams import Data, DataError, Stream
 from thresher.training.history import History
 from thresher.training.passes import Passes
-from thresher.training.request import Request, opened
 from thresher.training.run import Run
+from thresher.training.task import Request, opened
 
 
 class Estimator(Protocol):
@@ -202,7 +202,7 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
         return [Run(each, stream, request.callback, started, n_bytes, sample) for each, sample in pairs]
 
     if model.method.is_batch:
-        from thresher.training.batch_methods import learn_all_rows  # needs scipy, and its solvers scikit-learn
+        from thresher.training.all_rows import learn_all_rows  # needs scipy, and its solvers scikit-learn
 
         return learn_all_rows(runs_on(task.stream), task)
     return Passes(model, task, runs_on).learn()

@@ -20,9 +20,9 @@ from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffled
 from thresher.training.checkpoint import Checkpoint
 from thresher.training.column_scale import ScaleCheck
-from thresher.training.request import Task
 from thresher.training.run import Run, SharedReading
 from thresher.training.samples import demand_enough
+from thresher.training.task import Task
 
 RunsOn: TypeAlias = Callable[[Stream, int], list[Run]]  # runs on a stream, after so many bytes were read
 

@@ -25,7 +25,7 @@ from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.position import Position
-from thresher.streams.reading import add_skipped
+from thresher.streams.read_counts import add_skipped
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.column_scale import ScaleCheck

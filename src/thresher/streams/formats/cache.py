@@ -31,9 +31,9 @@ from thresher.messages import counted
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import labels_read, shown
 from thresher.model.names import Naming
-from thresher.streams.counted_rows import with_rows
 from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
+from thresher.streams.numbered_rows import with_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import SharedFile, Source

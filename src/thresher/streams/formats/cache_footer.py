@@ -17,7 +17,7 @@ from isal.isal_zlib import crc32
 from thresher.batch import DataError
 from thresher.io.file_errors import errors_of
 from thresher.model.names import MOST_PREFIXES, Naming, are_texts
-from thresher.model.rules import anything, count, each, flag, number, optional, record, whole
+from thresher.model.validators import anything, count, each, flag, number, optional, record, whole
 from thresher.streams.sources import Source
 
 MAGIC = b"THRESHC1"

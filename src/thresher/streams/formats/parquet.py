@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from thresher.streams.columns import arrow
-from thresher.streams.counted_rows import with_rows
 from thresher.streams.formats.columnar import ColumnarReader
 from thresher.streams.formats.format import OF_TABLES, Format
+from thresher.streams.numbered_rows import with_rows
 from thresher.streams.record_batches import rows_of_bytes
 from thresher.streams.sources import Source
 

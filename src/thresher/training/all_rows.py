@@ -17,14 +17,14 @@ from thresher.model.names import MemberNames, Naming
 from thresher.model.targets import StreamClasses, for_stream, learned_at_once
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
-from thresher.streams.reading import Reading
+from thresher.streams.read_counts import Reading
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
-from thresher.training.request import Task
 from thresher.training.run import Run, SharedReading, errors_of_rows
 from thresher.training.samples import demand_enough
-from thresher.training.solvers.memory import check_memory
+from thresher.training.solvers.memory_check import check_memory
 from thresher.training.solvers.problem import Solver, problem_of, with_kept
+from thresher.training.task import Task
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24

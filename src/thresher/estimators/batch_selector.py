@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from thresher.estimators.base import FeatureSelector
-from thresher.training.batch_methods import fit_rows
+from thresher.training.all_rows import fit_rows
 
 
 class BatchSelector(FeatureSelector):

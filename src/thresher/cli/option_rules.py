@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.cli.words import PARAMETERS, flag, method_called
+from thresher.cli.flags import PARAMETERS, flag, method_called
 from thresher.methods import BATCH, BUDGET, METHODS, Method
 
 
