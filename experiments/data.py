@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.config import Config
 from thresher import datasets, open_stream
-from thresher.datasets.registry import folders
+from thresher.datasets.registry import search_folders
 from thresher.streams import Batch, Stream
 
 # Rows in a batch: it should stay in the cache while all models of a grid learn it.
@@ -72,7 +72,7 @@ def load(config: Config) -> Rows:
 
 def find(file: str, home: str | None = None) -> Path:
     """Return the path of a file of data, which can be had from its home; raise MissingDataError if it is not there."""
-    for folder in folders():
+    for folder in search_folders():
         if (folder / file).is_file():
             return folder / file
     get = f"get {file} from {home} and put it" if home else f"put {file}"

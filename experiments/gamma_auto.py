@@ -22,7 +22,7 @@ from experiments.results import Cell
 from experiments.store import Found
 from experiments.study import Step, Study, Table
 from thresher import convert, methods, train
-from thresher.model.race import FIRST_LOOK, grid
+from thresher.model.race import FIRST_CHECK, grid
 
 NAMES = tuple(method.estimator for method in methods.ONLINE if "gamma" in method.parameters)
 
@@ -50,7 +50,7 @@ class Task:
 def tasks(smallest: bool) -> list[Task]:
     """Return all tasks; the smallest form has one, on a few generated rows."""
     if smallest:
-        few = replace(config.read("x1-20k").smallest(), n_train=2 * FIRST_LOOK + 100)
+        few = replace(config.read("x1-20k").smallest(), n_train=2 * FIRST_CHECK + 100)
         return [Task(few, (5, 20), 2, n_times=1)]
     medium = [Task(config.read(name), (50, 200, 500), 10, n_times=40) for name in ("relathe", "basehock", "pcmac")]
     return [

@@ -141,7 +141,7 @@ class Batch:
         before = 0 if self.before is None else self.before()
         return f"{self.file}, {self.counted_in} {self.first_number + number + before}"
 
-    def settle_bad(self, skip: bool) -> None:
+    def handle_bad_lines(self, skip: bool) -> None:
         """Skip the bad lines, or raise DataError for the first one; the batch must know where it is."""
         if self.bad and not skip:
             number, why = self.bad[0]
@@ -156,7 +156,7 @@ class Batch:
             raise DataError(f"{self.location(int(missing[0]))}: the row has no label, so {consequence}.")
 
 
-def trusted_batch(batch: Batch) -> _core.CsrBatch:
+def core_rows(batch: Batch) -> _core.CsrBatch:
     """Return a batch as the core takes it, without a check: its reader has made one; ids can have any size."""
     rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
     rows.trust()
@@ -171,7 +171,7 @@ def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:
 
 
 # Marks, the text and the prefixes that they refer to, and where the text of each value begins, if it is not at 0.
-WrittenNames: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint8], list[str], NDArray[np.int64] | None]
+CoreNames: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint8], list[str], NDArray[np.int64] | None]
 
 
 class Names(Protocol):
@@ -180,7 +180,7 @@ class Names(Protocol):
     def part(self, begin: int, end: int) -> Names:
         """Return the names of some of the values."""
 
-    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+    def for_core(self, places: NDArray[np.int64]) -> CoreNames:
         """Return the names of the values at these places, as the core reads them."""
 
 
@@ -223,6 +223,6 @@ class BatchNames:
         if not _core.marks_fit(self.marks, len(self.text), len(self.prefixes)):
             raise ValueError("a mark points nowhere")
 
-    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+    def for_core(self, places: NDArray[np.int64]) -> CoreNames:
         """Return the names of the values at these places, as the core reads them."""
         return self.marks[places], self.text, self.prefixes, None

@@ -44,7 +44,7 @@ def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
     if X.indices.dtype == np.uint64 and len(beyond := np.flatnonzero(X.indices >= np.uint64(2**63))):
         # As int64 it would be negative, or with the base a column.
         row = int(np.searchsorted(X.indptr, beyond[0], "right")) - 1
-        raise _too_large(row, int(X.indices[beyond[0]]), X)
+        raise _too_large_error(row, int(X.indices[beyond[0]]), X)
     values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)
     ids = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
     if id_base or len(X.data) >= 2**31:
@@ -57,7 +57,7 @@ def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
     )
 
 
-def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
+def check_rows(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
     """Return X, or a sorted copy of it, and the same rows as a batch; every row is checked."""
     batch = as_batch(X, id_base)
     fault = batch.check(norm)
@@ -66,10 +66,10 @@ def checked(X: Csr, norm: str, id_base: int) -> tuple[Csr, _core.CsrBatch]:
     try:
         raise_fault(fault, X, id_base)
     except NotCanonicalError:
-        return checked(canonical(X), norm, id_base)
+        return check_rows(to_canonical(X), norm, id_base)
 
 
-def canonical(X: Csr) -> Csr:
+def to_canonical(X: Csr) -> Csr:
     """Return a copy with ids in ascending order, repeated ones summed."""
     sorted_copy = X.copy()
     # scipy caches these flags, and they are wrong if the caller has written to the arrays since.
@@ -79,7 +79,7 @@ def canonical(X: Csr) -> Csr:
     return sorted_copy
 
 
-def _too_large(row: int, column: int, X: Csr) -> ValueError:
+def _too_large_error(row: int, column: int, X: Csr) -> ValueError:
     return ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
 
 
@@ -92,7 +92,7 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     if kind == "negative_id":
         raise ValueError(f"Row {row} of X has column id {column}: ids must not be negative.")
     if kind == "id_too_large":
-        raise _too_large(row, column, X)
+        raise _too_large_error(row, column, X)
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
@@ -100,7 +100,7 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     raise ValueError(f"X[{row}, {column}] is {value:g}: the absolute value must not be above {limit}. Scale the data.")
 
 
-def as_configured(X: Any) -> Any:
+def in_configured_type(X: Any) -> Any:
     """Return a CSR matrix or array as what `sklearn.set_config(sparse_interface=…)` asks for, without a copy.
 
     Before scikit-learn 1.9 there is no such setting, and X is returned as it is.

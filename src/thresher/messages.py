@@ -18,31 +18,31 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def counted(n: int, noun: str) -> str:
+def count_noun(n: int, noun: str) -> str:
     """Return "1 feature", "2,000 features"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
+def join_some(names: Sequence[str], most: int = 8) -> str:
     """Return "a, b, c", or the first few of them and how many there are."""
     return ", ".join(names[:most]) + (f", … ({len(names):,} in all)" if len(names) > most else "")
 
 
-def shortened(text: str, most: int = 40) -> str:
+def shorten(text: str, most: int = 40) -> str:
     """Return a text, or the start of a long one."""
     return text if len(text) <= most else text[:most] + "…"
 
 
-def some_and_nearest(names: Sequence[str], wanted: object) -> str:
+def join_and_suggest(names: Sequence[str], wanted: object) -> str:
     """Return "a, b, price." for a name that is none of them, and " Did you mean 'price'?" if it is nearly one."""
     by_lower = {name.lower(): name for name in reversed(names[:_MOST_COMPARED])}
     near = difflib.get_close_matches(str(wanted).lower(), by_lower, 1)
-    return f"{some(names)}." + (f" Did you mean {by_lower[near[0]]!r}?" if near else "")
+    return f"{join_some(names)}." + (f" Did you mean {by_lower[near[0]]!r}?" if near else "")
 
 
-def shown_size(n_bytes: int) -> str:
+def size_text(n_bytes: int) -> str:
     """Return "256 MB", which are 256·2²⁰ bytes, "64 KB", or "1,000 bytes"."""
     for power, unit in ((30, "GB"), (20, "MB"), (10, "KB")):
         if n_bytes >= 1 << power and n_bytes % (1 << power) == 0:
             return f"{n_bytes >> power:,} {unit}"
-    return counted(n_bytes, "byte")
+    return count_noun(n_bytes, "byte")

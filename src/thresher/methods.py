@@ -231,7 +231,7 @@ class Method:
         if n_bytes is not None and memory != "sketch":
             raise ValueError(f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch', or leave it out.")
 
-    def of_kernel(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def kernel_parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
         return {name: values[name] for name in self.own if name not in BUDGET and name != "refit"}
 

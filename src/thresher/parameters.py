@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from thresher.messages import shown_size
+from thresher.messages import size_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,8 +43,8 @@ class Bytes(Whole):
     """A whole number of bytes."""
 
     def __str__(self) -> str:
-        upper = "" if self.high is None else f" to {shown_size(self.high)}"
-        return f"a number of bytes from {shown_size(self.low)}{upper}"
+        upper = "" if self.high is None else f" to {size_text(self.high)}"
+        return f"a number of bytes from {size_text(self.low)}{upper}"
 
 
 @dataclass(frozen=True)

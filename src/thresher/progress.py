@@ -62,19 +62,19 @@ def progress_bar(what: str, source: Sized, n_passes: int, wanted: bool) -> Itera
     """Show rows and megabytes per second, the error so far and the time left, while the block runs."""
     in_bytes = source.n_bytes is not None
     size = source.n_bytes if in_bytes else source.n_rows
-    with _shown(what, None if size is None else size * n_passes, wanted) as shown:
+    with _show_bar(what, None if size is None else size * n_passes, wanted) as shown:
         yield Bar(*shown, in_bytes)
 
 
 @contextmanager
 def steps_bar(what: str, n_steps: int | None, wanted: bool) -> Iterator[Steps]:
     """Show how many steps of a job are done, and the time left, while the block runs."""
-    with _shown(what, n_steps, wanted) as shown:
+    with _show_bar(what, n_steps, wanted) as shown:
         yield Steps(*shown)
 
 
 @contextmanager
-def _shown(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any]]:
+def _show_bar(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any, Any]]:
     """Show a bar while the block runs; yield its display and its task, None and None without a terminal."""
     if not (wanted and sys.stderr.isatty()):
         yield None, None

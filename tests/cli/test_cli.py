@@ -26,7 +26,7 @@ from thresher.cli import convert, demo, predict, show, synth, train, transform
 from thresher.cli import evaluate as evaluate_command
 from thresher.cli import path as path_command
 from thresher.cli.app import app
-from thresher.cli.flags import in_words
+from thresher.cli.flags import with_flags
 from thresher.cli.option_rules import RULES
 from thresher.methods import METHODS, ONLINE
 from thresher.progress import speed
@@ -694,7 +694,7 @@ def test_only_the_command_line_names_its_options():
     ],
 )  # fmt: skip
 def test_messages_of_the_library_in_words_of_the_command_line(theirs, ours):
-    assert in_words(theirs) == ours
+    assert with_flags(theirs) == ours
 
 
 ONE_MORE_PARAMETER = """

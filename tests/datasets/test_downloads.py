@@ -224,7 +224,7 @@ class TestRegistry:
 
     @pytest.fixture
     def known(self, monkeypatch, server):
-        entry = registry.Known(
+        entry = registry.Dataset(
             "tiny", ("data.svm",), 30_000, 5, 60_000, 2, "for tests", server.url, len(CONTENT), DIGEST
         )
         monkeypatch.setitem(registry.KNOWN, "tiny", entry)
@@ -260,9 +260,9 @@ class TestRegistry:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256
 
     def test_names(self, elsewhere):
-        assert registry._known("news20.binary") is registry.KNOWN["news20"]
-        assert registry._known("news20.multiclass.svm.xz") is registry.KNOWN["news20.multiclass"]
-        assert registry._known("news20") is registry.KNOWN["news20"]
+        assert registry._dataset("news20.binary") is registry.KNOWN["news20"]
+        assert registry._dataset("news20.multiclass.svm.xz") is registry.KNOWN["news20.multiclass"]
+        assert registry._dataset("news20") is registry.KNOWN["news20"]
         with pytest.raises(ValueError, match="unknown data set 'nothing'; the known ones are relathe"):
             datasets.load("nothing")
         with pytest.raises(FileNotFoundError, match=r"ccat: the file ccat.svm.xz was not found .* set THRESHER_DATA"):

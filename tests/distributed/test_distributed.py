@@ -21,7 +21,7 @@ from every import made, online
 from states import assert_same_state, model_of, state_of
 
 from thresher import MRMR, SOFS, ShadowSOFS, datasets, distributed, evaluate, load, open_stream, save, train
-from thresher.distributed.engines import FAN_IN, InProcess, Processes, SharedObjects, groups, local
+from thresher.distributed.engines import FAN_IN, InProcess, Processes, SharedObjects, local, merge_groups
 from thresher.distributed.shards import Shards, add_surveys, survey
 from thresher.streams import DataError
 from thresher.streams.writing import write_stream
@@ -223,7 +223,7 @@ class TestEngines:
         )
         first, second = "".join(map(str, range(8))), "89012345"
         assert merged == f"((({first})({second})(6)))"
-        assert groups([1]) == [[1]]
+        assert merge_groups([1]) == [[1]]
 
     def test_only_what_is_new_is_handed_over(self):
         given, taken = [], []

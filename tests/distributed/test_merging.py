@@ -15,7 +15,7 @@ from strategies import problems, random_problem
 
 from thresher import AROW, FOFS, OGD, PET, SOFS, ShadowSOFS
 from thresher.model.class_weights import ClassWeights
-from thresher.model.learning import Session, widen
+from thresher.model.learning import Session, include_id
 from thresher.model.merging import MergeSizes, changes_since, core_class, merge
 from thresher.model.model import Model
 
@@ -24,7 +24,7 @@ def untrained(estimator, budget, X, y, **given):
     """Return a model that knows its classes and columns, and has learned nothing yet."""
     model = new_model(made(estimator, budget, **given))
     Session(model, np.unique(y), 0, None, X.shape[1]).finish(0)
-    widen(model, X.shape[1] - 1)
+    include_id(model, X.shape[1] - 1)
     return model
 
 

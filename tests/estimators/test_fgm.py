@@ -39,7 +39,7 @@ class TestSubProblem:
             middle = (low + high) / 2
             low, high = (middle, high) if step * np.maximum(0, norms - middle).sum() > middle else (low, middle)
         factor = np.where(norms > 0, np.maximum(0, 1 - low / np.where(norms > 0, norms, 1)), 0)
-        np.testing.assert_allclose(fgm._shrunk(weights, groups, step), weights * factor[groups, None], atol=1e-9)
+        np.testing.assert_allclose(fgm._shrink(weights, groups, step), weights * factor[groups, None], atol=1e-9)
 
     @pytest.mark.parametrize("n_outputs", [1, 3])
     @pytest.mark.parametrize("fit_intercept", [False, True])

@@ -85,7 +85,7 @@ class TestDiscretize:
     def test_auto_takes_presence_for_sparse_counts_only(self):
         columns = {"sparse counts": [0, 0, 3, 1], "dense counts": [1, 2, 3, 0], "signed": [0, -1, 0, 2]}
         X = sp.csr_matrix(np.array(list(columns.values()), dtype=float).T)
-        starts, ids, levels = mrmr.discretized(X, "auto")
+        starts, ids, levels = mrmr.discretize(X, "auto")
         dense = sp.csr_matrix((levels, ids, starts), shape=X.shape).toarray()
         for k, column in enumerate(columns.values()):
             expected = batch_oracles.discretize(np.array(column, dtype=float), "auto")

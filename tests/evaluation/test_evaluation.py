@@ -23,7 +23,7 @@ from thresher import AROW, MRMR, PET, SOFS, ShadowSOFS, cross_validate, datasets
 from thresher.evaluation import Evaluation
 from thresher.evaluation.metrics import METRICS, Metric
 from thresher.evaluation.prediction import as_model
-from thresher.model.labels import shown
+from thresher.model.labels import label_text
 from thresher.streams import Batch, DataError, Stream
 
 
@@ -47,9 +47,9 @@ def check_against_sklearn(found, model, X, y):
     """`y` holds labels as the stream does; where labels are of two kinds all are compared as text."""
     classes = model.classes_.tolist()
     predicted = model.predict(X)
-    actual, predicted = ([shown(label) for label in labels] for labels in (list(y), predicted.tolist()))
-    labels = [shown(label) for label in found.labels]
-    known = [shown(label) for label in classes]
+    actual, predicted = ([label_text(label) for label in labels] for labels in (list(y), predicted.tolist()))
+    labels = [label_text(label) for label in found.labels]
+    known = [label_text(label) for label in classes]
     assert labels[: len(known)] == known
     assert sorted(labels[len(known) :]) == sorted(set(actual) - set(known))
     assert found.n_rows == len(actual)
@@ -194,7 +194,7 @@ def test_parts_with_the_same_unknown_label_are_pooled():
     for strange in ([7.0, 8.0], [9.0], [9.0]):
         with pytest.warns(UserWarning, match="not among"):
             parts.append(evaluate(model, stream_of(X[:20], [*strange, *y[: 20 - len(strange)]])))
-    found = Evaluation.pooled(parts)
+    found = Evaluation.pool(parts)
     assert found.labels == [-1, 1, 7, 8, 9]
     assert found.confusion.sum(axis=1).tolist()[2:] == [1, 1, 2]
     assert found.n_rows == 60
@@ -253,7 +253,7 @@ class TestManyClasses:
         tracemalloc.start()
         try:
             found = evaluate(model, stream_of(X[:100], y[:100], [50]))
-            whole = Evaluation.pooled([found, found])
+            whole = Evaluation.pool([found, found])
             assert len(json.dumps(found.to_dict())) + len(str(found)) + len(found._repr_html_()) < 3_000_000
             assert tracemalloc.get_traced_memory()[1] < 3 * n_bytes + 10_000_000
         finally:
@@ -278,7 +278,7 @@ class TestManyClasses:
         assert found.to_dict()["confusion"] == found.confusion.tolist()
         with pytest.warns(UserWarning, match="not among the model's classes"):
             parts = [evaluate(model, stream_of(X[rows], actual[rows])) for rows in (slice(0, 150), slice(150, 400))]
-        together = Evaluation.pooled(parts)
+        together = Evaluation.pool(parts)
         np.testing.assert_array_equal(together.confusion, found.confusion)
         assert (together.per_class, together.accuracy) == (found.per_class, found.accuracy)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, save, train
-from thresher.evaluation.transform import _distinct, write_selected
+from thresher.evaluation.transform import _distinct_names, write_selected
 from thresher.streams import DataError
 
 
@@ -119,7 +119,7 @@ class TestColumnMap:
 @given(st.lists(st.sampled_from(["label", "weight", "label_2", "a", "a_2", "b"])))
 def test_columns_of_a_table_are_distinct(names):
     """Asked below `write_selected`, which would need a trained model for each list of names."""
-    found = _distinct(names)
+    found = _distinct_names(names)
     assert len({*found, "label", "weight"}) == len(names) + 2
     assert all(new == old or new.startswith(f"{old}_") for new, old in zip(found, names, strict=True))
 

@@ -20,7 +20,7 @@ from states import ARRAYS, assert_same_state
 from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, ShadowSOFS, load, save, train
-from thresher.io.container import serialized
+from thresher.io.container import serialize
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
 from thresher.model.names import Naming
@@ -105,7 +105,7 @@ def forged(model, tmp_path, tensors=None, **metadata):
     with safe_open(tmp_path / "m.thresher", "np") as file:
         real = {name: file.get_tensor(name) for name in (*ARRAYS, "names")}
         about = json.loads(file.metadata()["thresher"])
-    (tmp_path / "m.thresher").write_bytes(b"".join(serialized({**real, **(tensors or {})}, {**about, **metadata})))
+    (tmp_path / "m.thresher").write_bytes(b"".join(serialize({**real, **(tensors or {})}, {**about, **metadata})))
     return tmp_path / "m.thresher"
 
 

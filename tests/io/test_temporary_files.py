@@ -11,7 +11,7 @@ import time
 import pytest
 from command_line import THRESHER, thresher
 
-from thresher.io.atomic import _machine, _start, temporary_path, written_whole
+from thresher.io.atomic import _machine, _start, atomic_file, temporary_path
 
 ROWS = b"1 1:0.5 7:2\n-1 3:1\n"
 
@@ -76,24 +76,24 @@ class TestOrphans:
     def test_a_link_to_the_file_does_as_well(self, killed):
         (killed / "elsewhere").mkdir()
         (killed / "elsewhere" / "link.svm").symlink_to(killed / "out.svm")
-        with written_whole(killed / "elsewhere" / "link.svm") as file:
+        with atomic_file(killed / "elsewhere" / "link.svm") as file:
             file.write(ROWS)
         assert names(killed) == ["elsewhere", "out.svm"]
 
     def test_another_write_leaves_them(self, killed):
         (left,) = names(killed)
         for name in ("out", "out.svm.gz", "other.svm", ".out.svm"):
-            with written_whole(killed / name) as file:
+            with atomic_file(killed / name) as file:
                 file.write(b"x")
         assert left in names(killed)
 
     def test_those_of_processes_at_work_stay(self, tmp_path):
         process = at_work(tmp_path)
         (left,) = names(tmp_path)
-        with written_whole(tmp_path / "out.svm") as file:
+        with atomic_file(tmp_path / "out.svm") as file:
             file.write(b"")
             # This process writes the same file twice at the same time: neither removes the other's.
-            with written_whole(tmp_path / "out.svm") as again:
+            with atomic_file(tmp_path / "out.svm") as again:
                 again.write(b"")
         assert names(tmp_path) == [left, "out.svm"]
         process.stdin.write(ROWS)
@@ -118,7 +118,7 @@ class TestOrphans:
         gone = [left.replace(f"{pid}-{start}-{machine}", reused)]  # the number is now that of another process
         for name in (*kept, *gone):
             (killed / name).write_bytes(b"x")
-        with written_whole(killed / "out.svm") as file:
+        with atomic_file(killed / "out.svm") as file:
             file.write(b"x")
         assert names(killed) == sorted([*kept, "out.svm"])
 
@@ -126,7 +126,7 @@ class TestOrphans:
         process = at_work(tmp_path)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        with written_whole(tmp_path / "out.svm") as file:
+        with atomic_file(tmp_path / "out.svm") as file:
             file.write(b"x")
         assert names(tmp_path) == ["out.svm"]
         process.communicate(timeout=60)
@@ -134,7 +134,7 @@ class TestOrphans:
 
 @pytest.mark.parametrize("name", ["x", "é" * 120, "x" * 255])
 def test_names_are_never_too_long(tmp_path, name):
-    with written_whole(tmp_path / name) as file:
+    with atomic_file(tmp_path / name) as file:
         file.write(b"x")
         (temporary,) = names(tmp_path)
         assert len(os.fsencode(temporary)) <= 255

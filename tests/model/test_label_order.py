@@ -94,7 +94,7 @@ class TestRule:
         parts = LabelOrder()
         for begin, end in itertools.pairwise([0, *sorted(min(cut, len(codes)) for cut in cuts), len(codes)]):
             parts.add(np.array(codes[begin:end], dtype=np.int32))
-            parts = LabelOrder.resumed(json.loads(json.dumps(parts.state())), n_classes=4)
+            parts = LabelOrder.from_state(json.loads(json.dumps(parts.state())), n_classes=4)
         assert parts.grouping() == whole.grouping()
         assert parts.n_rows == whole.n_rows == len(codes)
         np.testing.assert_array_equal(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from thresher import MRMR, ShadowSOFS, convert, cross_validate, distributed, evaluate, load, open_stream, save, train
 from thresher.evaluation.prediction import write_predictions
 from thresher.evaluation.transform import write_selected
-from thresher.model.labels import labels_read, number_in, shown, together
+from thresher.model.labels import concatenate_labels, label_text, labels_from_values, number_from_text
 from thresher.model.targets import StreamClasses
 from thresher.streams import DataError
 
@@ -274,8 +274,8 @@ class TestTypes:
         table = pa.table({"label": [0.0, 2.0**60, 1e300], "x": [1.0, 2.0, 3.0]})
         (labels,) = (y for _, y in open_stream(table))
         assert labels.dtype == np.float64
-        assert number_in("1e17") == 1e17
-        assert isinstance(number_in("1e17"), float)
+        assert number_from_text("1e17") == 1e17
+        assert isinstance(number_from_text("1e17"), float)
 
 
 class TestTables:
@@ -364,17 +364,19 @@ WHOLE = st.one_of(
 class TestValues:
     @given(st.one_of(WHOLE, st.floats(allow_nan=False, allow_infinity=False)))
     def test_what_is_shown_is_read_back(self, label):
-        assert number_in(shown(label)) == label
+        assert number_from_text(label_text(label)) == label
 
     @given(WHOLE, WHOLE)
     def test_two_labels_have_one_text_only_if_they_are_equal(self, one, other):
-        assert (shown(one) == shown(other)) == (one == other)
-        assert shown(float(one)) == str(int(float(one))) or abs(float(one)) >= 2**64
+        assert (label_text(one) == label_text(other)) == (one == other)
+        assert label_text(float(one)) == str(int(float(one))) or abs(float(one)) >= 2**64
 
     @given(st.lists(st.lists(st.one_of(WHOLE, st.sampled_from([0.0, 0.5, 2.0**60])), max_size=4), max_size=4))
     def test_parts_put_together_keep_their_values(self, parts):
-        each = [shown(label) for part in parts for label in part]
-        assert [shown(label) for label in together([labels_read(part) for part in parts]).tolist()] == each
+        each = [label_text(label) for part in parts for label in part]
+        assert [
+            label_text(label) for label in concatenate_labels([labels_from_values(part) for part in parts]).tolist()
+        ] == each
 
     @given(st.lists(st.one_of(WHOLE, st.sampled_from([0.0, 0.5, 2.0**60])), min_size=2, max_size=12))
     def test_codes_of_a_stream_in_any_batches(self, labels):
@@ -382,11 +384,11 @@ class TestValues:
         rows = [label for label in labels if label in known] + known
         for step in (1, 2, len(rows)):
             classes = StreamClasses()
-            batches = [labels_read(rows[at : at + step]) for at in range(0, len(rows), step)]
+            batches = [labels_from_values(rows[at : at + step]) for at in range(0, len(rows), step)]
             codes = np.concatenate([classes.encode(batch) for batch in batches])
             assert len(set(codes.tolist())) == 2
-            target, swapped = classes.settled()
+            target, swapped = classes.final_classes()
             found = target.labels.tolist()
-            assert set(map(shown, found)) == set(map(shown, known))
-            places = [found.index(label) if label in found else found.index(shown(label)) for label in rows]
+            assert set(map(label_text, found)) == set(map(label_text, known))
+            places = [found.index(label) if label in found else found.index(label_text(label)) for label in rows]
             assert (1 - codes if swapped else codes).tolist() == places

@@ -20,7 +20,7 @@ from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.progress import Bar
 from thresher.streams import Batch, Stream
-from thresher.streams.shuffling import shuffled
+from thresher.streams.shuffling import shuffle_stream
 from thresher.training.run import Run, SharedReading
 
 
@@ -60,7 +60,7 @@ def test_a_session_resumes_to_the_bit(estimator, labels, data, problem):
         session.learn(batch)
         if number == stop:  # as a process that ended and one that began
             kept = json.dumps(session.state())
-            session = Session.resumed(pickle.loads(pickle.dumps(session.model)), json.loads(kept))
+            session = Session.from_state(pickle.loads(pickle.dumps(session.model)), json.loads(kept))
     assert session.state() == never_stopped.state()
     if len(set(y.tolist())) == 2:
         for each in (session, never_stopped):
@@ -75,7 +75,7 @@ def test_given_classes_are_kept_while_some_have_not_turned_up(method):
     X = np.array([[1.0, 0.5], [0.2, 1.0]], np.float32)
     starts, ids = np.array([0, 2], np.int32), np.array([1, 2], np.int32)
     session.learn(Batch(starts, ids, X[0], np.array(["b"]), 2, False))
-    resumed = Session.resumed(pickle.loads(pickle.dumps(model)), json.loads(json.dumps(session.state())))
+    resumed = Session.from_state(pickle.loads(pickle.dumps(model)), json.loads(json.dumps(session.state())))
     for each in (session, resumed):
         each.learn(Batch(starts, ids, X[1], np.array(["c"]), 2, False))
         each.finish()
@@ -124,7 +124,7 @@ def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, sh
     def new_reading(model):
         stream = open_stream(path)
         if shuffle:
-            stream = shuffled(stream, np.random.default_rng(7))
+            stream = shuffle_stream(stream, np.random.default_rng(7))
         return SharedReading([Run(model, stream, None, time.perf_counter())], 1)
 
     class Stop(Exception):  # noqa: N818 not an error

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import AROW, MRMR, ShadowSOFS, datasets, evaluate, load, path, save, train
-from thresher.charts import Chart, Line, as_svg, visible
-from thresher.charts.chart import log_ticks, ticks, written
+from thresher.charts import Chart, Line, as_svg, escape_controls
+from thresher.charts.chart import log_ticks, number_text, ticks
 from thresher.training import History
 
 NASTY = '<script>alert(1)</script> & "quotes" $x^2$ \x00\x1b\ud800 \u202eabc'
@@ -78,7 +78,7 @@ class TestTicks:
         ],
     )  # fmt: skip
     def test_numbers_are_written_for_people(self, value, format, step, expected):
-        assert written(value, format, step) == expected
+        assert number_text(value, format, step) == expected
 
 
 class TestSvg:
@@ -101,8 +101,8 @@ class TestSvg:
         svg = as_svg(Chart(NASTY, NASTY, NASTY, lines, mark=(1.5, NASTY)))
         root = ElementTree.fromstring(svg)
         assert not list(root.iter(f"{SVG}script"))
-        assert visible(NASTY) in texts(svg)
-        assert root.get("aria-label") == visible(NASTY)
+        assert escape_controls(NASTY) in texts(svg)
+        assert root.get("aria-label") == escape_controls(NASTY)
 
     @pytest.mark.parametrize("line", [Line("", [7], [0.0]), Line("", [5, 5], [0, 0]), Line("", [0], [1])])
     def test_few_or_equal_points(self, line):
@@ -117,9 +117,9 @@ class TestSvg:
 
 
 def test_visible():
-    assert visible("a\nb\x00\x7f\ud800é") == "a␊b␀␡\ufffdé"
-    assert visible("\u202egnp.exe") == "\\u202egnp.exe"  # or it would be read as exe.png
-    assert visible("שלום") == "שלום"
+    assert escape_controls("a\nb\x00\x7f\ud800é") == "a␊b␀␡\ufffdé"
+    assert escape_controls("\u202egnp.exe") == "\\u202egnp.exe"  # or it would be read as exe.png
+    assert escape_controls("שלום") == "שלום"
 
 
 class TestHistory:
@@ -213,7 +213,7 @@ class TestFeatures:
         ax = ShadowSOFS(2).fit(X, ["a$b$", "c", "a$b$", "c"]).plot_features()
         ax.figure.canvas.draw()  # which would read a formula between two dollar signs
         labels = ax.get_yticklabels()
-        assert {label.get_text() for label in labels} <= {visible(nasty), "$y$"}
+        assert {label.get_text() for label in labels} <= {escape_controls(nasty), "$y$"}
         assert not any(label.get_parse_math() for label in [*labels, ax.xaxis.label])
 
     def test_of_many_classes(self, rows):

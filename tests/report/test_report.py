@@ -30,7 +30,7 @@ from thresher import (
     train,
     write_report,
 )  # fmt: skip
-from thresher.charts import visible
+from thresher.charts import escape_controls
 from thresher.report import page
 
 NASTY = "<script>alert(1)</script>\"'& {{ 7 * 7 }} \x00"
@@ -205,7 +205,7 @@ class TestText:
         found = Page(tmp_path / "run.html")
         assert found.tags.count("script") == 1
         assert not {"b", "i:"} & set(found.tags)
-        assert {row[1] for row in found.table("rank")[1:]} == {visible(NASTY), "</td><b>"}
+        assert {row[1] for row in found.table("rank")[1:]} == {escape_controls(NASTY), "</td><b>"}
         assert {row[-1] for row in found.table("rank")[1:]} <= {"<i>yes</i>", "no␛"}
         assert "echo '<script>'" in found.text()
         assert "49" not in found.table("rank")[1][1]

@@ -42,9 +42,9 @@ from thresher.batch import NO_NAME, BatchNames
 from thresher.evaluation.transform import write_selected
 from thresher.model.learning import Session
 from thresher.model.model import Model
-from thresher.model.names import MemberNames, Naming, checked_ngrams
+from thresher.model.names import MemberNames, Naming, ngram_range
 from thresher.streams import DataError
-from thresher.streams.shuffling import shuffled
+from thresher.streams.shuffling import shuffle_stream
 
 # Characters that every version of the Unicode database knows.
 LETTERS = st.characters(exclude_categories=["Cs"]).filter(lambda letter: unicodedata.ucd_3_2_0.category(letter) != "Cn")
@@ -119,12 +119,12 @@ class TestTokens:
 
     @pytest.mark.parametrize("given_", [2, (2, 2), [2, 2], "2", "2-2"])
     def test_ngrams(self, given_):
-        assert checked_ngrams(given_) == (2, 2)
+        assert ngram_range(given_) == (2, 2)
 
     @pytest.mark.parametrize("given_", [0, (0, 1), (3, 2), (1, 2, 3), "a", "1-", "", None, 1.5, True, 1_001, ()])
     def test_ngrams_that_make_no_sense(self, given_):
         with pytest.raises(ValueError, match="ngrams must be a length or a range"):
-            checked_ngrams(given_)
+            ngram_range(given_)
 
 
 JSON_VALUES = st.recursive(
@@ -619,7 +619,7 @@ class TestAllFormats:
         second.write_text("".join(f"{1 - 2 * (k % 2)} | size:2 |body free |title word1\n" for k in range(50)))
         for limit in (None, 0):
             model = ShadowSOFS(25)
-            stream = shuffled(open_stream([first, second]), np.random.default_rng(0), limit)
+            stream = shuffle_stream(open_stream([first, second]), np.random.default_rng(0), limit)
             train(model, stream, shuffle=False)
             assert _core.name_ids(model.selected_names_).tolist() == model.selected_.tolist()
 

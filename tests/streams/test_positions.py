@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
-from thresher.model.labels import shown
+from thresher.model.labels import label_text
 from thresher.streams import DataError, Position, Stream, iterables, record_batches, text
 from thresher.streams.formats import records
 from thresher.streams.writing import write_stream
@@ -185,7 +185,7 @@ def flat(batches) -> list[tuple]:
         assert batch.zero_seen or not (batch.indices == 0).any()
         for row, (a, b) in enumerate(itertools.pairwise(batch.indptr.tolist())):
             weight = 1.0 if batch.row_weights is None else float(batch.row_weights[row])
-            label = shown(batch.labels[row].item())
+            label = label_text(batch.labels[row].item())
             found.append(
                 (batch.location(row), label, weight, batch.indices[a:b].tolist(), batch.data[a:b].tobytes())
             )  # fmt: skip
@@ -290,7 +290,7 @@ def check_matrix(stream, format_):
     else:
         assert weights.tolist() == weights_read
     for r, (_, label, _, ids, bits) in enumerate(rows):
-        assert shown(y[r].item()) == label
+        assert label_text(y[r].item()) == label
         assert (X[r].indices + base).tolist() == ids
         assert X[r].data.tobytes() == bits
 

@@ -18,9 +18,9 @@ from safetensors import safe_open
 from states import model_of
 
 from thresher import ShadowSOFS, convert, datasets, open_stream, save, train
-from thresher.cli.checkpoints import how_to_resume
+from thresher.cli.checkpoints import explain_how_to_resume
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
-from thresher.io.container import serialized
+from thresher.io.container import serialize
 from thresher.streams import DataError, text
 from thresher.training.checkpoint import interval
 from thresher.training.stop_signals import StopRequests
@@ -373,7 +373,7 @@ class TestFiles:
         for key in place[:-1]:
             into = into[key]
         into[place[-1]] = value
-        path.write_bytes(b"".join(serialized(_tensors(path), metadata)))
+        path.write_bytes(b"".join(serialize(_tensors(path), metadata)))
         with pytest.raises(ValueError, match=r"run.ckpt: the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True, shuffle=False)
 
@@ -383,7 +383,7 @@ class TestFiles:
         train(ShadowSOFS(5), rows / "a.svm", checkpoint=path)
         with safe_open(path, "np") as file:
             metadata = json.loads(file.metadata()["thresher"])
-        path.write_bytes(b"".join(serialized(_tensors(path), {**metadata, **change})))
+        path.write_bytes(b"".join(serialize(_tensors(path), {**metadata, **change})))
         with pytest.raises(ValueError, match="the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True)
 
@@ -478,12 +478,12 @@ class TestCommandLine:
         for content in (None, b""):
             if content is not None:
                 checkpoint.write_bytes(content)
-            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint), resume=False):
+            with pytest.raises(KeyboardInterrupt), explain_how_to_resume(str(checkpoint), resume=False):
                 raise KeyboardInterrupt
         checkpoint.write_bytes(b"of an older run")
         for resume in (False, True):
             assert capsys.readouterr().err == ""
-            with pytest.raises(KeyboardInterrupt), how_to_resume(str(checkpoint), resume):
+            with pytest.raises(KeyboardInterrupt), explain_how_to_resume(str(checkpoint), resume):
                 raise KeyboardInterrupt
         assert "the run is saved in" in capsys.readouterr().err
 

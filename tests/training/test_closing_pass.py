@@ -356,7 +356,7 @@ def n_batches(model, stream, **options) -> tuple[int, int]:
     one_pass = SharedReading.one_pass
 
     def counting(reading, bar, start=None, after_batch=None):
-        return one_pass(reading, bar, start, lambda now: seen.append(now.is_closing))
+        return one_pass(reading, bar, start, lambda now: seen.append(now.is_refit))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SharedReading, "one_pass", counting)
@@ -373,7 +373,7 @@ def test_ctrl_c_in_it_undoes_it(rows, monkeypatch, shards):
 
     def interrupted(session, *rows, **options):
         # What a signal does between two blocks; in its class the session has no public name for this.
-        if session._is_closing and next(n_closing) == 3:
+        if session._is_refit and next(n_closing) == 3:
             raise KeyboardInterrupt
         return learn(session, *rows, **options)
 
@@ -434,7 +434,7 @@ class TestResume:
 
         def with_signal(reading, bar, start=None, after_batch=None):
             def after(now):
-                if now.is_closing and next(n_seen) == 1:
+                if now.is_refit and next(n_seen) == 1:
                     signal.raise_signal(number)
                 after_batch(now)
 

@@ -45,10 +45,10 @@ def default_of(estimator) -> float:
 
 
 @contextmanager
-def short_race(first_look: int = 4, memory_limit: int | None = None) -> Iterator[pytest.MonkeyPatch]:
+def short_race(first_check: int = 4, memory_limit: int | None = None) -> Iterator[pytest.MonkeyPatch]:
     """Make a few rows a whole race."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thresher.model.race.FIRST_LOOK", first_look)
+        patch.setattr("thresher.model.race.FIRST_CHECK", first_check)
         if memory_limit is not None:
             patch.setattr("thresher.model.race.MEMORY_LIMIT", memory_limit)
         yield patch
@@ -66,7 +66,7 @@ def n_pages(ids: list[int], n_vectors: int, memory: str) -> int:
 class NaiveRace:
     """Trains each γ alone, row by row, then looks back at the race; rows of weight 0 are removed first."""
 
-    def __init__(self, estimator, X, y, weights=None, *, first_look=4, memory_limit=None, memory="dense", **given):
+    def __init__(self, estimator, X, y, weights=None, *, first_check=4, memory_limit=None, memory="dense", **given):
         self.weights = np.ones(len(y)) if weights is None else np.asarray(weights, float)
         kept, classes = np.flatnonzero(self.weights), np.unique(y)
         X, y, self.weights = X[kept], np.asarray(y)[kept], self.weights[kept]
@@ -85,10 +85,10 @@ class NaiveRace:
                 # The predicting layer of ShadowSOFS is in a hash table, whatever the other is in.
                 pages += n_pages(learned["predicting_ids"], model.n_vectors, "hash")
                 self.n_bytes[gamma].append(4096 * pages)
-        self.looks = []
+        self.standings = []
         for rows in range(1, len(y) + 1):
-            if len(self.left) > 1 and rows in (first_look * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
-                self.look(rows, {first_look: 5, 2 * first_look: 4}.get(rows, 3))
+            if len(self.left) > 1 and rows in (first_check * 2**k for k in range(20)) and len(set(y[:rows])) > 1:
+                self.check(rows, {first_check: 5, 2 * first_check: 4}.get(rows, 3))
             is_eighth = rows % max(1, 2 ** int(math.log2(rows)) // 8) == 0
             is_full = memory_limit and sum(self.n_bytes[gamma][rows] for gamma in self.left) > memory_limit
             if len(self.left) > 1 and is_eighth and is_full:
@@ -104,7 +104,7 @@ class NaiveRace:
 
         return sorted(self.left, key=place)
 
-    def look(self, rows, n_stay):
+    def check(self, rows, n_stay):
         ranked = self.ranked(rows)
         weights = self.weights[:rows].tolist()
         typical = sum(weight * weight for weight in weights) / sum(weights)
@@ -116,7 +116,7 @@ class NaiveRace:
         self.keep(rows, stay, "behind")
 
     def keep(self, rows, stay, reason):
-        self.looks.append(
+        self.standings.append(
             {
                 "rows": rows,
                 "gamma": self.left,
@@ -163,18 +163,18 @@ class TestNaiveRace:
 
     @second_order
     @pytest.mark.parametrize("values", [CONTINUOUS, TIES], ids=["values", "ties"])
-    @given(data=st.data(), norm=norms, fit_intercept=st.booleans(), first_look=st.sampled_from([2, 4, 8]))
-    def test_two_classes_and_more(self, estimator, values, data, norm, fit_intercept, first_look):
+    @given(data=st.data(), norm=norms, fit_intercept=st.booleans(), first_check=st.sampled_from([2, 4, 8]))
+    def test_two_classes_and_more(self, estimator, values, data, norm, fit_intercept, first_check):
         X, y = data.draw(problems(values, max_rows=30, n_classes=class_counts))
         weights = None
         if data.draw(st.booleans()):
             weights = np.array(data.draw(weights_of_rows)[: len(y)])
             weights[0] = 1.0
         given = {"norm": norm, "fit_intercept": fit_intercept}
-        naive = NaiveRace(estimator, X, y, weights, first_look=first_look, **given)
-        with short_race(first_look):
+        naive = NaiveRace(estimator, X, y, weights, first_check=first_check, **given)
+        with short_race(first_check):
             model = auto(estimator, **given).fit(X, y, sample_weight=weights)
-        assert model_of(model).race == naive.looks
+        assert model_of(model).race == naive.standings
         assert model.gamma_ == naive.winner
         alone = in_order(estimator, BUDGET, gamma=naive.winner, **given).fit(X, y, sample_weight=weights)
         assert_same_bits(model, alone)
@@ -183,12 +183,12 @@ class TestNaiveRace:
     @second_order
     def test_five_four_and_three_stay_unless_they_are_clearly_behind(self, estimator):
         X, y = random_problem(530, 60, 0.1, seed=1)
-        naive = NaiveRace(estimator, X, y, first_look=128)
+        naive = NaiveRace(estimator, X, y, first_check=128)
         with short_race(128):
             model = auto(estimator).fit(X, y)
-        assert model_of(model).race == naive.looks
-        assert [look["rows"] for look in naive.looks] == [128, 256, 512, 530]
-        n_left = [len(look["gamma"]) for look in naive.looks]
+        assert model_of(model).race == naive.standings
+        assert [standing["rows"] for standing in naive.standings] == [128, 256, 512, 530]
+        n_left = [len(standing["gamma"]) for standing in naive.standings]
         assert n_left[0] == len(grid(default_of(estimator)))
         assert 1 < n_left[1] <= 5
         assert 1 < n_left[2] <= 4
@@ -197,10 +197,10 @@ class TestNaiveRace:
     def test_who_is_clearly_behind(self):
         """Rows ten times as long as unit rows want a large γ: all others make so many mistakes that one is left."""
         X, y = datasets.make_x1(1_100, n_features=1_000, n_informative=100, n_noise=100)
-        naive = NaiveRace(AROW, X, y, first_look=512, norm=None)
+        naive = NaiveRace(AROW, X, y, first_check=512, norm=None)
         model = auto(AROW, norm=None).fit(X, y)
-        assert model_of(model).race == naive.looks
-        assert [len(look["gamma"]) for look in naive.looks] == [9, 2]
+        assert model_of(model).race == naive.standings
+        assert [len(standing["gamma"]) for standing in naive.standings] == [9, 2]
         assert model.gamma_ == 2.0**7
         assert_same_bits(model, AROW(gamma=2.0**7, norm=None, shuffle=False).fit(X, y))
 
@@ -208,20 +208,20 @@ class TestNaiveRace:
     @second_order
     @given(
         data=st.data(),
-        first_look=st.sampled_from([4, 512]),
+        first_check=st.sampled_from([4, 512]),
         limit=st.integers(1, 60),
         apart=st.sampled_from([300, 1_000, 10_000]),
         memory=st.sampled_from(["dense", "hash", "auto"]),
     )
-    def test_when_memory_is_short(self, estimator, data, first_look, limit, apart, memory):
+    def test_when_memory_is_short(self, estimator, data, first_check, limit, apart, memory):
         X, y = data.draw(problems(max_rows=30, n_classes=st.integers(2, 3)))
         wide = sp.csr_matrix((X.data, X.indices * apart, X.indptr), shape=(X.shape[0], X.shape[1] * apart))
-        naive = NaiveRace(estimator, wide, y, first_look=first_look, memory_limit=limit * 4096, memory=memory)
-        with short_race(first_look, limit * 4096):
+        naive = NaiveRace(estimator, wide, y, first_check=first_check, memory_limit=limit * 4096, memory=memory)
+        with short_race(first_check, limit * 4096):
             model = auto(estimator, memory=memory).fit(wide, y)
             cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
             in_batches, _ = trained(auto(estimator, memory=memory), wide, y, cuts=cuts, classes=np.unique(y))
-        assert model_of(model).race == naive.looks
+        assert model_of(model).race == naive.standings
         alone = in_order(estimator, BUDGET, gamma=naive.winner).fit(wide, y)
         assert_same_bits(model, alone)
         assert_same_bits(in_batches, alone)
@@ -282,7 +282,7 @@ class TestSameBits:
                     json.dumps(state["learned"]["race"])  # the rest is arrays and numbers, as a model file has them
                     model = new_model(auto(estimator))
                     model.restore(pickle.loads(pickle.dumps(state)))
-                    session = Session.resumed(model, json.loads(kept))
+                    session = Session.from_state(model, json.loads(kept))
                     assert_same_race(session.model.state(), state)
             assert_same_race(session.model.state(), never_stopped.model.state())
             for each in (session, never_stopped):
@@ -317,7 +317,7 @@ class TestSameBits:
                     parts.resume(json.loads(kept))
         assert len(whole.history.race) > 1
         assert parts.history.race == whole.history.race
-        assert History.resumed(json.loads(json.dumps(whole.history.state()))) == whole.history
+        assert History.from_state(json.loads(json.dumps(whole.history.state()))) == whole.history
 
     @second_order
     @given(problem=problems(max_rows=30, n_classes=class_counts), weights=weights_of_rows)
@@ -373,7 +373,7 @@ class TestSameBits:
             streamed, _ = trained(auto(SOFS, class_weight={1: 5.0}), X, y, classes=[-1, 1], cuts=[70])
         assert_same_bits(one, other)
         assert_same_bits(one, streamed)
-        assert model_of(one).race == NaiveRace(SOFS, X, y, np.where(y == 1, 5.0, 1.0), first_look=16).looks
+        assert model_of(one).race == NaiveRace(SOFS, X, y, np.where(y == 1, 5.0, 1.0), first_check=16).standings
 
 
 def assert_same_race(one, other):
@@ -393,7 +393,7 @@ class TestEnds:
         X = sp.csr_matrix([[1.0, 0.5]], dtype=np.float32)
         model, history = trained(auto(estimator), X, ["a"], classes=["a", "b"])
         assert model.gamma_ == default_of(estimator)
-        assert [(look["rows"], look["reason"]) for look in history.race] == [(1, "end")]
+        assert [(standing["rows"], standing["reason"]) for standing in history.race] == [(1, "end")]
         assert_same_bits(model, trained(in_order(estimator, BUDGET), X, ["a"], classes=["a", "b"])[0])
 
     def test_of_two_equally_near_the_larger(self):
@@ -403,11 +403,11 @@ class TestEnds:
         assert race.finish()[0] == 2.0
 
     @second_order
-    def test_fewer_rows_than_the_first_look(self, estimator):
+    def test_fewer_rows_than_the_first_check(self, estimator):
         X, y = random_problem(511, 50, 0.1, seed=3)
         model = auto(estimator).fit(X, y)
         race = model_of(model).race
-        assert [(look["rows"], look["reason"]) for look in race] == [(511, "end")]
+        assert [(standing["rows"], standing["reason"]) for standing in race] == [(511, "end")]
         assert race[0]["gamma"] == grid(default_of(estimator))
         assert sorted([*race[0]["dropped"], model.gamma_]) == race[0]["gamma"]
 
@@ -417,9 +417,9 @@ class TestEnds:
         order = np.argsort(y, kind="stable")
         assert 512 < (y[order] == 1).argmax() < 1_024  # the first row of the second class
         model, history = trained(auto(SOFS), X[order], y[order])
-        assert [look["rows"] for look in history.race] == [1_024, 1_300]
+        assert [standing["rows"] for standing in history.race] == [1_024, 1_300]
         assert history.race[0]["gamma"] == grid(1.0)
-        assert model.gamma_ == NaiveRace(SOFS, X[order], y[order], first_look=512).winner
+        assert model.gamma_ == NaiveRace(SOFS, X[order], y[order], first_check=512).winner
 
     @pytest.mark.filterwarnings("ignore:rows. .*Training starts again on a seeded shuffle")
     def test_rows_grouped_by_label_race_again_on_shuffled_rows(self):
@@ -430,7 +430,7 @@ class TestEnds:
         history = train(again, stream)
         expected = train(shuffled, stream, shuffle=True)
         assert history.race == expected.race
-        assert [look["rows"] for look in history.race] == [512, 1_024, 1_300]
+        assert [standing["rows"] for standing in history.race] == [512, 1_024, 1_300]
         assert_same_bits(again, shuffled)
 
     def test_a_class_in_rows_of_weight_0_was_not_seen(self):

@@ -355,4 +355,4 @@ def test_a_history_is_json(grouped):
     with pytest.warns(UserWarning, match=AGAIN):
         history = train(SOFS(7), grouped)
     kept = json.load(io.StringIO(json.dumps(history.state())))
-    assert type(history).resumed(kept) == history
+    assert type(history).from_state(kept) == history

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from thresher.analysis.resampling import Resampled, resample
 from thresher.evaluation.evaluation import Evaluation
 from thresher.evaluation.metrics import CLASS_METRICS
-from thresher.messages import counted
-from thresher.model.labels import shown
+from thresher.messages import count_noun
+from thresher.model.labels import label_text
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.history import History
@@ -51,7 +51,7 @@ class CrossValidation:
     @cached_property
     def evaluation(self) -> Evaluation:
         """All metrics over all folds."""
-        return replace(Evaluation.pooled(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
+        return replace(Evaluation.pool(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
 
     @property
     def accuracy(self) -> float:
@@ -71,9 +71,11 @@ class CrossValidation:
             name: [fold.metrics[name] for fold in self.folds] for name in self.evaluation.metrics
         }
         for label in self.evaluation.labels:
-            of_folds = [fold.per_class.get(label) for fold in self.folds]
+            class_by_fold = [fold.per_class.get(label) for fold in self.folds]
             for metric in CLASS_METRICS:
-                found[metric.name, label] = [None if each is None else each.metrics[metric.name] for each in of_folds]
+                found[metric.name, label] = [
+                    None if each is None else each.metrics[metric.name] for each in class_by_fold
+                ]
         known = {name: [each for each in values if each is not None] for name, values in found.items()}
         return {
             name: float(np.std(values, ddof=1) / np.sqrt(len(values)))
@@ -86,7 +88,7 @@ class CrossValidation:
         errors = self.standard_errors
         found = self.evaluation.to_dict()
         for label in self.evaluation.labels:
-            found["per_class"][shown(label)] |= {
+            found["per_class"][label_text(label)] |= {
                 f"{metric.name}_standard_error": errors.get((metric.name, label)) for metric in CLASS_METRICS
             }
         return {
@@ -99,17 +101,17 @@ class CrossValidation:
 
     def __str__(self) -> str:
         evaluation, errors = self.evaluation, self.standard_errors
-        lines = [f"{len(self.folds)}-fold cross-validation, {counted(evaluation.n_rows, 'row')}", ""]
+        lines = [f"{len(self.folds)}-fold cross-validation, {count_noun(evaluation.n_rows, 'row')}", ""]
         lines += [
             f"{metric.words:17}  {metric.cell(value, errors.get(metric.name))}" for metric, value in evaluation.known
         ]
-        width = max(len("class"), *(len(shown(label)) for label in evaluation.labels))
+        width = max(len("class"), *(len(label_text(label)) for label in evaluation.labels))
         heads = "".join(f"  {metric.name:>15}" for metric in CLASS_METRICS)
         lines += ["", f"{'class':{width}}{heads}  support"]
         for label, scores in evaluation.per_class.items():
             cells = (m.cell(scores.metrics[m.name], errors.get((m.name, label))) for m in CLASS_METRICS)
             each = "".join(f"  {cell:>15}" for cell in cells)
-            lines.append(f"{shown(label):{width}}{each}  {scores.support:7,}")
+            lines.append(f"{label_text(label):{width}}{each}  {scores.support:7,}")
         return "\n".join(lines)
 
 
@@ -154,10 +156,10 @@ def cross_validate(
     """
     request = Request.of(locals())
     check("folds", folds, FOLDS)
-    return of_folds(resample(model, data, request, n_folds=folds))
+    return cross_validation_of_folds(resample(model, data, request, n_folds=folds))
 
 
-def of_folds(found: Resampled) -> CrossValidation:
+def cross_validation_of_folds(found: Resampled) -> CrossValidation:
     """Return what the folds say; KeyboardInterrupt if Ctrl-C ended the training before it was done."""
     if found.history.interrupted:
         raise KeyboardInterrupt

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.analysis.resampling import demand_budget, untrained
+from thresher.analysis.resampling import require_budget, untrained_copy
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.evaluation.metrics import ACCURACY
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
@@ -72,7 +72,7 @@ class Curve:
     @property
     def heading(self) -> str:
         """The metric, the data, and the number of rows."""
-        return f"{ACCURACY.words} on {self.measured_on}, {counted(self.n_rows, 'row')}"
+        return f"{ACCURACY.words} on {self.measured_on}, {count_noun(self.n_rows, 'row')}"
 
     def points(self) -> list[tuple[int, float, float, bool]]:
         """Return each budget, its accuracy, the standard error, and whether it is the suggested one."""
@@ -215,7 +215,7 @@ def _curve(
 
 
 def _budgets(model: Any, given: Sequence[int]) -> list[int]:
-    demand_budget(model)
+    require_budget(model)
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
         raise ValueError(f"n_features must be a list of budgets. Got {given!r} instead.")
     for budget in given:
@@ -229,7 +229,7 @@ def _budgets(model: Any, given: Sequence[int]) -> list[int]:
 
 def _with_budget(template: Any, budget: int) -> Any:
     if isinstance(template, Model):
-        return template.untrained(n_features_to_select=budget)
-    new = untrained(template)
+        return template.untrained_copy(n_features_to_select=budget)
+    new = untrained_copy(template)
     new.n_features_to_select = budget
     return new

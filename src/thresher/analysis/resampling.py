@@ -26,7 +26,7 @@ from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.loop import models_of, run
-from thresher.training.samples import AllBut, Half, Sample, demand_enough, fold_of
+from thresher.training.samples import AllBut, Half, Sample, fold_of, require_enough_rows
 from thresher.training.task import Request
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
@@ -60,20 +60,20 @@ def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n
     `template` does not change: all of them are new, with its parameters.
     """
     if n_halves:
-        demand_budget(template)
+        require_budget(template)
     seed = _seed(template)
     samples: list[Sample | None] = [None]
     samples += [AllBut(fold, n_folds, seed) for fold in range(n_folds)]
     samples += [Half(number, seed) for number in range(n_halves)]
-    models = [untrained(template) for _ in samples]
+    models = [untrained_copy(template) for _ in samples]
     stream = as_stream(data)
     # The rows of a batch method are all in memory in any case.
     rows = _StoredRows(stream, np.inf if _method(template).is_batch else MEMORY_LIMIT)
     folds: list[Evaluation] = []
     # Shuffled rows are in memory, or in a temporary file, in any case.
-    watch = rows.store if n_folds and request.shuffle is not True else None
+    on_batch = rows.store if n_folds and request.shuffle is not True else None
     with models_of(models) as trained:
-        runs = run(trained, stream, replace(request, samples=samples, watch=watch))
+        runs = run(trained, stream, replace(request, samples=samples, on_batch=on_batch))
         history = runs[0].history
         if n_folds and not history.interrupted:
             again = rows.batches(trained[0], runs[0].stream)
@@ -81,7 +81,7 @@ def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n
     return Resampled(models[0], history, folds, models[1 + n_folds :])
 
 
-def demand_budget(template: Any) -> None:
+def require_budget(template: Any) -> None:
     """Raise an error unless a model or estimator of thresher selects features."""
     method = _method(template)
     if not method.has_budget:
@@ -96,10 +96,10 @@ def _method(template: Any) -> Method:
     return find(name)
 
 
-def untrained(template: Any) -> Any:
+def untrained_copy(template: Any) -> Any:
     """Return a new model with the parameters of a model or estimator."""
     if isinstance(template, Model):
-        return template.untrained()
+        return template.untrained_copy()
     return type(template)(**template.get_params(deep=False))
 
 
@@ -114,7 +114,7 @@ def _score(
             folds = fold_of(numbers, n_folds, seed)
             list(pool.map(Tally.add, tallies, repeat(batch), [np.flatnonzero(folds == k) for k in range(n_folds)]))
     for fold, (tally, model) in enumerate(zip(tallies, models, strict=True)):
-        demand_enough(stream.name, f"fold {fold + 1} of {n_folds} has", model.target, tally.support)
+        require_enough_rows(stream.name, f"fold {fold + 1} of {n_folds} has", model.target, tally.support)
     return [evaluation_of(tally, stream.name) for tally in tallies]
 
 

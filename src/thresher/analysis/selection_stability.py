@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from thresher.analysis.resampling import Resampled, resample
 from thresher.evaluation.prediction import as_model
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.task import Request
@@ -68,7 +68,7 @@ class Stability:
     def __str__(self) -> str:
         return (
             f"stability {self.value:.3f}, 95 % interval {self.interval[0]:.3f} to {self.interval[1]:.3f}, from "
-            f"{self.n} random halves of the rows\n{counted(self.n_always, 'feature')} selected in all of them, "
+            f"{self.n} random halves of the rows\n{count_noun(self.n_always, 'feature')} selected in all of them, "
             f"{len(self.frequency):,} in at least one"
         )
 
@@ -117,10 +117,10 @@ def stability(
     """
     request = Request.of(locals())
     check("n", n, SAMPLES)
-    return of_halves(resample(model, data, request, n_halves=n))
+    return stability_of_halves(resample(model, data, request, n_halves=n))
 
 
-def of_halves(found: Resampled) -> Stability:
+def stability_of_halves(found: Resampled) -> Stability:
     """Return the stability of the models on halves; the model on all rows gets the frequencies of its features.
 
     KeyboardInterrupt if Ctrl-C ended the training before it was done.

@@ -11,7 +11,7 @@ from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
-from thresher.model.labels import shown
+from thresher.model.labels import label_text
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError, as_stream
 from thresher.streams.read_counts import Reading
@@ -57,14 +57,14 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     assert trained.target is not None
     trained.target.check_can_have_threshold()
     stream, reading, tally = as_stream(data, naming=trained.naming), Reading(), Tally(trained)
-    for batch in reading.watch(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
+    for batch in reading.count_batches(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
         tally.add(batch)
     margins, is_second = tally.margins(stream.name)
     threshold, found = _best(margins, is_second, wanted)
     if wanted is not None and found < wanted:
         raise DataError(
             f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
-            f"less, or use data with more rows of class {shown(trained.target.labels[1])}."
+            f"less, or use data with more rows of class {label_text(trained.target.labels[1])}."
         )
     trained.threshold = threshold
     return threshold

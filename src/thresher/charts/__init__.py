@@ -7,7 +7,7 @@ users.
 
 from thresher.charts.chart import Chart, Line
 from thresher.charts.figure import bars, draw, heat_map
-from thresher.charts.html import fragment, table, visible
+from thresher.charts.html import escape_controls, fragment, table
 from thresher.charts.svg import as_svg
 
-__all__ = ["Chart", "Line", "as_svg", "bars", "draw", "fragment", "heat_map", "table", "visible"]
+__all__ = ["Chart", "Line", "as_svg", "bars", "draw", "escape_controls", "fragment", "heat_map", "table"]

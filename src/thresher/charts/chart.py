@@ -91,12 +91,12 @@ class Chart:
         """Return where the ticks of both axes are, about so many, and what stands there."""
         (left, right), (low, high) = self.limits()
         across = log_ticks(left, right, most_across) if self.is_log else ticks(left, right, most_across)
-        return _labelled(across, self.x_format, self.is_log), _labelled(ticks(low, high, most_up), self.y_format)
+        return _with_labels(across, self.x_format, self.is_log), _with_labels(ticks(low, high, most_up), self.y_format)
 
 
-def _labelled(values: list[float], format: Format, is_log: bool = False) -> list[Tick]:
+def _with_labels(values: list[float], format: Format, is_log: bool = False) -> list[Tick]:
     step = values[1] - values[0] if len(values) > 1 and not is_log else None
-    return [(value, written(value, format, step)) for value in values]
+    return [(value, number_text(value, format, step)) for value in values]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -120,7 +120,7 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return found[:: math.ceil(len(found) / most)]
 
 
-def written(value: float, format: Format, step: float | None = None) -> str:
+def number_text(value: float, format: Format, step: float | None = None) -> str:
     """Return a number as people read it; `step` is the distance of ticks, which says how many digits count."""
     if format == "share":
         digits = 1 if step is None else max(0, math.ceil(-math.log10(step * 100) - 1e-9))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresher.charts.chart import Chart, Line
-from thresher.charts.html import visible
+from thresher.charts.html import escape_controls
 
 _COLOURS = {"main": "#2f6fde", "second": "#d9730d", "muted": "#98a1ad"}
 _MOST_IN_LEGEND = 4
@@ -28,16 +28,16 @@ def draw(chart: Chart, ax: Any = None) -> Any:
     for axis, found in zip((ax.xaxis, ax.yaxis), chart.ticks(6, 6), strict=True):
         _set_ticks(axis, [value for value, _ in found], [words for _, words in found])
     if chart.mark is not None:
-        ax.axvline(chart.mark[0], color=_COLOURS["second"], linestyle=":", label=visible(chart.mark[1]))
-    ax.set_title(visible(chart.title), parse_math=False)
-    ax.set_xlabel(visible(chart.x_label), parse_math=False)
-    ax.set_ylabel(visible(chart.y_label), parse_math=False)
+        ax.axvline(chart.mark[0], color=_COLOURS["second"], linestyle=":", label=escape_controls(chart.mark[1]))
+    ax.set_title(escape_controls(chart.title), parse_math=False)
+    ax.set_xlabel(escape_controls(chart.x_label), parse_math=False)
+    ax.set_ylabel(escape_controls(chart.y_label), parse_math=False)
     _tidy(ax)
     named = [line for line in chart.lines if line.name]
     if len(named) > _MOST_IN_LEGEND:  # each has its name at its end
         for line in named:
             ax.annotate(
-                visible(line.name), (line.x[-1], line.y[-1]), (6, 0), textcoords="offset points", va="center",
+                escape_controls(line.name), (line.x[-1], line.y[-1]), (6, 0), textcoords="offset points", va="center",
                 color=_COLOURS[line.style], fontsize="small", parse_math=False,
             )  # fmt: skip
     elif chart.mark is not None or len(named) > 1:
@@ -53,11 +53,11 @@ def bars(names: Sequence[str], values: Sequence[float], title: str, label: str, 
     colours = [_COLOURS["main" if value >= 0 else "second"] for value in values]
     ax.barh(places, values, color=colours, height=0.7)
     ax.axvline(0, color="0.4", linewidth=0.8)
-    _set_ticks(ax.yaxis, places, [visible(name) for name in names])
+    _set_ticks(ax.yaxis, places, [escape_controls(name) for name in names])
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
-    ax.set_title(visible(title), parse_math=False)
-    ax.set_xlabel(visible(label), parse_math=False)
+    ax.set_title(escape_controls(title), parse_math=False)
+    ax.set_xlabel(escape_controls(label), parse_math=False)
     _tidy(ax, grid="x")
     return ax
 
@@ -68,12 +68,12 @@ def heat_map(labels: Sequence[str], counts: Any, title: str, ax: Any = None) -> 
     shares = counts / counts.sum(axis=1, keepdims=True).clip(1)
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for axis in (ax.xaxis, ax.yaxis):
-        _set_ticks(axis, range(len(labels)), [visible(label) for label in labels])
+        _set_ticks(axis, range(len(labels)), [escape_controls(label) for label in labels])
     if len(labels) <= 20:  # more numbers would not fit
         for (row, column), count in np.ndenumerate(counts):
             colour = "white" if shares[row, column] > 0.5 else "black"
             ax.text(column, row, f"{count:,}", ha="center", va="center", color=colour)
-    ax.set_title(visible(title), parse_math=False)
+    ax.set_title(escape_controls(title), parse_math=False)
     ax.set_xlabel("predicted")
     ax.set_ylabel("actual")
     return ax
@@ -94,8 +94,8 @@ def _draw(line: Line, ax: Any) -> None:
     marker = "o" if line.has_dots or len(line.x) == 1 else None
     style = "none" if not line.has_line else "--" if line.is_dashed else "-"
     ax.plot(
-        line.x, line.y, color=colour, marker=marker, markersize=4.5, linestyle=style, label=visible(line.name) or None,
-        clip_on=marker is None,
+        line.x, line.y, color=colour, marker=marker, markersize=4.5, linestyle=style,
+        label=escape_controls(line.name) or None, clip_on=marker is None,
         linewidth=1.2 if line.style == "muted" else 2.0,
     )  # fmt: skip
     if line.error is not None:

@@ -13,7 +13,7 @@ _SURROGATES = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _VISIBLE: dict[int, int | str] = {**_PICTURES, **_TURNS, **_SURROGATES}
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return text in which control characters can be seen, and that can be written as UTF-8."""
     return text.translate(_VISIBLE)
 
@@ -21,22 +21,22 @@ def visible(text: str) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; all columns but the first hold numbers."""
 
-    def line(tag: str, cells: Sequence[str]) -> str:
+    def table_row(tag: str, cells: Sequence[str]) -> str:
         sides = ["left", *["right"] * (len(cells) - 1)]
         each = (
-            f'<{tag} style="text-align:{side}">{escape(visible(cell))}</{tag}>'
+            f'<{tag} style="text-align:{side}">{escape(escape_controls(cell))}</{tag}>'
             for side, cell in zip(sides, cells, strict=True)
         )
         return f"<tr>{''.join(each)}</tr>"
 
-    body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', header)}</thead><tbody>{body}</tbody></table>"
+    body = "".join(table_row("td", row) for row in rows)
+    return f"<table><thead>{table_row('th', header)}</thead><tbody>{body}</tbody></table>"
 
 
 def fragment(heading: str, *parts: str) -> str:
     """Return a heading, which is text, and parts, which are HTML, side by side where they fit."""
     each = "".join(f'<div style="flex:0 1 26em">{part}</div>' for part in parts)
     return (
-        f'<div><p style="margin:0 0 .5em"><b>{escape(visible(heading))}</b></p>'
+        f'<div><p style="margin:0 0 .5em"><b>{escape(escape_controls(heading))}</b></p>'
         f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{each}</div></div>'
     )

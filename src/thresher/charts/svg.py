@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from html import escape
 
-from thresher.charts.chart import Chart, Line, written
-from thresher.charts.html import visible
+from thresher.charts.chart import Chart, Line, number_text
+from thresher.charts.html import escape_controls
 
 _WIDTH, _HEIGHT = 440, 280
 _CHARACTER = 7.0  # about the width of one, of 13 pixels
@@ -49,7 +49,7 @@ def as_svg(chart: Chart) -> str:
         parts.append(f'<text x="{at:.1f}" y="{bottom + 19}" text-anchor="middle" {_QUIET}>{text}</text>')
     if chart.mark is not None:
         parts.append(_mark(chart.mark, x, top, bottom, end))
-    parts += [_drawn(line, chart, x, y) for line in chart.lines]
+    parts += [_draw_line(line, chart, x, y) for line in chart.lines]
     if len(named) > 1:
         parts.append(_legend(named))
     return "".join([*parts, "</svg>"])
@@ -62,7 +62,7 @@ def _scale(low: float, high: float, begin: float, end: float, is_log: bool) -> S
     return lambda value: begin + ((math.log(value) if is_log else value) - low) * share
 
 
-def _drawn(line: Line, chart: Chart, x: Scale, y: Scale) -> str:
+def _draw_line(line: Line, chart: Chart, x: Scale, y: Scale) -> str:
     colour, points = _COLOURS[line.style], [(x(a), y(b)) for a, b in zip(line.x, line.y, strict=True)]
     parts = []
     if line.error is not None:
@@ -77,7 +77,7 @@ def _drawn(line: Line, chart: Chart, x: Scale, y: Scale) -> str:
         )
     if line.has_dots or len(points) == 1:
         for (a, b), at, value in zip(points, line.x, line.y, strict=True):
-            words = f"{written(at, chart.x_format)}: {written(value, chart.y_format)}"
+            words = f"{number_text(at, chart.x_format)}: {number_text(value, chart.y_format)}"
             words = f"{line.name}, {words}" if line.name else words
             parts.append(
                 f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.4" fill="{colour}" stroke="var(--paper,transparent)">'
@@ -112,4 +112,4 @@ def _legend(lines: list[Line]) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(visible(words))
+    return escape(escape_controls(words))

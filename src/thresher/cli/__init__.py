@@ -8,8 +8,8 @@ import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from thresher.cli.flags import in_words
-from thresher.io.file_errors import sentence
+from thresher.cli.flags import with_flags
+from thresher.io.file_errors import error_text
 
 
 def main() -> NoReturn:
@@ -22,7 +22,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         code = 0  # the reader of our output has closed it: not an error
     except (ValueError, OSError) as error:
-        _report(in_words(sentence(error)))
+        _report(with_flags(error_text(error)))
     except MemoryError:
         _report("not enough memory.")
     except (ImportError, RuntimeError) as error:
@@ -81,7 +81,7 @@ def _is_for_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def _warn(message: Warning | str) -> None:
-    print(f"thresher: warning: {in_words(str(message))}", file=sys.stderr)
+    print(f"thresher: warning: {with_flags(str(message))}", file=sys.stderr)
 
 
 def _report(message: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from thresher.cli.options import Group, option
 from thresher.cli.output import say
-from thresher.messages import counted
+from thresher.messages import count_noun
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
@@ -60,7 +60,7 @@ def refuse_to_overwrite(checkpoint: str | None, resume: bool, **_: Any) -> None:
         )
 
 
-def train_saving(learner: Any, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:
+def train_with_checkpoint(learner: Any, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:
     """Train, and say where the run was resumed from its checkpoint, if it was."""
     from thresher.training import train
 
@@ -78,13 +78,13 @@ def train_saving(learner: Any, stream: Stream, saving: dict[str, Any], options: 
     saving = {**saving, "every": saving["every"] or "60s"}
     history = train(learner, stream, **options, **saving, callback=say_once)
     if resumed_at is None and history.resumed_at is not None:  # there were no more points
-        n_rows = counted(history.resumed_at, "row")
+        n_rows = count_noun(history.resumed_at, "row")
         say(f"{saving['checkpoint']}: this run had finished, after {n_rows}; nothing is learned again.")
     return history
 
 
 @contextmanager
-def how_to_resume(checkpoint: str | None, resume: bool, **_: Any) -> Iterator[None]:
+def explain_how_to_resume(checkpoint: str | None, resume: bool, **_: Any) -> Iterator[None]:
     """Say how to continue if a signal ends the block and there is a checkpoint, which is this run's."""
     before = None if resume else _version(checkpoint)
     try:

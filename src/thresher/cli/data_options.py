@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.options import SIZE, WHOLE, Group, option
-from thresher.io.file_errors import refuse_empty
+from thresher.io.file_errors import refuse_empty_path
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
@@ -126,7 +126,7 @@ def open_data_and_test(
     from thresher.io.atomic import refuse_inputs
 
     if test is not None:
-        refuse_empty("--test", test)
+        refuse_empty_path("--test", test)
     stream = open_data(data, **options)
     held_out = None if test is None else open_data(test, **{**options, "naming": stream.naming})
     for output in outputs:

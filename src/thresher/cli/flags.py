@@ -67,7 +67,7 @@ def flag(parameter: str) -> str:
     return _FLAGS.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
-def method_called(name: str | None) -> Method:
+def method_by_flag(name: str | None) -> Method:
     """Return a method by the value of --method; its full name, as `thresher show` prints it, works too."""
     if name is None:
         return DEFAULT
@@ -77,9 +77,9 @@ def method_called(name: str | None) -> Method:
     raise ValueError(f"--method must be one of {', '.join(m.cli for m in METHODS.values())}. Got {name!r} instead.")
 
 
-def in_words(message: str) -> str:
+def with_flags(message: str) -> str:
     """Return a message with options in place of parameters."""
-    options = _options()
+    options = _flags()
     names = "|".join(options)
     is_subject = rf"(^|: )({names})(?= must | names | lists |\[)"
     message, n_subjects = re.subn(is_subject, lambda found: found[1] + options[found[2]], message)
@@ -87,18 +87,18 @@ def in_words(message: str) -> str:
         for theirs, ours in _OF_OPTIONS.items():
             message = message.replace(theirs, ours)
     # Names in quotes, and folders such as label=1/, are the user's own.
-    message = re.sub(rf"(?<![\w'\"/=])({names}|engine)=({_VALUE})", _option, message)
+    message = re.sub(rf"(?<![\w'\"/=])({names}|engine)=({_VALUE})", _flag_with_value, message)
     for theirs, ours in _PHRASES.items():
         message = message.replace(theirs, ours)
     return message
 
 
-def _option(found: re.Match[str]) -> str:
+def _flag_with_value(found: re.Match[str]) -> str:
     """Return --name value for name=value."""
     if found[0] in _VALUES:
         return _VALUES[found[0]]
     name, value = found.groups()
-    option = _options().get(name, name)
+    option = _flags().get(name, name)
     if value in ("True", "False"):
         return option if value == "True" else f"--no-{option[2:]}"
     if value == "None":
@@ -108,7 +108,7 @@ def _option(found: re.Match[str]) -> str:
 
 
 @cache
-def _options() -> dict[str, str]:
+def _flags() -> dict[str, str]:
     """Return the options that have the name of a parameter, and those that have another one."""
     from typer.models import OptionInfo
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_called
+from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_by_flag
 from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text, option
 from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
@@ -21,7 +21,7 @@ _PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "refit", "random_state"
 
 def new_model(chosen: Mapping[str, Any]) -> Model:
     """Return a new model, as the options describe it."""
-    method = method_called(chosen["method"])
+    method = method_by_flag(chosen["method"])
     values = values_of(method, chosen, f" of --method {method.cli}")
     keep = values.pop("keep", None)
     if method.is_batch:
@@ -40,7 +40,7 @@ def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> d
     for name, value in chosen.items():
         if name in method.parameters and value not in (None, []):
             given = _SPELLINGS[name].read(value) if name in _SPELLINGS else value
-            check(f"{flag(name)}{of_what}", given, *_written(method.parameters[name]))
+            check(f"{flag(name)}{of_what}", given, *_option_values(method.parameters[name]))
             values[name] = None if given == _NONE else given
     return values
 
@@ -54,7 +54,7 @@ def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool
     }
 
 
-def _written(parameter: Parameter) -> tuple[Allowed, ...]:
+def _option_values(parameter: Parameter) -> tuple[Allowed, ...]:
     """Return what an option can hold: words for None, and where whole numbers are allowed, no others.
 
     The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
@@ -87,11 +87,11 @@ def _class_weight(text: str) -> dict[str, float] | str:
 
 def _class_names(text: str) -> list[Any]:
     """Return the classes of --classes, as numbers if all are."""
-    from thresher.model.labels import number_in
+    from thresher.model.labels import number_from_text
 
     names = [name.strip() for name in text.split(",")]
     try:
-        return names if "_" in text else [number_in(name) for name in names]
+        return names if "_" in text else [number_from_text(name) for name in names]
     except ValueError:
         return names
 
@@ -121,15 +121,15 @@ def _option(name: str) -> tuple[Any, None]:
         kind, names, default = spelling.kind, [flag(name)], spelling.default
         written: dict[str, Any] = {"metavar": spelling.metavar}
     else:
-        kind, names, written = _form(name, next(iter(having.values())))
+        kind, names, written = _option_form(name, next(iter(having.values())))
         default = _defaults({method: each.default for method, each in having.items()})
     panel = _PASSES if name in _OF_PASSES else _METHOD
     return option(kind | None, *names, panel=panel, help=_help(having), show_default=default, **written), None
 
 
-def _form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, Any]]:
+def _option_form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, Any]]:
     """Return the type of an option, its names, and how its values are parsed and shown."""
-    allowed, names = _written(parameter), [flag(name)]
+    allowed, names = _option_values(parameter), [flag(name)]
     words = [str(value) for each in allowed if isinstance(each, OneOf) for value in each.values]
     if str(True) in words:
         return bool, [f"{flag(name)}/--no-{flag(name)[2:]}"], {}
@@ -155,14 +155,14 @@ def _defaults(by_method: dict[str, object]) -> str:
     """Return "1", or "1; fofs: 0.2" where methods differ."""
     methods_of: dict[str, list[str]] = {}
     for method, value in by_method.items():
-        methods_of.setdefault(_in_words(value), []).append(method)
+        methods_of.setdefault(_default_text(value), []).append(method)
     usual, *others = sorted(methods_of, key=lambda value: -len(methods_of[value]))
     is_usual = len(methods_of[usual]) > len(by_method) / 2
     first = usual if is_usual else f"{', '.join(methods_of[usual])}: {usual}"
     return "; ".join([first, *(f"{', '.join(methods_of[value])}: {value}" for value in others)])
 
 
-def _in_words(value: object) -> str:
+def _default_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

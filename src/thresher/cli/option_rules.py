@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.cli.flags import PARAMETERS, flag, method_called
+from thresher.cli.flags import PARAMETERS, flag, method_by_flag
 from thresher.methods import BATCH, BUDGET, METHODS, Method
 
 
@@ -32,15 +32,15 @@ class Rule:
         return None
 
 
-def _called(methods: tuple[Method, ...]) -> tuple[str, ...]:
+def _method_flags(methods: tuple[Method, ...]) -> tuple[str, ...]:
     return tuple(f"--method {method.cli}" for method in methods)
 
 
-def _lacking(method: Method) -> Rule:
+def _rule_for_other_options(method: Method) -> Rule:
     """Return the rule for options of other methods."""
     lacking = tuple(flag(name) for name in PARAMETERS if name not in method.parameters)
     has = [flag(name) for name, each in method.own.items() if each.help and name not in BUDGET]
-    return Rule(lacking, excludes=_called((method,)), why=f"it has {', '.join(has)}" if has else "")
+    return Rule(lacking, excludes=_method_flags((method,)), why=f"it has {', '.join(has)}" if has else "")
 
 
 _KEEP_ALL = tuple(method for method in METHODS.values() if not method.has_budget)
@@ -54,11 +54,12 @@ RULES = (
         ("--method", *_OF_A_MODEL, "--no-intercept"), excludes=("--from",),
         why="the model keeps what it was trained with",
     ),
-    Rule(tuple(map(flag, BUDGET)), excludes=_called(_KEEP_ALL), why="it selects all features"),
+    Rule(tuple(map(flag, BUDGET)), excludes=_method_flags(_KEEP_ALL), why="it selects all features"),
     Rule(
-        ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_called(BATCH), why="it sees all rows at once"
+        ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_method_flags(BATCH),
+        why="it sees all rows at once",
     ),
-    *map(_lacking, METHODS.values()),
+    *map(_rule_for_other_options, METHODS.values()),
     Rule(("--multiclass",), excludes=("--from", "--classes"), why="the classes are known"),
     Rule(("--threshold",), needs=("--test FILE",), why="it is chosen on rows that the model has not learned"),
     Rule(("--resume",), needs=("--checkpoint FILE",), why="the file to resume from"),
@@ -81,7 +82,7 @@ def check_together(values: Mapping[str, Any]) -> None:
     """Raise ValueError if options can't go together; `values` has all options of a command, None if not given."""
     given = {option for option, value in values.items() if value is not None}
     if "--method" in values and "--from" not in given:
-        given.add(f"--method {method_called(values['--method']).cli}")
+        given.add(f"--method {method_by_flag(values['--method']).cli}")
     if values.get("--passes") == 1:  # as many as every method makes
         given.remove("--passes")
     message = next(filter(None, (rule.broken_by(given) for rule in RULES)), None)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from thresher.io.file_errors import FileError, NamedOutput, refuse_empty
-from thresher.messages import counted, some
+from thresher.io.file_errors import FileError, NamedOutput, refuse_empty_path
+from thresher.messages import count_noun, join_some
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
@@ -61,17 +61,17 @@ def report_skipped(reasons: Sequence[str], n: int) -> None:
 def report_written(n_rows: int, path: str, what: str = "") -> None:
     """Report rows that were written."""
     size = f", {Path(path).stat().st_size:,} bytes" if Path(path).is_file() else ""
-    say(f"wrote {counted(n_rows, 'row')}{what} to {'standard output' if path == '-' else path}{size}")
+    say(f"wrote {count_noun(n_rows, 'row')}{what} to {'standard output' if path == '-' else path}{size}")
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return "a and b"; "a, b, c"; or "a, b, … (20 in all)" where there are many."""
-    return " and ".join(names) if len(names) == 2 else some(names, 10)
+    return " and ".join(names) if len(names) == 2 else join_some(names, 10)
 
 
-def _check_place(option: str, output: str) -> None:
+def _check_writable(option: str, output: str) -> None:
     """Raise an error if no file can be written there."""
-    refuse_empty(option, output)
+    refuse_empty_path(option, output)
     if output == "-":
         raise ValueError(f"{option} -: a {_WHAT[option]} can't be written to standard output; name a file.")
     if Path(output).is_dir():
@@ -101,7 +101,7 @@ def check_outputs(outputs: dict[str, str | None]) -> None:
         if Path(path).absolute() == Path(same).absolute():
             raise ValueError(f"{one} and {other} name the same file, {same}: name two.")
     for option, path in given:
-        _check_place(option, path)
+        _check_writable(option, path)
         if option == "--report":
             _check_report(path)
 
@@ -114,6 +114,6 @@ def write_page(report: str, model: Any, stream: Stream, **parts: Any) -> None:
     write_report(report, model, **parts, title=Path(stream.name).name, command=command)
 
 
-def written(path: str) -> str:
+def written_line(path: str) -> str:
     """Return a line on a file that was written."""
     return f"wrote {path}, {Path(path).stat().st_size:,} bytes"

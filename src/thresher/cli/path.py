@@ -10,7 +10,7 @@ import typer
 from thresher.cli.data_options import NAMING, READING, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
 from thresher.cli.options import Data, Json, Report, with_options
-from thresher.cli.output import check_outputs, report_skipped, write_page, written
+from thresher.cli.output import check_outputs, report_skipped, write_page, written_line
 
 EXAMPLES = (
     "thresher path train.svm --features 50,100,200,500 --test test.svm --report path.html",
@@ -55,7 +55,7 @@ def path(
     if json:
         print(json_.dumps({**curve.to_dict(), "report": report}))
     elif report is not None:
-        print(f"\n{written(report)}")
+        print(f"\n{written_line(report)}")
 
 
 def _budgets(text: str) -> list[int]:

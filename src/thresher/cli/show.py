@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.options import Json, ModelFile
-from thresher.cli.output import listed
+from thresher.cli.output import join_names
 
 if TYPE_CHECKING:
     from thresher.model.description import FeatureList
@@ -34,22 +34,22 @@ def show(
     if changed:
         about["set_since_training"] = changed
     if json:
-        print(json_.dumps({**about, "features": _listed(features_of(trained))}))
+        print(json_.dumps({**about, "features": _features_as_json(features_of(trained))}))
     else:
         _print(about, features_of(trained, features))
 
 
-def _words(name: str, value: Any) -> str:
+def _setting_text(name: str, value: Any) -> str:
     """Return a setting, or what was learned, in words."""
     if name == "mistakes_while_learning" and value is None:
         return "not shown: the rows were grouped by label"
     if isinstance(value, list):
-        words = [_words(name, each) for each in value]
-        return ", ".join(words) if name in ("keep", "text", "categorical", "numeric") else listed(words)
+        words = [_setting_text(name, each) for each in value]
+        return ", ".join(words) if name in ("keep", "text", "categorical", "numeric") else join_names(words)
     return f"{value:.4g}" if name in ("intercept", "threshold") else str(value)
 
 
-def _listed(features: FeatureList) -> list[dict[str, Any]]:
+def _features_as_json(features: FeatureList) -> list[dict[str, Any]]:
     """Return the features as values for JSON; with many classes, weight and z are lists, one entry per class."""
     has_many = features.weights.shape[1] > 1
     columns: dict[str, list[Any]] = {"feature": features.names, "id": features.ids}
@@ -68,7 +68,7 @@ def _print(about: dict[str, Any], features: FeatureList) -> None:
 
     console = Console()
     for name, value in about.items():
-        console.print(f"{name.replace('_', ' '):24} {_words(name, value)}", highlight=False, markup=False)
+        console.print(f"{name.replace('_', ' '):24} {_setting_text(name, value)}", highlight=False, markup=False)
     has_many = features.weights.shape[1] > 1
     table = Table()
     table.add_column("best first", justify="right")

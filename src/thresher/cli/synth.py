@@ -41,6 +41,6 @@ def synth(
     stream = make_x2(start=start, random_state=seed, permute=permute, dense_noise=dense_noise, **given)
     reading = Reading()
     # Files of this kind count from 1.
-    write_stream(reading.watch(stream, f"generating {which}", stream.batches(), True), output, shift=1)
+    write_stream(reading.count_batches(stream, f"generating {which}", stream.batches(), True), output, shift=1)
     if output != "-":
         report_written(reading.n_rows, output)

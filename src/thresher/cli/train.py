@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.checkpoints import SAVING, how_to_resume, refuse_to_overwrite, train_saving
+from thresher.cli.checkpoints import SAVING, explain_how_to_resume, refuse_to_overwrite, train_with_checkpoint
 from thresher.cli.data_options import NAMING, READING, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model, values_of
 from thresher.cli.options import WHOLE, Data, Json, Report, with_options
@@ -81,7 +81,7 @@ def train(
     options = {**learning_options(**learning), "progress": not json}
     if threshold is not None:
         _check_threshold(threshold, options["classes"])
-    learner = new_model(chosen) if from_ is None else _continued(from_, chosen)
+    learner = new_model(chosen) if from_ is None else _load_to_continue(from_, chosen)
     checkpoint = saving["checkpoint"]
     check_outputs({"-o": output, "--checkpoint": checkpoint, "--report": report})
     naming = None if from_ is None else learner.naming
@@ -89,13 +89,13 @@ def train(
     refuse_to_overwrite(**saving)
 
     sample_results: dict[str, Any] = {}
-    with how_to_resume(**saving):
+    with explain_how_to_resume(**saving):
         if cv is not None or stability is not None:
-            learner, history, sample_results = _on_samples(learner, stream, cv, stability, options)
+            learner, history, sample_results = _train_with_samples(learner, stream, cv, stability, options)
         elif sharding["shards"] is not None:
             history = train_on_shards(learner, stream, sharding, options)
         else:
-            history = train_saving(learner, stream, saving, options)
+            history = train_with_checkpoint(learner, stream, saving, options)
         report_skipped(history.skipped, history.n_skipped)
         full = full or from_ is not None  # a model that could continue learning can do so again
         finish(learner, history, sample_results, stream, held_out, threshold, output, full, report, json)
@@ -110,7 +110,7 @@ def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
         raise ValueError(f"--threshold needs two classes. Got --classes {','.join(map(str, classes))} instead.")
 
 
-def _continued(path: str, chosen: dict[str, Any]) -> Model:
+def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
     """Return a model to continue with; its parameters are its own, how to read the data is this run's."""
     from thresher.io.model_files import load_with_parameters
 
@@ -123,13 +123,13 @@ def _continued(path: str, chosen: dict[str, Any]) -> Model:
     return model
 
 
-def _on_samples(
+def _train_with_samples(
     learner: Any, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
 ) -> tuple[Any, History, dict[str, Any]]:
     """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
-    from thresher.analysis.cross_validation import FOLDS, of_folds
+    from thresher.analysis.cross_validation import FOLDS, cross_validation_of_folds
     from thresher.analysis.resampling import resample
-    from thresher.analysis.selection_stability import SAMPLES, of_halves
+    from thresher.analysis.selection_stability import SAMPLES, stability_of_halves
     from thresher.training.task import Request
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
@@ -138,6 +138,6 @@ def _on_samples(
     resampled = resample(learner, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
     sample_results: dict[str, Any] = {}
     if not resampled.history.interrupted:
-        sample_results |= {"cv": of_folds(resampled)} if cv else {}
-        sample_results |= {"stability": of_halves(resampled)} if stability else {}
+        sample_results |= {"cv": cross_validation_of_folds(resampled)} if cv else {}
+        sample_results |= {"stability": stability_of_halves(resampled)} if stability else {}
     return resampled.model, resampled.history, sample_results

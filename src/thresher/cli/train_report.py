@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.output import listed, report_skipped, say, write_page, written
-from thresher.io.file_errors import sentence
-from thresher.messages import counted
+from thresher.cli.output import join_names, report_skipped, say, write_page, written_line
+from thresher.io.file_errors import error_text
+from thresher.messages import count_noun
 from thresher.progress import speed
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def finish(
         save_model(model, output, compact=not full)
     tested = None
     if held_out is not None and not history.interrupted:
-        with _still_written(output):
+        with _mention_saved_model(output):
             if threshold is not None:
                 from thresher.analysis import set_threshold
 
@@ -51,7 +51,7 @@ def finish(
         page = None
     if page is not None:
         evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
-        with _still_written(output):
+        with _mention_saved_model(output):
             write_page(
                 page, model, stream, history=history, evaluation=evaluations, stability=sample_results.get("stability")
             )
@@ -61,7 +61,7 @@ def finish(
     if as_json:
         print(json_.dumps(report))
     else:
-        print(_in_words(report, history, stream.name, held_out.name if held_out else None))
+        print(_summary(report, history, stream.name, held_out.name if held_out else None))
         for each in sample_results.values():
             print(f"\n{each}")
     if output is None:
@@ -70,18 +70,18 @@ def finish(
         say(f"{output}{_INTERRUPTED} is still there, from a run that was stopped: remove it if you don't need it.")
     if history.interrupted:
         where = f" and was written to {output}" if output else ""
-        say(f"stopped by Ctrl-C: the model has learned {counted(report['rows'], 'row')}{where}.")
+        say(f"stopped by Ctrl-C: the model has learned {count_noun(report['rows'], 'row')}{where}.")
         sys.exit(130)
 
 
 @contextmanager
-def _still_written(output: str | None) -> Iterator[None]:
+def _mention_saved_model(output: str | None) -> Iterator[None]:
     """Add to an error that the model, which was trained before it, is there."""
     try:
         yield
     except (ValueError, OSError) as error:
         where = "" if output is None else f" The model was trained and written to {output}."
-        raise ValueError(f"{sentence(error)}{where}") from None
+        raise ValueError(f"{error_text(error)}{where}") from None
 
 
 def _report(
@@ -112,7 +112,7 @@ def _report(
         "selected": [model.name_of(column) for column in columns.tolist()],
         # One per feature; with more than two classes, one for each class.
         "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
-        **model.target.described(),
+        **model.target.describe(),
         "lines_skipped": history.n_skipped,
         "interrupted": history.interrupted,
         "resumed_at": history.resumed_at,
@@ -121,16 +121,16 @@ def _report(
     }
 
 
-def _selected(report: dict[str, Any]) -> str:
+def _selection_text(report: dict[str, Any]) -> str:
     """Return how many features were selected, and if the budget is larger, that it is."""
     n, most = report["n_selected"], report["n_features_to_select"]
     if most is None or n >= most:
-        return counted(n, "feature")
+        return count_noun(n, "feature")
     has_all = n == report["n_features"] > 1 and not report["named"]
-    return f"{'all ' if has_all else ''}{counted(n, 'feature')} (fewer than -k {most:,})"
+    return f"{'all ' if has_all else ''}{count_noun(n, 'feature')} (fewer than -k {most:,})"
 
 
-def _in_words(report: dict[str, Any], history: History, data: str, test: str | None) -> str:
+def _summary(report: dict[str, Any], history: History, data: str, test: str | None) -> str:
     from thresher.evaluation.metrics import ACCURACY
 
     in_passes = history.passes_in_words()
@@ -141,11 +141,11 @@ def _in_words(report: dict[str, Any], history: History, data: str, test: str | N
     else:
         best = " ".join(first)
     best += " …" if report["n_selected"] > 10 else ""
-    columns = "named features" if report["named"] else counted(report["n_features"], "column")
+    columns = "named features" if report["named"] else count_noun(report["n_features"], "column")
     lines = [
-        f"{data}: {counted(history.n_rows_of_data(), 'row')}{in_passes}{in_order}, {columns}, "
-        f"classes {listed(report['classes'])}",
-        f"selected {_selected(report)}" + (f", best first: {best}" if best else ""),
+        f"{data}: {count_noun(history.n_rows_of_data(), 'row')}{in_passes}{in_order}, {columns}, "
+        f"classes {join_names(report['classes'])}",
+        f"selected {_selection_text(report)}" + (f", best first: {best}" if best else ""),
     ]
     if report["chosen_gamma"] is not None:
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
@@ -161,5 +161,5 @@ def _in_words(report: dict[str, Any], history: History, data: str, test: str | N
     lines.append(f"{seconds:.2f} s{speed(report['megabytes_per_second'], seconds)}")
     for path in (report["model"], report["report"]):
         if path:
-            lines.append(written(path))
+            lines.append(written_line(path))
     return "\n".join(lines)

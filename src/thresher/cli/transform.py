@@ -46,7 +46,7 @@ def transform(
     from thresher.evaluation.transform import write_selected
     from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_model
-    from thresher.messages import counted
+    from thresher.messages import count_noun
 
     for file in (output, column_map):
         if file is not None:
@@ -55,4 +55,4 @@ def transform(
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_selected(trained, stream, output, keep_ids=keep_ids, column_map=column_map, progress=True)
     report_skipped(done.skipped, done.n_skipped)
-    report_written(done.n_rows, output, f" with at most {counted(len(trained.members()[0]), 'feature')} each")
+    report_written(done.n_rows, output, f" with at most {count_noun(len(trained.members()[0]), 'feature')} each")

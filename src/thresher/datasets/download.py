@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from thresher.io.file_errors import errors_of
-from thresher.messages import shown_size
+from thresher.io.file_errors import name_file_in_errors
+from thresher.messages import size_text
 from thresher.progress import progress_bar
 
 TIMEOUT = 30.0  # seconds without a byte
@@ -88,16 +88,16 @@ def _fetch_rest(url: str, part: Path, limit: int, progress: bool) -> None:
         expected = None if length is None else int(length)
         got, most = 0, limit - have if resumed else limit
         if expected is not None and expected > most:
-            raise _too_large(limit)
+            raise _too_large_error(limit)
         with (
-            errors_of(part),
+            name_file_in_errors(part),
             part.open("ab" if resumed else "wb") as file,
             progress_bar(f"downloading {part.stem}", _Size(expected), 1, progress) as bar,
         ):
             while block := answer.read(_BLOCK):
                 got += len(block)
                 if got > most:  # a server need not say its length, nor the right one
-                    raise _too_large(limit)
+                    raise _too_large_error(limit)
                 file.write(block)
                 bar.advance(len(block), 0, None)
             file.flush()
@@ -106,8 +106,8 @@ def _fetch_rest(url: str, part: Path, limit: int, progress: bool) -> None:
             raise OSError(f"the connection was lost after {got:,} of {expected:,} bytes")
 
 
-def _too_large(limit: int) -> _RefusedError:
-    return _RefusedError(f"it is larger than {shown_size(limit)}")
+def _too_large_error(limit: int) -> _RefusedError:
+    return _RefusedError(f"it is larger than {size_text(limit)}")
 
 
 class _Size:

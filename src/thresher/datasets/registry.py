@@ -16,7 +16,7 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
 
 @dataclass(frozen=True)
-class Known:
+class Dataset:
     """A data set: its file, its shape, and where it is from.
 
     It has a URL if the file can be downloaded in this form and is known, byte by byte: then its size and its checksum
@@ -39,11 +39,11 @@ class Known:
 KNOWN = {
     known.name: known
     for known in (
-        Known("relathe", ("relathe.svm.xz",), 1_427, 4_322, 120_000, 2, "20 newsgroups, religion or atheism"),
-        Known("basehock", ("basehock.svm.xz",), 1_993, 4_862, 134_253, 2, "20 newsgroups, baseball or hockey"),
-        Known("pcmac", ("pcmac.svm.xz",), 1_943, 3_289, 93_185, 2, "20 newsgroups, PC or Mac hardware"),
-        Known("ccat", ("ccat.svm.xz",), 27_613, 47_236, 2_144_845, 2, "RCV1 news, topic CCAT or not"),
-        Known(
+        Dataset("relathe", ("relathe.svm.xz",), 1_427, 4_322, 120_000, 2, "20 newsgroups, religion or atheism"),
+        Dataset("basehock", ("basehock.svm.xz",), 1_993, 4_862, 134_253, 2, "20 newsgroups, baseball or hockey"),
+        Dataset("pcmac", ("pcmac.svm.xz",), 1_943, 3_289, 93_185, 2, "20 newsgroups, PC or Mac hardware"),
+        Dataset("ccat", ("ccat.svm.xz",), 27_613, 47_236, 2_144_845, 2, "RCV1 news, topic CCAT or not"),
+        Dataset(
             "news20",
             ("news20.binary.bz2",),
             19_996,
@@ -55,7 +55,7 @@ KNOWN = {
             26_772_793,
             "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
         ),
-        Known(
+        Dataset(
             "news20.multiclass",
             ("news20.bz2", "news20.multiclass.svm.xz"),
             15_935,
@@ -65,7 +65,7 @@ KNOWN = {
             "20 newsgroups, all of them",
             page=f"{_LIBSVM}/multiclass.html#news20",
         ),
-        Known(
+        Dataset(
             "w8a",
             ("w8a", "w8a.svm.xz"),
             49_749,
@@ -81,8 +81,8 @@ KNOWN = {
 
 def find(name: str) -> Path | None:
     """Return the file of a data set, if it is on this machine."""
-    known = _known(name)
-    for folder in folders():
+    known = _dataset(name)
+    for folder in search_folders():
         for file in known.files:
             if (folder / file).is_file():
                 return folder / file
@@ -91,7 +91,7 @@ def find(name: str) -> Path | None:
 
 def fetch(name: str, *, progress: bool = False) -> Path:
     """Return the file of a data set; if it is not on this machine, download it into the user's cache."""
-    known = _known(name)
+    known = _dataset(name)
     here = find(name)
     if here is not None:
         return here
@@ -126,7 +126,7 @@ def load(name: str) -> tuple[Any, NDArray[Any]]:
     >>> X.shape  # doctest: +SKIP
     (1993, 4862)
     """
-    known, path = _known(name), fetch(name)
+    known, path = _dataset(name), fetch(name)
     X, y, _ = open_stream(path, "svmlight", zero_based=False).to_csr()
     if X.shape[0] != known.n_rows or X.shape[1] > known.n_features:
         raise ValueError(
@@ -142,13 +142,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher"
 
 
-def folders() -> list[Path]:
+def search_folders() -> list[Path]:
     """Return the folders to search: the one in THRESHER_DATA, then the user's cache."""
     named = os.environ.get("THRESHER_DATA")
     return [*([Path(named)] if named else []), cache_folder()]
 
 
-def _known(name: str) -> Known:
+def _dataset(name: str) -> Dataset:
     if name in KNOWN:
         return KNOWN[name]
     for known in KNOWN.values():

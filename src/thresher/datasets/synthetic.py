@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import Batch
-from thresher.csr import as_configured
+from thresher.csr import in_configured_type
 from thresher.parameters import Whole, check
-from thresher.streams.numbered_rows import CountedRows
+from thresher.streams.numbered_rows import NumberedRows
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Identity, digest_of
 from thresher.streams.stream import Stream
@@ -38,7 +38,7 @@ class SyntheticStream(Stream):
         self.informative: Ids = rows.synth.informative
 
 
-class GeneratedRows(CountedRows):
+class GeneratedRows(NumberedRows):
     """Rows `first` to `end` of a generator with these parameters."""
 
     _number_of_first = 0
@@ -114,13 +114,13 @@ def make_x1(
     >>> X.shape, X.nnz
     ((1000, 20000), 600000)
     """
-    parameters = _checked(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    parameters = _check_parameters(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
     synth = _generator(parameters)
     starts, ids, values, y = _arrays(synth, start, n_samples)
     X = sp.csr_matrix((values, ids, starts), shape=(n_samples, n_features))
     X.has_canonical_format = True
-    return (as_configured(X), y, synth.informative) if return_informative else (as_configured(X), y)
+    return (in_configured_type(X), y, synth.informative) if return_informative else (in_configured_type(X), y)
 
 
 def make_x2(
@@ -165,7 +165,7 @@ def make_x2(
     >>> model.n_samples_seen_, model.n_features_in_
     (100, 1000000000)
     """
-    parameters = _checked(n_features, n_informative, n_noise, dense_noise, permute, random_state)
+    parameters = _check_parameters(n_features, n_informative, n_noise, dense_noise, permute, random_state)
     _check_rows(n_samples, start)
     check("batch_size", batch_size, Whole(1))
     rows = GeneratedRows(parameters, int(start), int(start + n_samples), int(batch_size))
@@ -173,7 +173,7 @@ def make_x2(
     return (stream, stream.informative) if return_informative else stream
 
 
-def _checked(
+def _check_parameters(
     n_features: int, n_informative: int, n_noise: int, dense_noise: int, permute: bool, random_state: int | None
 ) -> tuple[int, ...]:
     """Return the parameters of a generator; without a seed, a random one is chosen."""

@@ -33,14 +33,16 @@ FAN_IN = 8
 _MOST_DEATHS = 3  # of a worker in one merge
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing, after a task."""
 
 
 class Engine(Protocol):
     """Runs tasks somewhere. A handle stands for a result that may not be there yet."""
 
-    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+    def map(
+        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+    ) -> list[Any]:
         """Start function(*common, *task) for each task; return their handles, in order.
 
         Each object of `common` is handed over once; one that was there in the last call is not handed over again.
@@ -75,14 +77,14 @@ def join(function: Function, results: list[Any], *arguments: Any) -> Any:
     return function(results, *arguments) if failure is None else failure
 
 
-def settled(result: T | Failure) -> T:
+def result_or_raise(result: T | Failure) -> T:
     """Return the result of the last merge; raise DataError for a Failure."""
     if isinstance(result, Failure):
         raise DataError(result.message)
     return result
 
 
-def groups(handles: list[T]) -> list[list[T]]:
+def merge_groups(handles: list[T]) -> list[list[T]]:
     """Return the groups that are merged first."""
     return [handles[k : k + FAN_IN] for k in range(0, len(handles), FAN_IN)]
 
@@ -90,7 +92,9 @@ def groups(handles: list[T]) -> list[list[T]]:
 class InProcess:
     """Everything in this process, one task after the other: what other engines are compared with."""
 
-    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+    def map(
+        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+    ) -> list[Any]:
         """Run all tasks."""
         results = []
         for task in tasks:
@@ -101,8 +105,8 @@ class InProcess:
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Merge the results."""
         while len(handles) > 1:
-            handles = [join(function, group, *arguments) for group in groups(handles)]
-        return settled(join(function, handles, *arguments))
+            handles = [join(function, group, *arguments) for group in merge_groups(handles)]
+        return result_or_raise(join(function, handles, *arguments))
 
 
 class SharedObjects:
@@ -135,7 +139,9 @@ class Processes:
         self._shared = SharedObjects(self._write, os.unlink)
         self._pool = self._new_pool()
 
-    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+    def map(
+        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+    ) -> list[Any]:
         """Start all tasks; a handle is a future, and what it was started with."""
         paths = self._shared.references(common)
         return [self._submit((function, paths, task), after_each) for task in tasks]
@@ -184,7 +190,7 @@ class Processes:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # A new process must not inherit the threads of this one.
-        return ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), _begin)
+        return ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), _start_worker)
 
 
 @contextmanager
@@ -207,7 +213,7 @@ def _is_lost(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _begin() -> None:
+def _start_worker() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # the processes share the cores
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which stops the workers
 

@@ -16,21 +16,21 @@ from thresher.distributed.engines import Engine, local
 from thresher.distributed.merge_size import best_sizes
 from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Shards, Start, Survey, Update, add_surveys, add_updates, learn, survey
-from thresher.evaluation.alignment import warn_if_unsure
+from thresher.evaluation.alignment import warn_of_unsure_base
 from thresher.evaluation.evaluation import evaluate
-from thresher.model.labels import Labels, shown
+from thresher.model.labels import Labels, label_text
 from thresher.model.learning import (
+    drop_stale_measurements,
     end_refit,
-    learned_more,
+    include_id,
     n_passes_after,
     start_refit,
     warn_if_saturated,
     warn_of_clashes,
-    widen,
 )
 from thresher.model.merging import MergeSizes, core_class, count_from, merge, merge_names
 from thresher.model.model import Model
-from thresher.model.targets import agreed, found_in
+from thresher.model.targets import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
 from thresher.streams.read_counts import add_skipped
@@ -38,7 +38,7 @@ from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
 from thresher.training.loop import Estimator, models_of
 from thresher.training.run import session_on
-from thresher.training.task import Request, Task, opened
+from thresher.training.task import Request, Task, open_task
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
 _FEW = 20
@@ -126,16 +126,16 @@ def train(
             raise ValueError(
                 "gamma='auto' can't be used with shards: choose γ by training on one, such as stream.shard(0, 64)."
             )
-        task = opened(own, source, request)
+        task = open_task(own, source, request)
         stream, n_passes = task.stream, task.n_passes
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
         starting: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
-        n_readings = 1 if n_passes == "auto" else n_passes + task.refits(own, n_passes)
+        n_readings = 1 if n_passes == "auto" else n_passes + task.has_refit(own, n_passes)
         with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
             run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), running, bar)
-            run.agree()
+            run.agree_on_classes()
             try:
                 run.learn()
             except KeyboardInterrupt:
@@ -159,11 +159,11 @@ class _Run:
         self._n_done = 0  # parts of shards
         self._is_base_open = self._keeps_as_written = self._zero_seen = False
 
-    def agree(self) -> None:
+    def agree_on_classes(self) -> None:
         """Settle on the classes before anything is learned."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if model.target is not None:
-            agreed(model, request.classes)
+            classes_for(model, request.classes)
         tasks = [(k, request.multiclass) for k in range(self._shards.n)]
         handles = self._engine.map(survey, (self._shards,), tasks)
         seen = self._engine.merge(add_surveys, handles)
@@ -172,7 +172,7 @@ class _Run:
             warn_of_scale(stream.name, seen.large_columns)
         if model.target is None:
             self._settle(seen.labels)
-        learned_more(model)
+        drop_stale_measurements(model)
         if model.id_base == 0 and stream.id_base is None:
             # Each part would warn that id 0 does not occur in it; `finish` asks about all of them.
             self._shards = replace(self._shards, stream=stream.with_base(0))
@@ -181,10 +181,10 @@ class _Run:
         """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if request.classes is not None:
-            classes = agreed(model, request.classes)
+            classes = classes_for(model, request.classes)
         else:
             try:
-                classes = found_in(labels, many=request.multiclass)
+                classes = classes_of_labels(labels, many=request.multiclass)
             except ValueError as error:
                 raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None
@@ -199,23 +199,23 @@ class _Run:
         history = self.history
         while history.n_passes == 0 or history.n_passes < n_passes_after(self._task.n_passes, history.n_predicted):
             history.n_passes += 1
-            self._one_pass(is_closing=False)
-        if self._task.refits(self.model, history.n_passes):
+            self._one_pass(is_refit=False)
+        if self._task.has_refit(self.model, history.n_passes):
             history.refitted = True
             start_refit(self.model)
             try:
-                self._one_pass(is_closing=True)
+                self._one_pass(is_refit=True)
             except KeyboardInterrupt:
                 history.refitted = end_refit(self.model, keep=False)
                 raise
             end_refit(self.model, keep=True)
 
-    def _one_pass(self, *, is_closing: bool) -> None:
+    def _one_pass(self, *, is_refit: bool) -> None:
         """Learn all parts of all shards once."""
-        is_first = self.history.n_passes == 1 and not is_closing
+        is_first = self.history.n_passes == 1 and not is_refit
         n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.names.clashes[0]
         for sync in range(self._shards.syncs):
-            start = Start(self.model, is_first, is_closing)
+            start = Start(self.model, is_first, is_refit)
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
             learned = self._engine.merge(add_updates, handles, core_class(self.model))
@@ -228,7 +228,7 @@ class _Run:
         if self._is_base_open and not self._zero_seen:
             count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:
-            warn_if_unsure(self.model, self._task.stream, self.history.rows[-1], self._zero_seen)
+            warn_of_unsure_base(self.model, self._task.stream, self.history.rows[-1], self._zero_seen)
 
     def _show_progress(self) -> None:
         """Count a shard that has learned its part."""
@@ -244,7 +244,7 @@ class _Run:
                 self._sizes = best_sizes(model, learned.changes, learned.sample, self._shards.n)
             merge(model, learned.changes, self._sizes, learned.counted)
             merge_names(model, learned.names, learned.clashes)
-            widen(model, learned.largest_id)
+            include_id(model, learned.largest_id)
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
         if history.n_passes == 1 and not history.refitted:  # later passes skip the same lines
@@ -277,6 +277,6 @@ class _Run:
             others = sum(int(counts[its != labels[0]].sum()) for its, counts, _ in seen.by_shard.values())
             if others * n_rows[k] >= _FEW * sum(n_rows.values()):
                 raise DataError(
-                    f"{name}: all {n_rows[k]:,} rows of shard {k + 1} of {n} have the label {shown(labels[0])}, so "
-                    "the rows are sorted: shuffle them first."
+                    f"{name}: all {n_rows[k]:,} rows of shard {k + 1} of {n} have the label {label_text(labels[0])}, "
+                    "so the rows are sorted: shuffle them first."
                 )

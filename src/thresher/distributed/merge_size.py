@@ -19,21 +19,21 @@ from thresher.model.model import Model
 _PREDICTING = tuple(2.0 ** (k / 2) for k in range(-4, 3))
 
 
-def sizes(n_shards: int) -> list[float]:
+def candidate_sizes(n_shards: int) -> list[float]:
     """Return what is tried: 1, the mean of the shards' moves, then 2, 4 … times it, up to their sum."""
     return [float(2**k) for k in range(n_shards.bit_length())]
 
 
 def best_sizes(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> MergeSizes:
     """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal."""
-    tried = sizes(n_shards)
-    first = _least(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
+    tried = candidate_sizes(n_shards)
+    first = _best_for_layer(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
     if n_shards == 1 or not model.method.predicts_apart:
         return first
-    return _least(model, changes, sample, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
+    return _best_for_layer(model, changes, sample, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
 
 
-def _least(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSizes], layer: int) -> MergeSizes:
+def _best_for_layer(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSizes], layer: int) -> MergeSizes:
     """Return the sizes with which a layer has the least loss."""
     # Without a budget, all features of the sample have weights.
     wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(sample.ids)
@@ -52,7 +52,7 @@ def _least(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSize
         table = np.zeros((len(features), len(intercept)), np.float32)
         where = np.searchsorted(features, ids)
         table[where] = weights.reshape(len(ids), -1)
-        x = values if layer == 0 or model.norm == "none" else _of_members(values, row_of, places, where)
+        x = values if layer == 0 or model.norm == "none" else _scale_over_members(values, row_of, places, where)
         scores = [
             np.bincount(row_of, x * table[places, k], len(sample.codes)) + float(intercept[k])
             for k in range(len(intercept))
@@ -62,7 +62,7 @@ def _least(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSize
     return min(losses)[1]
 
 
-def _of_members(
+def _scale_over_members(
     values: NDArray[np.float32], row_of: NDArray[np.intp], places: NDArray[np.intp], members: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Return values scaled to rows of unit length over the members, as the layer that predicts sees them."""

@@ -9,7 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from thresher.distributed.engines import After, Function, SharedObjects, Tasks, attempt, groups, join, nothing, settled
+from thresher.distributed.engines import (
+    After,
+    Function,
+    SharedObjects,
+    Tasks,
+    attempt,
+    do_nothing,
+    join,
+    merge_groups,
+    result_or_raise,
+)
 
 # Seconds in which a cluster must answer.
 _PATIENCE = 10.0
@@ -21,11 +31,13 @@ class OnRay:
     def __init__(self, ray: Any) -> None:
         self._ray = ray
         self._shared = SharedObjects(ray.put, lambda _: None)  # Ray forgets what nobody refers to
-        self._after_each: After = nothing
+        self._after_each: After = do_nothing
         self._run = ray.remote(num_cpus=1, max_retries=3)(_run)
         self._join = ray.remote(num_cpus=1, max_retries=3)(_join)
 
-    def map(self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = nothing) -> list[Any]:
+    def map(
+        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+    ) -> list[Any]:
         """Start all tasks; what is common to them is put into the object store once."""
         shared = self._shared.references(common)
         self._after_each = after_each
@@ -35,14 +47,14 @@ class OnRay:
         """Merge the results by tasks, up a tree, and fetch the last."""
         pending = handles
         while len(handles) > 1:
-            handles = [self._join.remote(function, arguments, *group) for group in groups(handles)]
+            handles = [self._join.remote(function, arguments, *group) for group in merge_groups(handles)]
         last = self._join.remote(function, arguments, *handles)
         while pending:
             done, pending = self._ray.wait(pending, num_returns=min(len(pending), 1 + len(pending) // 100))
             for _ in done:
                 self._after_each()
         try:
-            return settled(self._ray.get(last))
+            return result_or_raise(self._ray.get(last))
         except self._ray.exceptions.RayError as error:
             raise ChildProcessError(f"Ray could not finish a task: {_first_line(error)}") from None
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeights
-from thresher.model.labels import as_words, together
+from thresher.model.labels import as_text_labels, concatenate_labels
 from thresher.model.merging import changes_since
 from thresher.model.model import Model
-from thresher.model.targets import UnknownLabelError, for_stream
+from thresher.model.targets import StreamClasses, UnknownLabelError
 from thresher.streams import Batch, Stream
 from thresher.streams.read_counts import add_skipped
 from thresher.training.column_scale import large_columns
-from thresher.training.run import errors_of_rows, session_on
+from thresher.training.run import name_rows_in_errors, session_on
 
 # Rows that the size of a merge is chosen on, from all shards together.
 SAMPLE_ROWS = 1_000
@@ -34,7 +34,7 @@ class Start:
 
     model: Model
     is_first_pass: bool
-    is_closing: bool
+    is_refit: bool
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def survey(shards: Shards, k: int, whole: bool) -> Survey:
             large = large_columns(batch, shards.stream.naming)
         found, more = np.unique(batch.labels, return_counts=True)
         # One batch can have numbers and the next words, among which are numbers again.
-        labels, places = np.unique(together([labels, found]), return_inverse=True)
+        labels, places = np.unique(concatenate_labels([labels, found]), return_inverse=True)
         counts = np.bincount(places, np.concatenate([counts, more]), len(labels)).astype(np.int64)
         if not whole and len(labels) > 1:
             is_at_end = False
@@ -135,9 +135,9 @@ def survey(shards: Shards, k: int, whole: bool) -> Survey:
 
 def add_surveys(found: list[Survey]) -> Survey:
     """Add up what was seen in several shards."""
-    labels = np.unique(together([seen.labels for seen in found if len(seen.labels)]))
+    labels = np.unique(concatenate_labels([seen.labels for seen in found if len(seen.labels)]))
     by_shard = {
-        k: (as_words(its) if labels.dtype.kind == "U" else its, counts, is_all)
+        k: (as_text_labels(its) if labels.dtype.kind == "U" else its, counts, is_all)
         for seen in found
         for k, (its, counts, is_all) in seen.by_shard.items()
     }
@@ -147,10 +147,10 @@ def add_surveys(found: list[Survey]) -> Survey:
 def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
     """Learn a part of a shard, from a model that all shards start from; return what has changed."""
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
-    session = session_on(stream, model, None, start.is_first_pass, start.is_closing)
+    session = session_on(stream, model, None, start.is_first_pass, start.is_refit)
     done = Update(ClassWeights(None))
     for batch in batches_for(model, stream):
-        with errors_of_rows(batch, stream):
+        with name_rows_in_errors(batch, stream):
             session.learn(batch)
         done.n_rows += batch.n_rows
         done.zero_seen |= batch.zero_seen
@@ -182,13 +182,13 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRo
     for batch in batches_for(model, stream.shard(0, share)):
         if batch.n_rows:
             first = batch.part(0, min(n, batch.n_rows)) if batch.numbers is None else batch
-            return _scaled(model, first)
+            return _scale_rows(model, first)
     return SampleRows.none()
 
 
-def _scaled(model: Model, batch: Batch) -> SampleRows:
+def _scale_rows(model: Model, batch: Batch) -> SampleRows:
     try:
-        codes = for_stream(model).encode(batch.labels)
+        codes = StreamClasses.for_model(model).encode(batch.labels)
     except UnknownLabelError:  # the next sync will say where
         return SampleRows.none()
     values, lengths = batch.data.astype(np.float64), np.diff(batch.indptr)
@@ -204,10 +204,10 @@ def _scaled(model: Model, batch: Batch) -> SampleRows:
 
 def add_updates(parts: list[Update], method: Any) -> Update:
     """Add up what groups of shards have learned, in their order."""
-    return reduce(partial(_added, method=method), parts)
+    return reduce(partial(_add, method=method), parts)
 
 
-def _added(a: Update, b: Update, *, method: Any) -> Update:
+def _add(a: Update, b: Update, *, method: Any) -> Update:
     both = [each.changes for each in (a, b) if each.changes is not None]
     changes = None if not both else both[0] if len(both) == 1 else method.added(both[0], both[1])
     names = {**b.names, **a.names}

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 
 from thresher import _core, parameters
 from thresher.charts import bars
-from thresher.csr import as_batch, as_configured, checked
+from thresher.csr import as_batch, check_rows, in_configured_type
 from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.prediction import margins_of
 from thresher.evaluation.transform import selected_rows
-from thresher.messages import counted, shortened, warn
+from thresher.messages import count_noun, shorten, warn
 from thresher.model.description import features_of
-from thresher.model.labels import Labels, as_labels, refuse_missing, shown
+from thresher.model.labels import Labels, as_labels, label_text, refuse_missing
 from thresher.model.model import Model
 from thresher.streams import Stream, is_table
 from thresher.streams.frames import is_pandas
@@ -154,13 +154,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
         if self._is_read(X):
             return selected_rows(self._fitted_model(), X)
-        X = self._checked(X, dtype=None, ensure_all_finite=not sp.issparse(X))
+        X = self._check_rows(X, dtype=None, ensure_all_finite=not sp.issparse(X))
         if not sp.issparse(X):
             picked = np.zeros((X.shape[0], len(columns)), dtype=X.dtype)
             present = columns < X.shape[1]  # a model that takes any width can have more columns
             picked[:, present] = X[:, columns[present]]
             return picked
-        X = checked(X, self._fitted_model().norm, 0)[0]
+        X = check_rows(X, self._fitted_model().norm, 0)[0]
         starts, picked, places = _core.ColumnIndex(columns).pick(as_batch(X, 0))
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
@@ -175,7 +175,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         if sp.issparse(X):
             if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < len(columns):
                 raise ValueError(f"X has a column id outside 0 … {len(columns) - 1}.")
-            return as_configured(type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape))
+            return in_configured_type(type(X)((X.data.copy(), columns[X.indices], X.indptr.copy()), shape=shape))
         self._refuse_width("inverse_transform returns all columns", "give it a sparse matrix")
         whole = np.zeros(shape, dtype=X.dtype)
         whole[:, columns] = X
@@ -244,13 +244,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         features = features_of(model, n)
         strongest = features.strongest().tolist()
         weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
-        classes = [shown(label) for label in self.classes_.tolist()]
+        classes = [label_text(label) for label in self.classes_.tolist()]
         names, label = features.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
         if model.n_vectors > 1:
             names = [f"{name} ({classes[c]})" for name, c in zip(names, strongest, strict=True)]
             label = "weight of the class in brackets"
         first = f", the first {len(names)}" if features.n > len(names) else ""
-        return bars(names, weights, f"{counted(features.n, 'selected feature')}{first}", label, ax)
+        return bars(names, weights, f"{count_noun(features.n, 'selected feature')}{first}", label, ax)
 
     def _known_names(self) -> dict[int, str]:
         model = self._fitted_model()
@@ -330,7 +330,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
-    def _validated(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
+    def _validate(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Labels]:
         if y is not None:
             y = as_labels(y) if isinstance(y, list | tuple) else y
             refuse_missing(np.asarray(y))
@@ -345,17 +345,17 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         check_classification_targets(labels)
         return _as_csr(X), labels
 
-    def _validated_rows(self, X: Any) -> Any:
-        return _as_csr(self._checked(X, dtype=_DTYPES, ensure_all_finite=False))
+    def _validate_rows(self, X: Any) -> Any:
+        return _as_csr(self._check_rows(X, dtype=_DTYPES, ensure_all_finite=False))
 
     def _margins(self, model: Model, X: Any) -> NDArray[np.float64]:
-        return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validated_rows(X))
+        return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validate_rows(X))
 
     def _is_read(self, X: Any) -> bool:
         """Return whether X is read as a stream: also a table, where the model knows features by name."""
         return isinstance(X, Stream | str | os.PathLike) or (self._fitted_model().naming is not None and is_table(X))
 
-    def _checked(self, X: Any, **rules: Any) -> Any:
+    def _check_rows(self, X: Any, **rules: Any) -> Any:
         """Check rows for a fitted model, and that they have its columns, unless it takes any width."""
         if self._takes_any_width:
             return check_array(X, accept_sparse="csr", **rules)
@@ -373,7 +373,9 @@ def as_coef(columns: NDArray[np.int64], weights: NDArray[Any], n_features: int) 
     order = np.argsort(columns)
     starts = np.arange(len(weights) + 1) * len(columns)
     ids = np.tile(columns[order], len(weights))
-    return as_configured(sp.csr_matrix((weights[:, order].reshape(-1), ids, starts), shape=(len(weights), n_features)))
+    return in_configured_type(
+        sp.csr_matrix((weights[:, order].reshape(-1), ids, starts), shape=(len(weights), n_features))
+    )
 
 
 def _as_csr(X: Any) -> Any:
@@ -390,7 +392,7 @@ def _word_error(X: Any) -> ValueError | None:
         word = next((each for each in column.flat if _is_word(each)), None) if column.dtype.kind in "OUT" else None
         if word is not None:
             return ValueError(
-                f"X: column {name!r} has the value {shortened(str(word))!r}, which is not a number: use "
+                f"X: column {name!r} has the value {shorten(str(word))!r}, which is not a number: use "
                 "train(model, open_stream(X, label=…, text=…, categorical=…)), or thresher.features.ColumnHasher in a "
                 "pipeline (docs/names.md)."
             )

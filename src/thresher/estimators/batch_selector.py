@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from thresher.estimators.base import FeatureSelector
-from thresher.training.all_rows import fit_rows
+from thresher.training.all_rows import fit_all_rows
 
 
 class BatchSelector(FeatureSelector):
@@ -33,7 +33,7 @@ class BatchSelector(FeatureSelector):
         """
         model = self._new_model()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
-            rows, labels = self._validated(X, y, reset=True)
-            fit_rows(model, rows, labels, 0, self._names_in())
+            rows, labels = self._validate(X, y, reset=True)
+            fit_all_rows(model, rows, labels, 0, self._names_in())
             self._set_model(model)
         return self

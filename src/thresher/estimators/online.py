@@ -36,7 +36,7 @@ class OnlineSelector(FeatureSelector):
         """
         model = self._new_model()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
-            rows, labels = self._validated(X, y, reset=True)
+            rows, labels = self._validate(X, y, reset=True)
             self._keep(model.fit(rows, labels, sample_weight, self._names_in()))
         return self
 
@@ -67,7 +67,7 @@ class OnlineSelector(FeatureSelector):
         model = self._new_model()  # raises for parameters that are not allowed
         with self._lock, self._unchanged_on_error():
             first = not self.__sklearn_is_fitted__()
-            rows, labels = self._validated(X, y, reset=first)
+            rows, labels = self._validate(X, y, reset=first)
             model = model if first else self._model
             model.adopt_parameters(self.get_params(deep=False))
             try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher import _core
 from thresher.batch import Batch, DataError
-from thresher.messages import some, warn
+from thresher.messages import join_some, warn
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.streams.position import Position
@@ -51,7 +51,7 @@ def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: in
         return
     why = "check that columns, names and ids are those of the training data"
     if _has_numbers_for_names(model, stream):
-        why = f"features are numbers here, and the model was trained on names, from {_origin(model)}"
+        why = f"features are numbers here, and the model was trained on names, from {_source_of_names(model)}"
     found = "none" if n_known == 0 else f"only {n_known:,}"
     warn(
         f"{stream.name}: {found} of {n_rows:,} rows {'has' if n_known < 2 else 'have'} a feature that the model "
@@ -84,10 +84,10 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             batch.zero_seen = bool((batch.indices == 0).any())
         n_rows, zero_seen = n_rows + batch.n_rows, zero_seen or batch.zero_seen
         yield batch
-    warn_if_unsure(model, stream, n_rows, zero_seen)
+    warn_of_unsure_base(model, stream, n_rows, zero_seen)
 
 
-def warn_if_unsure(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -> None:
+def warn_of_unsure_base(model: Model, stream: Stream, n_rows: int, zero_seen: bool) -> None:
     """Warn if ids may count from 1 and the model counts them from 0."""
     # Few rows may lack id 0 by chance. But the model of a table often meets converted text, whose ids count from 1.
     enough = 1 if model.feature_names else 100
@@ -111,14 +111,14 @@ def _refuse_plain_ids(model: Model, stream: Stream, batch: Batch) -> None:
     if model.naming.hashes_all and batch.largest_id < _PLAIN_IDS:
         raise DataError(
             f"{batch.file or stream.name}: features are numbers here, up to {batch.largest_id:,}, but the model was "
-            f"trained on names, from {_origin(model)}: give it such data."
+            f"trained on names, from {_source_of_names(model)}: give it such data."
         )
 
 
-def _origin(model: Model) -> str:
+def _source_of_names(model: Model) -> str:
     """Return where the names of a model's features come from."""
     names = [] if model.naming is None else [name for name, _ in model.naming.columns]
-    return f"the columns {some(names)}" if len(names) > 1 else f"the column {names[0]}" if names else "VW text"
+    return f"the columns {join_some(names)}" if len(names) > 1 else f"the column {names[0]}" if names else "VW text"
 
 
 def _check_naming(model: Model, stream: Stream) -> None:

@@ -61,7 +61,7 @@ class Counts:
         return [ClassCounts(*of_one) for of_one in zip(*of_all, strict=True)]
 
     @classmethod
-    def pooled(cls, parts: list[Counts]) -> Counts:
+    def pool(cls, parts: list[Counts]) -> Counts:
         """Return the counts of several models, each on rows of its own."""
         labels = max((part.labels for part in parts), key=len)
         labels = list(dict.fromkeys([*labels, *(label for part in parts for label in part.labels)]))

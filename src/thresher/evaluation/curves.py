@@ -44,14 +44,14 @@ def thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> tuple[_Float
     return ordered, ends, np.cumsum(is_positive[order])[ends].astype(np.float64)
 
 
-def at_all_thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> Curves:
+def curves_of(margins: _Floats, is_positive: NDArray[np.bool_]) -> Curves:
     """Return both curves and the areas under them, exactly; rows of equal margin change sides together."""
     _, ends, true = thresholds(margins, is_positive)
     false = ends + 1 - true
     gained = np.diff(true, prepend=0.0)
     roc_auc = np.sum(np.diff(false, prepend=0.0) * (true - gained / 2)) / (true[-1] * false[-1])
     average_precision = np.sum(gained * true / (true + false)) / true[-1]
-    points = _visible(true, false)
+    points = _points_to_draw(true, false)
     true, false = true[points], false[points]
     recall = true / true[-1]
     return Curves(
@@ -62,7 +62,7 @@ def at_all_thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> Curve
     )
 
 
-def _visible(true: _Floats, false: _Floats) -> NDArray[np.intp]:
+def _points_to_draw(true: _Floats, false: _Floats) -> NDArray[np.intp]:
     """Return which points of long curves are drawn: half evenly along the ROC curve, half denser at high thresholds.
 
     There, precision changes with every row.

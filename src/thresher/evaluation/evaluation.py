@@ -19,14 +19,14 @@ from thresher.evaluation.metrics import (
     METRICS,
     HasMetrics,
     Metric,
-    documented,
-    measured,
-    pooled,
+    compute_metrics,
+    document_metrics,
+    pool_metrics,
 )
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
-from thresher.messages import counted
-from thresher.model.labels import shown
+from thresher.messages import count_noun
+from thresher.model.labels import label_text
 from thresher.streams import as_stream
 from thresher.streams.read_counts import Reading
 
@@ -35,7 +35,7 @@ _MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers
 _Floats = NDArray[np.float64]
 
 
-@documented(CLASS_METRICS)
+@document_metrics(CLASS_METRICS)
 @dataclass(frozen=True)
 class ClassScores(HasMetrics):
     """How well one class is found; a ratio of 0 to 0 counts as 0.
@@ -55,7 +55,7 @@ class ClassScores(HasMetrics):
         return [(metric, metric.cell(self.metrics[metric.name])) for metric in CLASS_METRICS]
 
 
-@documented(METRICS["classes"])
+@document_metrics(METRICS["classes"])
 @dataclass(frozen=True, eq=False)
 class Evaluation(HasMetrics):
     """How well a model predicts some rows. They count alike, whatever their weights.
@@ -95,10 +95,10 @@ class Evaluation(HasMetrics):
     threshold: float = 0.0
 
     @classmethod
-    def pooled(cls, parts: list[Evaluation]) -> Evaluation:
+    def pool(cls, parts: list[Evaluation]) -> Evaluation:
         """Return the evaluation of several models, each on rows of its own, as one."""
-        counts = Counts.pooled([part.counts for part in parts])
-        return cls(counts, pooled([part.metrics for part in parts], counts))
+        counts = Counts.pool([part.counts for part in parts])
+        return cls(counts, pool_metrics([part.metrics for part in parts], counts))
 
     @property
     def n_rows(self) -> int:
@@ -157,26 +157,27 @@ class Evaluation(HasMetrics):
             "rows": self.n_rows,
             "lines_skipped": self.n_skipped,
             **self.metrics,
-            "labels": [shown(label) for label in self.labels],
+            "labels": [label_text(label) for label in self.labels],
             "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
             "confusion_pairs": self.confusion_pairs.tolist(),
             "per_class": {
-                shown(label): {**scores.metrics, "support": scores.support} for label, scores in self.per_class.items()
+                label_text(label): {**scores.metrics, "support": scores.support}
+                for label, scores in self.per_class.items()
             },
             "threshold": self.threshold,
         }
 
     def __str__(self) -> str:
         values = (f"{metric.words} {metric.cell(value)}" for metric, value in self.known)
-        lines = [", ".join([counted(self.n_rows, "row"), *values])]
+        lines = [", ".join([count_noun(self.n_rows, "row"), *values])]
         if self.threshold != 0.0:
-            lines[0] += f"; {shown(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
-        width = max(len("class"), *(len(shown(label)) for label in self.labels))
+            lines[0] += f"; {label_text(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
+        width = max(len("class"), *(len(label_text(label)) for label in self.labels))
         heads = "".join(f"  {metric.name:>6}" for metric in CLASS_METRICS)
         lines += ["", f"{'class':{width}}{heads}  support"]
         for label, scores in self.per_class.items():
             cells = (f"  {cell:>{max(6, len(metric.name))}}" for metric, cell in scores.cells())
-            lines.append(f"{shown(label):{width}}{''.join(cells)}  {scores.support:7,}")
+            lines.append(f"{label_text(label):{width}}{''.join(cells)}  {scores.support:7,}")
         return "\n".join(lines)
 
     def plot(self, kind: Literal["roc", "precision_recall", "confusion"] | None = None, *, ax: Any = None) -> Any:
@@ -197,8 +198,8 @@ class Evaluation(HasMetrics):
         charts = self.charts()
         kind = kind or ("roc" if "roc" in charts else "confusion")
         if kind == "confusion":
-            names = [shown(label) for label in self.labels]
-            title = f"{counted(self.n_rows, 'row')}, {ACCURACY.phrase(self.accuracy)}"
+            names = [label_text(label) for label in self.labels]
+            title = f"{count_noun(self.n_rows, 'row')}, {ACCURACY.phrase(self.accuracy)}"
             return heat_map(names, self.confusion, title, ax)
         if kind not in charts:
             known = ", ".join([*charts, "confusion"])
@@ -211,7 +212,7 @@ class Evaluation(HasMetrics):
             return {}
         false, true = self.roc_curve.T.tolist()
         recall, precision = self.precision_recall_curve.T.tolist()
-        positive, whole = shown(self.labels[1]), (0.0, 1.0)
+        positive, whole = label_text(self.labels[1]), (0.0, 1.0)
         share = self.per_class[self.labels[1]].support / self.n_rows
         return {
             "roc": Chart(
@@ -232,13 +233,13 @@ class Evaluation(HasMetrics):
         scores = table(
             ["class", *(metric.name for metric in CLASS_METRICS), "rows"],
             (
-                [shown(label), *(cell for _, cell in scores.cells()), f"{scores.support:,}"]
+                [label_text(label), *(cell for _, cell in scores.cells()), f"{scores.support:,}"]
                 for label, scores in self.per_class.items()
             ),
         )
         if len(self.labels) > MOST_LABELS:
             return fragment(heading, scores)
-        names = [shown(label) for label in self.labels]
+        names = [label_text(label) for label in self.labels]
         counts = table(
             ["actual ↓ predicted →", *names],
             ([name, *(f"{n:,}" for n in row)] for name, row in zip(names, self.confusion.tolist(), strict=True)),
@@ -274,7 +275,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     stream = as_stream(data, naming=trained.naming)
     reading = Reading()
     tally = Tally(trained)
-    for batch in reading.watch(stream, "evaluating", batches_to_predict(trained, stream), progress):
+    for batch in reading.count_batches(stream, "evaluating", batches_to_predict(trained, stream), progress):
         tally.add(batch)
     return evaluation_of(tally, stream.name, reading)
 
@@ -282,4 +283,4 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
 def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
     """Return what a tally of the data of this name shows."""
     reading, counts = reading or Reading(), tally.counts(name)
-    return Evaluation(counts, measured(counts), reading.n_skipped, reading.skipped, tally.threshold)
+    return Evaluation(counts, compute_metrics(counts), reading.n_skipped, reading.skipped, tally.threshold)

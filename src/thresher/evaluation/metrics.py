@@ -114,7 +114,7 @@ class HasMetrics:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def documented(table: Sequence[Metric[Any]]) -> Callable[[_Class], _Class]:
+def document_metrics(table: Sequence[Metric[Any]]) -> Callable[[_Class], _Class]:
     """Let a class's docstring list the metrics of a table, at "{metrics}"."""
     attributes = "\n    ".join(f"{metric.name} : float\n        {metric.meaning}" for metric in table)
 
@@ -125,18 +125,18 @@ def documented(table: Sequence[Metric[Any]]) -> Callable[[_Class], _Class]:
     return decorate
 
 
-def measured(counts: Counts) -> dict[str, float | None]:
+def compute_metrics(counts: Counts) -> dict[str, float | None]:
     """Return the value of each metric."""
     return {metric.name: metric.of(counts) for metric in METRICS[counts.target]}
 
 
-def pooled(parts: list[Mapping[str, float | None]], counts: Counts) -> dict[str, float | None]:
+def pool_metrics(parts: list[Mapping[str, float | None]], counts: Counts) -> dict[str, float | None]:
     """Return the metrics of several models, each on rows of its own, from the counts over all of these rows.
 
     What these do not give, such as the areas under curves, is the mean over the parts: margins of different models do
     not compare.
     """
-    found = measured(counts)
+    found = compute_metrics(counts)
     for name, value in found.items():
         values = [part[name] for part in parts]
         if value is None and None not in values:

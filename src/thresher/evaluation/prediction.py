@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import batches_to_predict
 from thresher.io.atomic import refuse_inputs
-from thresher.messages import counted, warn
-from thresher.model.labels import shown
+from thresher.messages import count_noun, warn
+from thresher.model.labels import label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
 from thresher.streams.read_counts import Reading
@@ -45,10 +45,10 @@ def batches_of(model: Model, data: Data) -> Iterator[Batch]:
     """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
     stream = as_stream(data, labelled=False, naming=model.naming)
     reading = Reading()
-    yield from reading.watch(stream, "predicting", batches_to_predict(model, stream), progress=False)
+    yield from reading.count_batches(stream, "predicting", batches_to_predict(model, stream), progress=False)
     if reading.n_skipped:
         warn(
-            f"{stream.name}: the result has nothing for {counted(reading.n_skipped, 'bad row')}, which "
+            f"{stream.name}: the result has nothing for {count_noun(reading.n_skipped, 'bad row')}, which "
             f"on_bad_line='skip' left out. The first one: {reading.skipped[0]}",
             UserWarning,
         )
@@ -107,7 +107,7 @@ def write_predictions(
     stream = as_stream(data, labelled=False, naming=trained.naming)
     refuse_inputs(path, stream.files)
     reading = Reading()
-    batches = reading.watch(stream, "predicting", batches_to_predict(trained, stream), progress)
+    batches = reading.count_batches(stream, "predicting", batches_to_predict(trained, stream), progress)
     columns = _columns(trained, batches, margins, probabilities)
     if table_format(path) is not None:
         write_table(columns, path)
@@ -145,6 +145,6 @@ def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:
     with open_output(path) as write:
         for part in parts:
             labels, *numbers = part.values()
-            words = [shown(label) for label in labels.tolist()]
+            words = [label_text(label) for label in labels.tolist()]
             cells = [[f"{value:.9g}" for value in column.tolist()] for column in numbers]
             write("".join("\t".join(row) + "\n" for row in zip(words, *cells, strict=True)).encode())

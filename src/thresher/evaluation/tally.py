@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.evaluation.counts import Counts, PairCounts, n_by_label
-from thresher.evaluation.curves import at_all_thresholds
-from thresher.messages import counted, some, warn
-from thresher.model.labels import Labels, as_number, shown
+from thresher.evaluation.curves import curves_of
+from thresher.messages import count_noun, join_some, warn
+from thresher.model.labels import Labels, as_number, label_text
 from thresher.model.model import Model
-from thresher.model.targets import places
+from thresher.model.targets import predicted_codes
 from thresher.streams import Batch, DataError
 
 _Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Tally:
         # A label has its place under its value and under what a file writes, since text can hold numbers.
         self._places = {label: place for place, label in enumerate(self._labels)}
         for place, label in enumerate(self._labels):
-            self._places.setdefault(shown(label), place)
+            self._places.setdefault(label_text(label), place)
         self._n_classes = len(self._labels)
         self._pairs = PairCounts(self._n_classes + _MOST_UNKNOWN)
         self._log_likelihood = 0.0
@@ -49,7 +49,7 @@ class Tally:
         """Count a batch, or some of its rows."""
         model = self._model
         margins = model.score_batch(batch, rows)
-        predicted = places(margins, model.threshold)
+        predicted = predicted_codes(margins, model.threshold)
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         self._pairs.add(actual, predicted)
         knows_all = len(self._labels) == self._n_classes
@@ -74,7 +74,7 @@ class Tally:
 
     def counts(self, name: str) -> Counts:
         """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
-        labels, pairs = self._sorted()
+        labels, pairs = self._sort()
         n_rows = int(pairs[:, 2].sum())
         if n_rows == 0:
             raise DataError(f"{name}: there are no rows.")
@@ -82,7 +82,7 @@ class Tally:
         if not knows_all:
             unknown, n_unknown = labels[self._n_classes :], int(self.support[self._n_classes :].sum())
             warn(
-                f"{name}: {n_unknown:,} of {counted(n_rows, 'row')} have labels ({_some_labels(unknown)}) not among "
+                f"{name}: {n_unknown:,} of {count_noun(n_rows, 'row')} have labels ({_some_labels(unknown)}) not among "
                 f"the model's classes ({_some_labels(labels[: self._n_classes])}), so no prediction of them can be "
                 "right.",
                 UserWarning,
@@ -91,7 +91,7 @@ class Tally:
             warn(f"{name}: no row was predicted right; the model's classes are {_some_labels(labels)}.", UserWarning)
         log_likelihood = self._log_likelihood if knows_all and self._has_probabilities else None
         has_both = self._keeps_margins and knows_all and bool(self.support.all())
-        return Counts(labels, pairs, log_likelihood, at_all_thresholds(*self.margins(name)) if has_both else None)
+        return Counts(labels, pairs, log_likelihood, curves_of(*self.margins(name)) if has_both else None)
 
     def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
         """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
@@ -105,28 +105,28 @@ class Tally:
     def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
         """Return the place of each label in `_labels`, which gets those it does not have yet."""
         batch.refuse_unlabelled("there is nothing to compare with")
-        found, places = np.unique(labels, return_inverse=True)
-        codes = [self._place(label, batch) for label in found.tolist()]
-        return np.array(codes, dtype=np.intp)[places]
+        found, indices = np.unique(labels, return_inverse=True)
+        codes = [self._index(label, batch) for label in found.tolist()]
+        return np.array(codes, dtype=np.intp)[indices]
 
-    def _place(self, label: Any, batch: Batch) -> int:
-        place = self._places.get(label, self._places.get(shown(label)))
+    def _index(self, label: Any, batch: Batch) -> int:
+        place = self._places.get(label, self._places.get(label_text(label)))
         if place is None:
             place = len(self._labels)
             if place >= self._n_classes + _MOST_UNKNOWN:
                 known = _some_labels(self._labels[: self._n_classes])
                 raise DataError(
                     f"{batch.file}: it has more than {_MOST_UNKNOWN} labels that are not among the model's classes "
-                    f"({known}), such as {shown(label)}: check the file and its label column."
+                    f"({known}), such as {label_text(label)}: check the file and its label column."
                 )
             self._labels.append(label)
-            self._places[label] = self._places[shown(label)] = place
+            self._places[label] = self._places[label_text(label)] = place
         return place
 
-    def _sorted(self) -> tuple[list[Any], NDArray[np.int64]]:
+    def _sort(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Return labels and pairs in an order that does not depend on the batches: classes, numbers, words."""
         are_words = isinstance(self._labels[0], str)
-        unknown = [_as_of_kind(label, are_words) for label in self._labels[self._n_classes :]]
+        unknown = [_as_text_or_number(label, are_words) for label in self._labels[self._n_classes :]]
         labels = self._labels[: self._n_classes] + unknown
         order = sorted(range(len(unknown)), key=lambda at: (isinstance(unknown[at], str), unknown[at]))
         order = [*range(self._n_classes), *(self._n_classes + at for at in order)]
@@ -135,10 +135,10 @@ class Tally:
         return [labels[place] for place in order], pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def _as_of_kind(label: Any, as_word: bool) -> Any:
+def _as_text_or_number(label: Any, as_word: bool) -> Any:
     """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
-    return shown(label) if as_word else as_number(label)
+    return label_text(label) if as_word else as_number(label)
 
 
 def _some_labels(labels: list[Any]) -> str:
-    return some([shown(label) for label in labels])
+    return join_some([label_text(label) for label in labels])

@@ -22,7 +22,7 @@ from thresher.batch import BatchNames
 from thresher.evaluation.alignment import batches_to_predict
 from thresher.evaluation.prediction import as_model, batches_of
 from thresher.io.atomic import refuse_inputs
-from thresher.model.labels import as_number, shown
+from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.read_counts import Reading
@@ -92,11 +92,11 @@ def write_selected(
         refuse_inputs(output, stream.files)
     columns = _Columns.of(trained, is_table, keep_ids)
     reading = Reading()
-    batches = reading.watch(stream, "transforming", batches_to_predict(trained, stream), progress)
-    with nullcontext() if column_map is None else _map_beside(column_map, columns.as_csv(trained)):
+    batches = reading.count_batches(stream, "transforming", batches_to_predict(trained, stream), progress)
+    with nullcontext() if column_map is None else _column_map_file(column_map, columns.as_csv(trained)):
         if not is_table:
             naming = stream.naming if keep_ids else None
-            write_stream(_selected(trained, batches, columns, keep_ids), path, naming=naming)
+            write_stream(_select_batches(trained, batches, columns, keep_ids), path, naming=naming)
         else:
             write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
             write_rows(_table_rows(trained, batches, columns), columns, path)
@@ -106,12 +106,12 @@ def write_selected(
 def selected_rows(model: Model, data: Data) -> Any:
     """Return all rows of data with only the selected columns, in column order, in CSR."""
     columns = _Columns.of(model, is_table=False, keep_ids=False)
-    picked = _selected(model, batches_of(model, data), columns, keep_ids=False)
+    picked = _select_batches(model, batches_of(model, data), columns, keep_ids=False)
     return Stream("the selected columns", lambda: picked, id_base=1, n_features=len(columns.ids)).to_csr()[0]
 
 
 @contextmanager
-def _map_beside(path: str, text: str) -> Iterator[None]:
+def _column_map_file(path: str, text: str) -> Iterator[None]:
     """Write the map; it appears when the data are complete, or not at all."""
     with open_output(path) as write:
         write(text.encode())
@@ -132,7 +132,11 @@ class _Columns:
         members = np.sort(model.members()[0])
         ids = members + model.id_base
         features = [model.name_of(int(column)) for column in members]
-        now = _distinct(features) if is_table else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
+        now = (
+            _distinct_names(features)
+            if is_table
+            else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
+        )
         return cls(ids, _core.ColumnIndex(ids), features, now)
 
     def as_csv(self, model: Model) -> str:
@@ -143,7 +147,7 @@ class _Columns:
         return _csv_lines([["column", "feature", "id", *model.target.headings("weight")], *rows])
 
 
-def _distinct(names: list[str]) -> list[str]:
+def _distinct_names(names: list[str]) -> list[str]:
     """Return names for the columns of a table, which also has the columns `label` and `weight`."""
     taken, distinct = {"label", "weight"}, []
     for name in names:
@@ -153,7 +157,7 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _selected(model: Model, batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
+def _select_batches(model: Model, batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
     """Yield batches with the selected features only."""
     for batch in batches:
         starts, picked, places = columns.index.pick(model.known_rows(batch))
@@ -217,14 +221,14 @@ def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> It
 def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return the labels as a column of a table, of the kind of the model's classes."""
     if kind.kind == "U":
-        words = [shown(label) for label in batch.labels.tolist()]
+        words = [label_text(label) for label in batch.labels.tolist()]
         return np.array([None if word in ("", "nan") else word for word in words], dtype=object)
     column = np.array([_number(label, kind) for label in batch.labels.tolist()], dtype=object)
     strange = np.flatnonzero(column == "")
     if len(strange):
         row = int(strange[0])
         raise DataError(
-            f"{batch.location(row)}: the label {shown(batch.labels.tolist()[row])!r} can't stand in a column of "
+            f"{batch.location(row)}: the label {label_text(batch.labels.tolist()[row])!r} can't stand in a column of "
             f"{'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
         )
     return column

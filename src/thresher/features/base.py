@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from thresher import _core
 from thresher.batch import Batch
-from thresher.csr import as_configured
+from thresher.csr import in_configured_type
 from thresher.model.names import N_IDS, MemberNames
 from thresher.streams.pipeline import in_order
 from thresher.threads import default_threads
@@ -50,7 +50,7 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
         # Without values scipy makes them narrow.
         matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), offsets
         matrix.has_canonical_format = True
-        return as_configured(matrix)
+        return in_configured_type(matrix)
 
     def names(self, ids: ArrayLike, X: Any) -> list[str | None]:
         """Find the names of features by reading the data again.

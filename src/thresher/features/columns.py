@@ -75,7 +75,7 @@ class ColumnHasher(Hasher):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Look at the columns of a table."""
-        reader = reader_of(self._used(X, self._roles()), "X")
+        reader = reader_of(self._used_columns(X, self._roles()), "X")
         schema = reader.schema
         options = {name: getattr(self, name) for name in ("ngrams", "analyzer", "counts", "lowercase")}
         naming = self._roles(**options)
@@ -96,7 +96,7 @@ class ColumnHasher(Hasher):
     def _roles(self, **options: Any) -> Naming:
         return Naming.of(self.text, self.categorical, self.numeric, **options)
 
-    def _used(self, X: Any, naming: Naming) -> Any:
+    def _used_columns(self, X: Any, naming: Naming) -> Any:
         """Return a frame of pandas with the columns that are used; others may hold what Arrow has no type for."""
         names = [name for name, _ in naming.columns]
         if not (names and is_pandas(X)) or not set(names) <= set(X.columns):
@@ -105,7 +105,7 @@ class ColumnHasher(Hasher):
 
     def _tasks(self, X: Any) -> Tasks:
         check_is_fitted(self, "_naming")
-        reader, columns = reader_of(self._used(X, self._naming), "X"), _columns(self._naming)
+        reader, columns = reader_of(self._used_columns(X, self._naming), "X"), _columns(self._naming)
         columns.check_types("X", reader.schema)
         for table in tables_of(reader, columns, "X"):
             yield partial(self._read, table)

@@ -78,7 +78,7 @@ class TextHasher(Hasher):
             )
         part, size, first = [], 0, 0
         for row, text in enumerate(X):
-            part.append(_checked(text, row))
+            part.append(_check_text(text, row))
             size += len(part[-1])
             if size >= _PART:
                 yield partial(_read, naming, part, first)
@@ -97,7 +97,7 @@ def _read(naming: _core.Naming, part: list[str], first: int) -> _core.FoundRows:
         raise ValueError(f"row {row} of X is not valid text: it has a surrogate without its pair.") from None
 
 
-def _checked(text: Any, row: int) -> str:
+def _check_text(text: Any, row: int) -> str:
     """Return a text, "" for a missing one: None, or NaN or NA of pandas."""
     if isinstance(text, str):
         return text

@@ -18,19 +18,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from thresher.io.file_errors import FileError, NamedOutput, errors_of, refuse_empty
+from thresher.io.file_errors import FileError, NamedOutput, name_file_in_errors, refuse_empty_path
 
 _LONGEST_NAME = 255  # bytes, of most file systems
 _PROCESS = re.compile(r"([1-9a-f][0-9a-f]{0,6})-([0-9a-f]{1,16})-([0-9a-f]{8})\.[0-9a-f]{8}\.part")
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that appears at `path` only if the block ends without an error: a temporary file is renamed.
 
     What is left of it by a process that was killed is removed.
     """
-    refuse_empty("output", path)
+    refuse_empty_path("output", path)
     target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
     if target.is_dir():
         raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
@@ -53,7 +53,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with io.BufferedWriter(NamedOutput(number, path)) as file:
             yield file
             file.flush()
-            with errors_of(path):
+            with name_file_in_errors(path):
                 os.fsync(file.fileno())
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o7777)
@@ -77,7 +77,7 @@ def _sync_folder(folder: Path) -> None:
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Raise ValueError if a file to be written is one of those to be read, under whatever name; "-" is stdin."""
-    refuse_empty("output", output)
+    refuse_empty_path("output", output)
     try:
         target = Path(output).stat()
     except OSError:

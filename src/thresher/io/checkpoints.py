@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.io.atomic import written_whole
+from thresher.io.atomic import atomic_file
 from thresher.io.checkpoint_content import check_content
-from thresher.io.container import demand, opened, serialized, verified
-from thresher.io.model_content import content_of, state_from
+from thresher.io.container import open_file, read_verified, require, serialize
+from thresher.io.model_content import content_of, state_of_content
 from thresher.model.model import Model
 from thresher.model.state import State
 
@@ -32,7 +32,7 @@ class Saved:
     state: State
 
     @contextmanager
-    def used(self) -> Iterator[None]:
+    def name_file_in_errors(self) -> Iterator[None]:
         """Raise ValueError, with the name of the file, if what was saved turns out not to fit in the block."""
         try:
             yield
@@ -54,20 +54,20 @@ def write_checkpoint(path: str | os.PathLike[str], model: Model, about: dict[str
         "model": content["metadata"],
         "about": about,
     }
-    with written_whole(path) as file:
-        for block in serialized(content["tensors"], metadata):
+    with atomic_file(path) as file:
+        for block in serialize(content["tensors"], metadata):
             file.write(block)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
     """Read a checkpoint; None if there is none yet. If the file is not valid, raise a ValueError that names it."""
     try:
-        with opened(path, _KIND) as file:
+        with open_file(path, _KIND) as file:
             size = os.fstat(file.fileno()).st_size
             remedy = "remove it to start from the beginning"
-            tensors, metadata = verified(file, size, _KIND, _VERSION, remedy)
-            state = state_from(tensors, metadata["model"], _KIND)
-            demand(state["learned"] is not None and not state["compact"], "its model can't go on learning", _KIND)
+            tensors, metadata = read_verified(file, size, _KIND, _VERSION, remedy)
+            state = state_of_content(tensors, metadata["model"], _KIND)
+            require(state["learned"] is not None and not state["compact"], "its model can't go on learning", _KIND)
             check_content(metadata["about"], state["n_vectors"])
             return Saved(os.fspath(path), metadata["about"], state)
     except FileNotFoundError:

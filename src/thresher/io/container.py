@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.io.file_errors import errors_of, refuse_empty
+from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -32,7 +32,7 @@ _BLOCK = 1 << 22  # bytes
 _LONGEST_HEADER = 100_000_000  # what safetensors allows
 
 
-def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | memoryview]:
+def serialize(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | memoryview]:
     """Yield the bytes of a file, block by block."""
     text = json.dumps(metadata, sort_keys=True, allow_nan=False)
     header: dict[str, Any] = {"__metadata__": {"thresher": text}}
@@ -54,11 +54,11 @@ def serialized(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | m
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
+def open_file(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
     """Open a file to read all of it in the block; whatever is wrong with it becomes one line that names it."""
-    refuse_empty(kind, path)
+    refuse_empty_path(kind, path)
     try:
-        with errors_of(path), Path(path).open("rb") as file:
+        with name_file_in_errors(path), Path(path).open("rb") as file:
             yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
@@ -72,7 +72,7 @@ def opened(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
         raise ValueError(f"{path}: the {kind} is not valid: a part of it is missing or has the wrong type.") from None
 
 
-def verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:
+def read_verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:
     """Return tensors and metadata, after a check of the digest over all bytes.
 
     `kind` is what the file is, for messages; `remedy` is what to do about one of another version.
@@ -119,16 +119,16 @@ def _shapes(header: dict[str, Any], n_bytes: int, kind: str) -> dict[str, tuple[
         dtype, shape = _DTYPES[entry["dtype"]], entry["shape"]
         valid = isinstance(shape, list) and all(type(n) is int and 0 <= n <= n_bytes for n in shape)
         end = at + dtype.itemsize * math.prod(shape) if valid and len(shape) <= 2 else -1
-        demand(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets", kind)
+        require(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets", kind)
         shapes[name], at = (dtype, tuple(shape)), end
     last = next(reversed(shapes), None)
-    demand(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end", kind)
-    demand(at == n_bytes, "the file is truncated, or has extra bytes", kind)
+    require(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end", kind)
+    require(at == n_bytes, "the file is truncated, or has extra bytes", kind)
     return shapes
 
 
 def _finite(text: str) -> float:
-    """Return a number of the metadata, which `serialized` writes only if it is finite."""
+    """Return a number of the metadata, which `serialize` writes only if it is finite."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)
@@ -159,7 +159,7 @@ def all_finite(array: NDArray[Any]) -> bool:
     )
 
 
-def demand(holds: bool, message: str, kind: str = "model") -> None:
+def require(holds: bool, message: str, kind: str = "model") -> None:
     """Raise ValueError unless something holds that is so in every file that was written here."""
     if not holds:
         raise ValueError(f"the {kind} is not valid: {message}.")

@@ -16,10 +16,10 @@ class FileError(OSError):
     """An error of the operating system; its message starts with the name of the file."""
 
     def __str__(self) -> str:
-        return sentence(self)
+        return error_text(self)
 
 
-def sentence(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return an error's message; that of the operating system as file and what is wrong with it."""
     if not isinstance(error, OSError) or error.filename is None or not error.strerror:
         return str(error)
@@ -28,7 +28,7 @@ def sentence(error: Exception) -> str:
 
 
 @contextmanager
-def errors_of(name: str | os.PathLike[str]) -> Iterator[None]:
+def name_file_in_errors(name: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in an error of the operating system that names none.
 
     A pipe whose reader has left stays a BrokenPipeError: that is nobody's mistake.
@@ -44,7 +44,7 @@ def errors_of(name: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(error.errno, error.strerror, os.fspath(name)) from None
 
 
-def refuse_empty(what: str, path: str | os.PathLike[str]) -> None:
+def refuse_empty_path(what: str, path: str | os.PathLike[str]) -> None:
     """Raise ValueError for the path "", which Python takes for the current folder; `what` it is the path of."""
     if not os.fspath(path):
         raise ValueError(f"{what}: the path is empty; name a file.")
@@ -59,5 +59,5 @@ class NamedOutput(io.FileIO):
 
     def write(self, part: Any) -> int:
         """Write a part of it, as much as possible."""
-        with errors_of(self._shown):
+        with name_file_in_errors(self._shown):
             return super().write(part)

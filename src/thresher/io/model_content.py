@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import methods
-from thresher.io.container import Tensors, all_finite, demand, is_ascending
+from thresher.io.container import Tensors, all_finite, is_ascending, require
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
-from thresher.model.race import LOOKS_RULE, RACE_RULE
+from thresher.model.race import RACE_RULE, STANDINGS_RULE
 from thresher.model.state import State
 from thresher.model.targets import target_from_json
-from thresher.model.validators import anything, count, each, flag, gamma, number, optional, sequence, text, whole
+from thresher.model.validators import anything, count, flag, gamma, list_of, number, optional, text, tuple_of, whole
 
 
 class Content(TypedDict):
@@ -44,22 +44,22 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_vectors": (lambda n: count(n) and n >= 1, "n_vectors must be a whole number above 0"),
     "n_features": (optional(whole), "n_features must be a whole number, 0 or more"),
     "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base must be 0 or 1"),
-    "feature_names": (optional(each(text)), "feature_names must be a list of text"),
-    "name_clashes": (sequence(whole, text, text), "name_clashes must be a count and two names"),
+    "feature_names": (optional(list_of(text)), "feature_names must be a list of text"),
+    "name_clashes": (tuple_of(whole, text, text), "name_clashes must be a count and two names"),
     "compact": (flag, "compact must be true or false"),
     "grouped_by_label": (flag, "grouped_by_label must be true or false"),
     "threshold": (number, "threshold must be a finite number"),
     "row_counts": (
-        lambda counts: each(number, 2)(counts) and min(counts) >= 0 and each(count)(counts[2:]),
+        lambda counts: list_of(number, 2)(counts) and min(counts) >= 0 and list_of(count)(counts[2:]),
         "row_counts must be a list of two or more numbers that are not negative, whole from the third on",
     ),
     "gamma_changed": (flag, "gamma_changed must be true or false"),
-    "kept_ids": (each(whole), "kept_ids must be a list of ids"),
-    "words_to_keep": (each(text), "words_to_keep must be a list of text"),
+    "kept_ids": (list_of(whole), "kept_ids must be a list of ids"),
+    "words_to_keep": (list_of(text), "words_to_keep must be a list of text"),
     "chosen_gamma": (optional(gamma), "chosen_gamma must be a number above 0"),
-    "looks": (LOOKS_RULE, "the record of the γ race is not valid"),
+    "looks": (STANDINGS_RULE, "the record of the γ race is not valid"),
     "race": (RACE_RULE, "the state of the γ race is not valid"),
-    "learners": (each(anything), "learners must be a list"),
+    "learners": (list_of(anything), "learners must be a list"),
 }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def content_of(state: State) -> Content:
         )
     }  # fmt: skip
     metadata |= {
-        "parameters": portable(state["parameters"]),
+        "parameters": to_json_values(state["parameters"]),
         "target": None if target is None else target.to_json(),
         "feature_names": state["feature_names"],
         "naming": None if state["naming"] is None else state["naming"].to_dict(),
@@ -114,11 +114,11 @@ def _tensor(name: str, k: int, race: Any) -> str:
     return name if race is None else f"{k}/{name}"
 
 
-def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
+def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
     """Return the state that `content_of` was given; ValueError if it is none. `kind` is that of the file."""
 
     def insist(holds: bool, message: str) -> None:
-        demand(holds, message, kind)
+        require(holds, message, kind)
 
     given = metadata["parameters"]
     insist(isinstance(metadata["method"], str) and isinstance(given, dict), "method must be text and parameters a dict")
@@ -148,7 +148,7 @@ def state_from(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
             insist(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
             insist(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
     try:
-        parameters = method.complete(usable(given))
+        parameters = method.complete(from_json_values(given))
         naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
         fixed, learned = None, None
         if method.is_batch:
@@ -248,10 +248,10 @@ def _pairs(written: NDArray[np.uint8]) -> dict[int, str] | None:
         pairs = json.loads(written.tobytes())
     except (ValueError, RecursionError):
         return None
-    return dict(pairs) if each(sequence(whole, text))(pairs) else None
+    return dict(pairs) if list_of(tuple_of(whole, text))(pairs) else None
 
 
-def portable(given: dict[str, Any]) -> dict[str, Any]:
+def to_json_values(given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as values for JSON: a dict of class weights becomes a list of pairs."""
     out = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     if isinstance(out.get("random_state"), np.random.RandomState):
@@ -268,7 +268,7 @@ def portable(given: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def usable(given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters that `portable` made so."""
+def from_json_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters that `to_json_values` returned."""
     weights = given.get("class_weight")
     return {**given, "class_weight": dict(map(tuple, weights))} if isinstance(weights, list) else given

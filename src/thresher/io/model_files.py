@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from thresher import methods
-from thresher.io.atomic import written_whole
-from thresher.io.container import Tensors, all_finite, demand, opened, serialized, verified
-from thresher.io.model_content import content_of, portable, state_from, usable
+from thresher.io.atomic import atomic_file
+from thresher.io.container import Tensors, all_finite, open_file, read_verified, require, serialize
+from thresher.io.model_content import content_of, from_json_values, state_of_content, to_json_values
 from thresher.model.model import Model
 from thresher.model.state import State
-from thresher.model.validators import each, number
+from thresher.model.validators import list_of, number
 
 FORMAT_VERSION = 9
 
@@ -92,15 +92,15 @@ def save_model(
 
     state = model.state()
     if not model.method.is_batch and state["learned"] is not None:
-        _refuse_what_can_not_go_on(state["learned"])
-        state = _compacted(model, state) if compact else state
+        _require_finite(state["learned"])
+        state = _keep_members_only(model, state) if compact else state
     content = content_of({**state, "looks": []})  # how the race went is of the run
     metadata = {"format_version": FORMAT_VERSION, "library_version": __version__, **content["metadata"]}
     metadata["selection_frequency"] = _frequencies(model)
     if set_since is not None:
-        metadata["set_since"] = portable(set_since)
-    with written_whole(path) as file:
-        for block in serialized(content["tensors"], metadata):
+        metadata["set_since"] = to_json_values(set_since)
+    with atomic_file(path) as file:
+        for block in serialize(content["tensors"], metadata):
             file.write(block)
 
 
@@ -111,13 +111,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 def load_with_parameters(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     """Read a model as `load_model` does, and the parameters that its estimator had."""
-    with opened(path, "model") as file:
+    with open_file(path, "model") as file:
         status = os.fstat(file.fileno())
         size = status.st_size
         if not stat.S_ISREG(status.st_mode):
             content = file.read()  # a pipe: its size is not known before its end
             file, size = io.BytesIO(content), len(content)
-        tensors, metadata = verified(file, size, "model", FORMAT_VERSION, _REMEDY)
+        tensors, metadata = read_verified(file, size, "model", FORMAT_VERSION, _REMEDY)
         return _model(tensors, metadata), _set_parameters(metadata)
 
 
@@ -127,7 +127,7 @@ def _frequencies(model: Model) -> list[float] | None:
     return None if known is None else [known.get(column, 0.0) for column in model.members()[0].tolist()]
 
 
-def _refuse_what_can_not_go_on(learned: Any) -> None:
+def _require_finite(learned: Any) -> None:
     if "learners" in learned:
         raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
     if not all(all_finite(learned[part + name]) for part in ("", "predicting_") for name in ("cells", "intercept")):
@@ -138,7 +138,7 @@ def _refuse_what_can_not_go_on(learned: Any) -> None:
         )
 
 
-def _compacted(model: Model, state: State) -> State:
+def _keep_members_only(model: Model, state: State) -> State:
     """Return the state with the members alone."""
     learned: Any = state["learned"]
     members = model.members()[0] + model.id_base
@@ -157,13 +157,13 @@ def _compacted(model: Model, state: State) -> State:
 
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
-    state = state_from(tensors, metadata, "model")
-    demand(state["target"] is not None and state["n_features"] is not None, "its training did not end")
-    demand(metadata["race"] is None, "its γ race has not ended")
+    state = state_of_content(tensors, metadata, "model")
+    require(state["target"] is not None and state["n_features"] is not None, "its training did not end")
+    require(metadata["race"] is None, "its γ race has not ended")
     limit = (state["n_features"] or 0) + state["id_base"]
     for name in ("ids", "predicting_ids"):
-        demand(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is above the last column")
-    demand(
+        require(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is above the last column")
+    require(
         state["parameters"].get("gamma") != "auto" or state["chosen_gamma"] is not None,
         "gamma is 'auto', but chosen_gamma is missing",
     )
@@ -175,8 +175,8 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     shares = metadata["selection_frequency"]
     if shares is not None:
         members = model.members()[0].tolist()
-        are_shares = each(lambda share: number(share) and 0 <= share <= 1)(shares)
-        demand(
+        are_shares = list_of(lambda share: number(share) and 0 <= share <= 1)(shares)
+        require(
             are_shares and len(shares) == len(members),
             "selection_frequency must have one share, from 0 to 1, per selected feature",
         )
@@ -186,8 +186,8 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
 
 def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
     given = metadata.get("set_since", metadata["parameters"])
-    demand(isinstance(given, dict), "set_since must be a dict of parameters")
+    require(isinstance(given, dict), "set_since must be a dict of parameters")
     try:
-        return methods.find(metadata["method"]).complete(usable(given))
+        return methods.find(metadata["method"]).complete(from_json_values(given))
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.model.labels import Codes, Labels, shown
+from thresher.model.labels import Codes, Labels, label_text
 
 
 class ClassWeightError(ValueError):
@@ -52,7 +52,7 @@ class ClassWeights:
         if self.given is not None:
             own = np.ones(len(codes)) if row_weights is None else row_weights
             if isinstance(self.given, dict):
-                weights = own * _given_weights(self.given, classes)[codes]
+                weights = own * _weights_by_class(self.given, classes)[codes]
             else:
                 weights = own * self._balanced(codes, own != 0, len(classes), are_new)
         if are_new:
@@ -135,7 +135,7 @@ def row_weights(
     if class_weight is None:
         return weights
     if isinstance(class_weight, dict):
-        each = _given_weights(class_weight, classes.tolist())
+        each = _weights_by_class(class_weight, classes.tolist())
     else:  # "balanced"
         counted = codes if weights is None else codes[weights != 0]
         counts = np.bincount(counted, minlength=len(classes))
@@ -143,18 +143,18 @@ def row_weights(
     return each[codes] if weights is None else weights * each[codes]
 
 
-def _given_weights(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+def _weights_by_class(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
     """Return the weight of each class; labels are compared as a file would write them."""
     for label, weight in given.items():
         if not isinstance(label, str | Real):
             raise ClassWeightError(f"class_weight has the class {label!r}: classes are numbers or text.")
         if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
             raise ClassWeightError(f"class_weight[{label!r}] is {weight!r}: weights must be finite and not negative.")
-    by_name = {shown(label): float(weight) for label, weight in given.items()}
+    by_name = {label_text(label): float(weight) for label, weight in given.items()}
     if len(by_name) < len(given):
         raise ClassWeightError(f"class_weight has a class twice, as a number and as text: {given!r}.")
-    names = [None if label is None else shown(label) for label in classes]
-    unknown = next((label for label in given if shown(label) not in names), None)
+    names = [None if label is None else label_text(label) for label in classes]
+    unknown = next((label for label in given if label_text(label) not in names), None)
     if unknown is not None and None not in names:  # None: a class of a stream that was not seen yet
         known = ", ".join(name for name in names if name is not None)
         raise ClassWeightError(f"class_weight names class {unknown!r}, which is not among the classes ({known}).")

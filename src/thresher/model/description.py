@@ -81,7 +81,7 @@ def settings(model: Model) -> dict[str, Any]:
         **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},
         **({"keep": _kept(model)} if model.parameters.get("keep") else {}),
         **({} if model.chosen_gamma is None else {"chosen_gamma": model.chosen_gamma}),
-        **model.target.described(),
+        **model.target.describe(),
         **_columns(model),
         "selected": len(model.members()[0]),
         "intercept": model.intercept.tolist() if model.n_vectors > 1 else float(model.intercept[0]),

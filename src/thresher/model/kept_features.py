@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.messages import some
+from thresher.messages import join_some
 from thresher.model.names import Naming, id_of
 
 # Of all columns, or by column; or how names are hashed. None: they have no names.
@@ -24,7 +24,7 @@ def ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features
         places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}
         unknown = next((name for name in keep if name not in places), None)
         if unknown is not None:
-            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({some(list(places))}).")
+            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({join_some(list(places))}).")
         keep = [places[name] for name in keep]
     elif keep and n_features is not None and max(keep) >= n_features:
         raise ValueError(f"keep lists column {max(keep)}, but there are {n_features}, counted from 0.")

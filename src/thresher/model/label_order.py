@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Codes
-from thresher.model.validators import count, each, record
+from thresher.model.validators import count, dict_of, list_of
 
 POOR_ON_GROUPED_ROWS = "Online learning gives poor results on such rows"
 
@@ -137,7 +137,7 @@ class LabelOrder:
         return {"n_rows": self._n_rows, "length": self._length, "counts": self._counts.tolist()}
 
     @classmethod
-    def resumed(cls, state: Any, n_classes: int) -> Self:
+    def from_state(cls, state: Any, n_classes: int) -> Self:
         """Return an object with the state that `state` returned; ValueError for any other, or of more classes."""
         sizes = {len(span) for span in state["counts"]} if _STATE(state) else set()
         is_possible = (
@@ -155,7 +155,7 @@ class LabelOrder:
         return order
 
 
-_STATE = record(n_rows=count, length=lambda n: count(n) and n > 0, counts=each(each(count)))
+_STATE = dict_of(n_rows=count, length=lambda n: count(n) and n > 0, counts=list_of(list_of(count)))
 
 
 def _most_telling(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:

@@ -42,7 +42,7 @@ def as_labels(values: ArrayLike) -> Labels:
     return labels
 
 
-def labels_read(values: list[Any]) -> Labels:
+def labels_from_values(values: list[Any]) -> Labels:
     """Return labels that were read one by one as an array: text if one is, or if numpy would round one.
 
     With a missing one, NaN, they are text too; it is "" then.
@@ -77,15 +77,15 @@ def are_large(labels: Labels) -> NDArray[np.bool_]:
 
 
 def as_number(label: Any) -> Any:
-    """Return a text label as a number, if it is one as `shown` writes it; any other label as it is."""
+    """Return a text label as a number, if it is one as `label_text` writes it; any other label as it is."""
     try:
-        number = number_in(label) if isinstance(label, str) else label
+        number = number_from_text(label) if isinstance(label, str) else label
     except ValueError:
         return label
-    return number if number == label or (math.isfinite(number) and shown(number) == label) else label
+    return number if number == label or (math.isfinite(number) and label_text(number) == label) else label
 
 
-def number_in(text: str) -> float:
+def number_from_text(text: str) -> float:
     """Return the number that a text is: a float, or an int if it is a large whole number, written in full."""
     number = float(text)
     whole = _WHOLE.fullmatch(text) if LARGE <= abs(number) < float("inf") else None
@@ -101,7 +101,7 @@ def refuse_missing(labels: Labels) -> None:
             raise ValueError(f"y[{row}] is {label!r}: the label is missing. Drop the row, or give it a label.")
 
 
-def labels_in(y: ArrayLike) -> Labels:
+def labels_of_rows(y: ArrayLike) -> Labels:
     """Return the labels of the rows of a matrix, one each; a missing one is an error."""
     labels = as_labels(y)
     if labels.ndim != 1:
@@ -110,7 +110,7 @@ def labels_in(y: ArrayLike) -> Labels:
     return labels
 
 
-def distinct(name: str, labels: Labels) -> Labels:
+def distinct_labels(name: str, labels: Labels) -> Labels:
     """Return the labels that occur, sorted. Labels of mixed types, NaN and infinity are an error."""
     try:
         found: Labels = np.unique(labels)
@@ -122,7 +122,7 @@ def distinct(name: str, labels: Labels) -> Labels:
     return found
 
 
-def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
+def labels_equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
     """Return which labels equal the others, or a single one; numpy compares whole numbers with float64 rounded."""
     others = np.asarray(others)
     same = np.asarray(labels == others)
@@ -133,7 +133,7 @@ def equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
     return same
 
 
-def places_among(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
+def find_labels(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the index of each label in `known`, which is sorted, and which labels are not in it."""
     if "O" in (labels.dtype.kind, known.dtype.kind):  # Python objects: numpy finds a common type
         labels, known = as_labels(labels.tolist()), as_labels(known.tolist())
@@ -148,26 +148,26 @@ def places_among(labels: Labels, known: Labels) -> tuple[Codes, NDArray[np.bool_
     return codes, known[codes] != labels
 
 
-def as_words(labels: Labels) -> Labels:
+def as_text_labels(labels: Labels) -> Labels:
     """Return labels as text, "" for a missing one."""
     return labels if labels.dtype.kind == "U" else _as_text(labels.tolist())
 
 
 def _as_text(labels: Sequence[Any]) -> Labels:
-    return np.array(["" if label != label else shown(label) for label in labels], dtype=np.str_)
+    return np.array(["" if label != label else label_text(label) for label in labels], dtype=np.str_)
 
 
-def together(parts: list[Labels]) -> Labels:
+def concatenate_labels(parts: list[Labels]) -> Labels:
     """Return all labels in one array; if some are text, all become text."""
     if any(part.dtype.kind == "U" for part in parts):
-        parts = [as_words(part) for part in parts]
+        parts = [as_text_labels(part) for part in parts]
     whole = np.concatenate(parts) if parts else np.zeros(0)
     if whole.dtype.kind == "f" and any(part.dtype.kind in "iu" and are_large(part).any() for part in parts):
-        return labels_read([label for part in parts for label in part.tolist()])
+        return labels_from_values([label for part in parts for label in part.tolist()])
     return whole
 
 
-def shown(label: Any) -> str:
+def label_text(label: Any) -> str:
     """Return a label as a file would write it: 1 rather than 1.0."""
     if isinstance(label, str):
         return label

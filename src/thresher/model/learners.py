@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.methods import DEFAULT_BYTES, LEAST_BYTES
-from thresher.model.memory import reserve, room_for
+from thresher.model.memory import explain_lack_of_memory_for, reserve
 from thresher.model.race import Learner, Race
 from thresher.parameters import budget as budget_of
 from thresher.parameters import check_keep
@@ -42,13 +42,13 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     check_keep(parameters, budget)
 
     def of(gamma: float | None) -> _core.Selector:
-        with room_for(int(kept.max(initial=-1)) + 1):
+        with explain_lack_of_memory_for(int(kept.max(initial=-1)) + 1):
             learner: _core.Selector = kernel(
                 n_classes=max(2, n_vectors),
                 budget=budget,
                 norm=model.norm,
                 fit_intercept=parameters["fit_intercept"],
-                parameters=method.of_kernel({**parameters, "gamma": gamma}),
+                parameters=method.kernel_parameters({**parameters, "gamma": gamma}),
                 keep=kept,
                 memory=memory,
                 memory_bytes=n_bytes,

@@ -13,32 +13,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, parameters
-from thresher.batch import Batch, blocks, trusted_batch
-from thresher.csr import Csr, NotCanonicalError, as_batch, canonical, checked, raise_fault
-from thresher.messages import counted, warn
+from thresher.batch import Batch, blocks, core_rows
+from thresher.csr import Csr, NotCanonicalError, as_batch, check_rows, raise_fault, to_canonical
+from thresher.messages import count_noun, warn
 from thresher.methods import FEW_ROWS, PASSES_OF_FEW
 from thresher.model.kept_features import ColumnNames, ids_as_written, ids_of_columns
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.model.labels import Codes
 from thresher.model.learners import new_learner
-from thresher.model.memory import reserve, room_for_features
+from thresher.model.memory import explain_lack_of_memory, reserve
 from thresher.model.names import N_IDS, MemberNames, Naming
-from thresher.model.race import Learner, Look, winner_of
-from thresher.model.targets import Classes, agreed, for_stream, learned_at_once, resumed
+from thresher.model.race import Learner, Standing, winner_of
+from thresher.model.targets import Classes, StreamClasses, classes_for, classes_for_matrix
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
 
 
 class Observer(Protocol):
-    """Looks at the model after certain numbers of rows, however they are cut into batches."""
+    """Is called after certain numbers of rows, however they are cut into batches."""
 
     def n_rows_until_due(self) -> int:
-        """How many rows are to be learned before the next look, at least 1; rows of weight 0 do not count."""
+        """Return how many rows are to be learned before the next call, at least 1; rows of weight 0 do not count."""
         ...
 
     def note_if_due(self) -> None:
-        """Look at the model, if that many rows were learned."""
+        """Note the model's figures, if that many rows were learned."""
         ...
 
 
@@ -52,7 +52,7 @@ def learn_rows(
     n_values: int = 0,
     check: bool = False,
     is_new: bool = True,
-    is_closing: bool = False,
+    is_refit: bool = False,
     observer: Observer | None = None,
 ) -> _core.Fault | None:
     """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
@@ -62,12 +62,12 @@ def learn_rows(
     """
     bounds = blocks(len(codes), n_values)
     if observer is not None:
-        bounds = _until_observed(bounds, row_weights, observer)
+        bounds = _cut_for_observer(bounds, row_weights, observer)
     for begin, end in bounds:
-        if is_closing:
+        if is_refit:
             _selector(learner).refit(rows, codes, row_weights, order, begin, end)
             continue
-        with room_for_features():
+        with explain_lack_of_memory():
             fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
         if fault is not None:
             return fault
@@ -82,8 +82,8 @@ def fit(
     feature_names: list[str] | None = None,
 ) -> None:
     """Let a model start again and learn a matrix, `n_passes` times; see `Model.fit`."""
-    new = model.untrained()
-    target = learned_at_once(new, y)
+    new = model.untrained_copy()
+    target = classes_for_matrix(new, y)
     codes = target.encode(y)
     given, n_features = new.parameters, _n_columns(X, codes)
     row_weights = target.row_weights(given["class_weight"], codes, sample_weight)
@@ -92,12 +92,12 @@ def fit(
     new.n_vectors, new.kept_ids = target.n_vectors, ids_to_keep(new, 0, feature_names, n_features)
     new.n_features, new.feature_names = n_features, feature_names
     try:
-        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, X, codes, row_weights)
+        new.learner, new.chosen_gamma, new.standings = _learn_matrix(new, X, codes, row_weights)
     except NotCanonicalError:
-        new.learner, new.chosen_gamma, new.looks = _matrix_learned(new, canonical(X), codes, row_weights)
+        new.learner, new.chosen_gamma, new.standings = _learn_matrix(new, to_canonical(X), codes, row_weights)
     new.target = target
     new.class_weights.count(codes, row_weights)
-    learned_more(model)
+    drop_stale_measurements(model)
     model.become(new)
     warn_if_saturated(model, before=0)
     if not given["shuffle"]:
@@ -109,35 +109,35 @@ def fit(
             warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use shuffle=True.", UserWarning)
 
 
-def _matrix_learned(
+def _learn_matrix(
     model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None
-) -> tuple[Learner, float | None, list[Look]]:
+) -> tuple[Learner, float | None, list[Standing]]:
     """Return a learner of all rows, the γ that it has won a race with, and how that went."""
     given, batch = model.parameters, as_batch(X, 0)
     learner: Learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
-    gamma, looks = None, list[Look]()
+    gamma, standings = None, list[Standing]()
     random = parameters.random_generator(given["random_state"])
 
-    def one_pass(*, first: bool = False, is_closing: bool = False) -> None:
+    def one_pass(*, first: bool = False, is_refit: bool = False) -> None:
         order = random.permutation(len(codes)) if given["shuffle"] else None
         # The first pass checks each row while it is in cache; on a fault the learner is discarded.
         fault = learn_rows(
             learner, batch, codes, row_weights, order,
-            n_values=len(X.data), check=first, is_new=first, is_closing=is_closing,
+            n_values=len(X.data), check=first, is_new=first, is_refit=is_refit,
         )  # fmt: skip
         if fault is not None:
             raise_fault(fault, X)
 
     one_pass(first=True)
     batch.trust()
-    learner, gamma, looks = winner_of(learner)  # later passes train the winner only
+    learner, gamma, standings = winner_of(learner)  # later passes train the winner only
     for _ in range(1, n_passes_after(given["n_passes"], learner.counters["n_samples"])):
         one_pass()
     if given.get("refit", False) is not False:
         learner.start_refit()
-        one_pass(is_closing=True)
+        one_pass(is_refit=True)
         learner.end_refit(keep=True)
-    return learner, gamma, looks
+    return learner, gamma, standings
 
 
 def n_passes_after(asked: int | str, n_rows: int) -> int:
@@ -178,7 +178,7 @@ def partial_fit(
     """Let a model learn more rows; see `Model.partial_fit`."""
     with model.lock:
         model.check_can_learn("partial_fit")
-        target = agreed(model, classes)
+        target = classes_for(model, classes)
         codes = target.encode(y)
         n_features = _n_columns(X, codes)
         model.check_width(X)
@@ -187,7 +187,7 @@ def partial_fit(
         if learner is None:
             kept = ids_to_keep(model, model.id_base, feature_names, n_features)
             learner = new_learner(model, target.n_vectors, kept, n_features)
-        X, rows = checked(X, model.norm, model.id_base)
+        X, rows = check_rows(X, model.norm, model.id_base)
         row_weights = target.weights(model.class_weights, codes, row_weights)
         if not is_new and not (len(codes) if row_weights is None else row_weights.any()):
             return  # there is nothing to learn from
@@ -196,7 +196,7 @@ def partial_fit(
         model.learner, model.n_vectors, model.target = learner, target.n_vectors, target
         model.n_features = max(n_features, model.n_features or 0)
         model.feature_names, model.kept_ids = feature_names, kept
-        learned_more(model)
+        drop_stale_measurements(model)
         learn_rows(learner, rows, codes, row_weights, n_values=len(X.data))
         warn_if_saturated(model, before)
 
@@ -212,8 +212,8 @@ class Session:
     """One pass of a model over a stream.
 
     Rows can have any width. The classes are those that occur, unless they are given or the model has classes already.
-    `state` returns all that a session knows beyond its model, and `resumed` continues from it, as if the pass had never
-    stopped.
+    `state` returns all that a session knows beyond its model, and `from_state` continues from it, as if the pass had
+    never stopped.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class Session:
         a value. One that has fewer grows, one that has more keeps them.
     is_first_pass : bool, default=True
         Whether the rows come for the first time.
-    is_closing : bool, default=False
+    is_refit : bool, default=False
         Whether only the predicting layer learns.
 
     Attributes
@@ -249,14 +249,14 @@ class Session:
         names: list[str] | Naming | None = None,
         n_features: int | None = None,
         is_first_pass: bool = True,
-        is_closing: bool = False,
+        is_refit: bool = False,
     ) -> None:
         model.check_can_learn("a stream")
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         self.model = model
-        self.target = for_stream(model, classes)
+        self.target = StreamClasses.for_model(model, classes)
         self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
-        self._is_first_pass, self._is_closing = is_first_pass, is_closing
+        self._is_first_pass, self._is_refit = is_first_pass, is_refit
         self._n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self.largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
@@ -278,17 +278,15 @@ class Session:
         codes = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights
         row_weights = self.target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
-        if self._is_closing:
-            learn_rows(
-                self._learner, trusted_batch(batch), codes, row_weights, n_values=len(batch.data), is_closing=True
-            )
+        if self._is_refit:
+            learn_rows(self._learner, core_rows(batch), codes, row_weights, n_values=len(batch.data), is_refit=True)
             return codes
         self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
-            learned_more(self.model)
+            drop_stale_measurements(self.model)
         fault = learn_rows(
-            self._learner, trusted_batch(batch), codes, row_weights,
+            self._learner, core_rows(batch), codes, row_weights,
             n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=self._is_first_pass,
             observer=observer,
         )  # fmt: skip
@@ -298,7 +296,7 @@ class Session:
             )
         if batch.names is not None:
             self._read_names(batch)
-        self.target.learned(codes)
+        self.target.count_learned(codes)
         return codes
 
     def _read_names(self, batch: Batch) -> None:
@@ -318,16 +316,16 @@ class Session:
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
         model = self.model
-        if self._is_closing:
+        if self._is_refit:
             return
         if self._learner.counters["n_samples"] == self._n_samples_before and self.target.order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
         if model.target is None:
             unknown = 0 if self._zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
-            settle(model, *self.target.settled(), base)
+            fix_classes(model, *self.target.final_classes(), base)
             model.naming = self._naming
-        widen(model, self.largest_id)
+        include_id(model, self.largest_id)
         warn_if_saturated(model, self._n_saturated_before)
         warn_of_clashes(model, self._n_clashes_before)
 
@@ -336,7 +334,7 @@ class Session:
         return {
             "target": self.target.state(),
             "is_first_pass": self._is_first_pass,
-            "is_closing": self._is_closing,
+            "is_closing": self._is_refit,
             "n_samples_before": self._n_samples_before,
             "largest_id": self.largest_id,
             "zero_seen": self._zero_seen,
@@ -346,15 +344,15 @@ class Session:
         }
 
     @classmethod
-    def resumed(cls, model: Model, state: dict[str, Any]) -> Self:
+    def from_state(cls, model: Model, state: dict[str, Any]) -> Self:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
         session = cls(model)
-        session.target = resumed(state["target"], model.n_vectors)
+        session.target = StreamClasses.from_state(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session.largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
-        session._is_first_pass, session._is_closing = state["is_first_pass"], state["is_closing"]
+        session._is_first_pass, session._is_refit = state["is_first_pass"], state["is_closing"]
         session._n_samples_before = state["n_samples_before"]
         return session
 
@@ -386,12 +384,12 @@ def ids_to_keep(model: Model, id_base: int | None, names: ColumnNames, n_feature
     return ids_of_columns(columns, id_base or 0, names, n_features)
 
 
-def settle(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
+def fix_classes(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
     """Set what the first rows have shown; `swapped`: the provisional codes were in the opposite order."""
     assert model.learner is not None
-    learner, gamma, looks = winner_of(model.learner)
+    learner, gamma, standings = winner_of(model.learner)
     if learner is not model.learner:
-        model.learner, model.chosen_gamma, model.looks = learner, gamma, looks
+        model.learner, model.chosen_gamma, model.standings = learner, gamma, standings
     if swapped:
         learner.swap_classes()  # type: ignore[attr-defined]  # only selectors of two classes have it
         model.class_weights.swap_classes()
@@ -401,14 +399,14 @@ def settle(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
         model.words_to_keep = []
 
 
-def widen(model: Model, largest_id: int) -> None:
+def include_id(model: Model, largest_id: int) -> None:
     """Set the number of a model's columns so that it includes an id."""
     model.n_features = max(largest_id + 1 - model.id_base, 0)
     if isinstance(model.feature_names, list) and len(model.feature_names) != model.n_features:
         model.feature_names = None  # they no longer name all columns
 
 
-def learned_more(model: Model) -> None:
+def drop_stale_measurements(model: Model) -> None:
     """Drop what was measured on a model before it learned these rows."""
     if model.threshold != 0.0:
         warn(
@@ -438,22 +436,22 @@ def warn_of_clashes(model: Model, before: int) -> None:
     if n > before:
         warn(
             f"The names {one!r} and {other!r} have the same hash and are one feature to the model; a name that "
-            f"clashes with a selected one occurred {counted(n, 'time')}.",
+            f"clashes with a selected one occurred {count_noun(n, 'time')}.",
             UserWarning,
         )
 
 
-def _until_observed(
+def _cut_for_observer(
     bounds: Iterator[tuple[int, int]], row_weights: NDArray[np.float64] | None, observer: Observer
 ) -> Iterator[tuple[int, int]]:
-    """Cut blocks of rows where a look is due, and let it be taken once the rows before it were learned."""
+    """Cut blocks of rows where the observer is due, and call it once the rows before were learned."""
     for begin, end in bounds:
         while begin < end:
             due, cut = observer.n_rows_until_due(), end
             if row_weights is None:
                 cut = min(end, begin + due)
-            elif len(counted := np.flatnonzero(row_weights[begin:end])) >= due:
-                cut = begin + int(counted[due - 1]) + 1
+            elif len(weighted := np.flatnonzero(row_weights[begin:end])) >= due:
+                cut = begin + int(weighted[due - 1]) + 1
             yield begin, cut
             observer.note_if_due()
             begin = cut

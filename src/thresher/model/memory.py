@@ -14,12 +14,12 @@ class NotEnoughMemoryError(ValueError):
 
 def reserve(learner: Learner, n_ids: int) -> None:
     """Allocate memory for ids below `n_ids`."""
-    with room_for(n_ids):
+    with explain_lack_of_memory_for(n_ids):
         learner.reserve(n_ids)
 
 
 @contextmanager
-def room_for_features() -> Iterator[None]:
+def explain_lack_of_memory() -> Iterator[None]:
     """Name the remedy where memory runs out while a hash table grows."""
     try:
         yield
@@ -28,7 +28,7 @@ def room_for_features() -> Iterator[None]:
 
 
 @contextmanager
-def room_for(n_ids: int) -> Iterator[None]:
+def explain_lack_of_memory_for(n_ids: int) -> Iterator[None]:
     """Name the number of ids where there is not enough memory for them."""
     try:
         yield

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, methods, parameters
-from thresher.batch import Batch, trusted_batch
-from thresher.csr import Csr, checked
+from thresher.batch import Batch, core_rows
+from thresher.csr import Csr, check_rows
 from thresher.model import learning
 from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.names import MemberNames, Naming
-from thresher.model.race import Learner, Look, looks_of
+from thresher.model.race import Learner, Standing, standings_of
 from thresher.model.state import State, restore, state_of
 from thresher.model.targets import Classes
 from thresher.threads import ForkSafeLock
@@ -91,7 +91,7 @@ class Model:
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
         self.chosen_gamma: float | None = None  # where the parameter is "auto"
-        self.looks: list[Look] = []  # at a race that has ended
+        self.standings: list[Standing] = []  # at a race that has ended
         self.learner: Learner | None = None
         self.weights: FixedWeights | None = None  # instead of a learner, for a batch method
         self.extras: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class Model:
         parameters.check_keep({"keep": names}, parameters.budget(self.parameters, None))
         self.words_to_keep = names
 
-    def untrained(self, **changed: Any) -> Self:
+    def untrained_copy(self, **changed: Any) -> Self:
         """Return a new model with the same parameters, but for those given."""
         new = type(self)(self.method.name, **{**self.parameters, **changed})
         if self.words_to_keep:
@@ -168,9 +168,9 @@ class Model:
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins: above 0 means the second class. With more than two classes, the score of each class."""
-        learner = self._trained()
+        learner = self._trained_learner()
         self.check_width(X)
-        return self._shaped(learner.score(checked(X, self.norm, self.id_base)[1], 0, X.shape[0]))
+        return self._reshape(learner.score(check_rows(X, self.norm, self.id_base)[1], 0, X.shape[0]))
 
     def predict(self, X: Csr) -> Labels:
         """Labels."""
@@ -179,7 +179,7 @@ class Model:
     def score_batch(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Margins of a batch of a stream, or of some of its rows; ids that were never learned are ignored."""
         n_rows = batch.n_rows if rows is None else len(rows)
-        return self._shaped(self._trained().score(self.known_rows(batch), 0, n_rows, rows))
+        return self._reshape(self._trained_learner().score(self.known_rows(batch), 0, n_rows, rows))
 
     def known_rows(self, batch: Batch) -> _core.CsrBatch:
         """Return a batch in which no name has the id of a selected feature that has another name.
@@ -187,22 +187,22 @@ class Model:
         Such a name gets an id that is not selected, so that it still counts in the length of its row.
         """
         if batch.names is None:
-            return trusted_batch(batch)
+            return core_rows(batch)
         members = self.selected_ids() if self.method.has_budget else None
         strangers = self.names.strangers(members, batch.indices, batch.names)
         if len(strangers) == 0:
-            return trusted_batch(batch)
+            return core_rows(batch)
         ids = batch.indices.astype(np.int64)
         selected = self.selected_ids()
         while len(strangers):
             ids[strangers] += 1
             strangers = strangers[np.isin(ids[strangers], selected)]
-        return trusted_batch(replace(batch, indices=ids, indptr=batch.indptr.astype(np.int64)))
+        return core_rows(replace(batch, indices=ids, indptr=batch.indptr.astype(np.int64)))
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
         """Return the predicted labels for these margins."""
         assert self.target is not None
-        return self.target.predicted(margins, self.threshold)
+        return self.target.labels_for(margins, self.threshold)
 
     def probabilities_of(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of each class for these margins: σ(τ·m), or with more classes softmax(τ·s).
@@ -214,22 +214,22 @@ class Model:
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and their weights: one, or one per class."""
-        ids, weights = self._trained().members()
+        ids, weights = self._trained_learner().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
 
     def selected_ids(self) -> NDArray[np.int64]:
         """Return the learner's ids of the selected features, ascending; also in the middle of a first stream."""
-        return np.sort(self._trained().members()[0])
+        return np.sort(self._trained_learner().members()[0])
 
     @property
     def intercept(self) -> NDArray[np.float32]:
         """The intercept, or one per class; 0 without `fit_intercept`."""
-        return self._trained().intercept
+        return self._trained_learner().intercept
 
     @property
     def counters(self) -> dict[str, Any]:
         """Rows seen, rows learned from (with a loss), mistakes of `predict` made before learning, and the loss."""
-        return self._trained().counters
+        return self._trained_learner().counters
 
     @property
     def gamma(self) -> float | None:
@@ -238,9 +238,9 @@ class Model:
         return self.chosen_gamma if given == "auto" else given
 
     @property
-    def race(self) -> list[Look]:
+    def race(self) -> list[Standing]:
         """How the race for γ went so far: an entry for each time that some could be dropped."""
-        return looks_of(self.learner) or self.looks
+        return standings_of(self.learner) or self.standings
 
     @property
     def is_trained(self) -> bool:
@@ -320,13 +320,13 @@ class Model:
                 f"gamma='auto' can't be used with partial_fit: a race needs a whole stream: use fit or train{chosen}."
             )
 
-    def _trained(self) -> Learner | FixedWeights:
+    def _trained_learner(self) -> Learner | FixedWeights:
         trained = self.learner or self.weights
         if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
         return trained
 
-    def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _reshape(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
     @property

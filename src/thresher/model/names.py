@@ -92,7 +92,7 @@ class Naming:
             raise ValueError(f"hash must be one of {', '.join(HASHES)}. Got {hash!r} instead.")
         return cls(
             **roles,
-            ngrams=checked_ngrams(ngrams),
+            ngrams=ngram_range(ngrams),
             analyzer=analyzer,
             counts=bool(counts),
             # Words are compared without case; characters, as in k-mers, are taken as written.
@@ -181,7 +181,7 @@ def id_of(word: str) -> int | None:
     return None
 
 
-def checked_ngrams(given: NGrams) -> tuple[int, int]:
+def ngram_range(given: NGrams) -> tuple[int, int]:
     """Return the shortest and the longest n-grams of 3, (1, 3) or "1-3"."""
     parts: Any = given.split("-") if isinstance(given, str) else [given] if isinstance(given, int) else given
     try:
@@ -236,13 +236,13 @@ class MemberNames:
     def read(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> None:
         """Find the names of the members in a batch, and forget all others. None: every feature is a member."""
         places = np.arange(len(ids)) if members is None else self._found(members, ids)
-        self._book.read(ids[places], *names.written(places), add=members is None)
+        self._book.read(ids[places], *names.for_core(places), add=members is None)
         self._by_id = None  # last: another thread may have asked for the names in between
 
     def strangers(self, members: NDArray[np.int64] | None, ids: NDArray[Any], names: Names) -> NDArray[np.int64]:
         """Return where in a batch a feature has the id of a member, but another name."""
         places = self._book.find(ids) if members is None else self._found(members, ids)
-        return places[self._book.strangers(ids[places], *names.written(places))]
+        return places[self._book.strangers(ids[places], *names.for_core(places))]
 
     def _found(self, members: NDArray[np.int64], ids: NDArray[Any]) -> NDArray[np.int64]:
         self._book.keep(members)

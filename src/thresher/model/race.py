@@ -1,10 +1,10 @@
 """The race that gamma="auto" stands for: a learner for each γ of a grid, all on the same rows, until one is left.
 
-Who leads, who is dropped at which look, and when the race ends is in docs/gamma.md. The rule needs nothing but the
+Who leads, who is dropped at which check, and when the race ends is in docs/gamma.md. The rule needs nothing but the
 counts of the learners; rows of weight 0 are not counted, as if they were not there. So everything depends on the rows
 alone: not on how they are cut into batches, not on the number of threads, not on the machine.
 
-The pages of all states are counted at each look and at seven points, evenly spaced, between two powers of two of rows,
+The pages of all states are counted at each check and at seven points, evenly spaced, between two powers of two of rows,
 and only where they could be too many if all ids had a feature.
 """
 
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.model.class_weights import add_in_order
 from thresher.model.labels import Codes
-from thresher.model.validators import count, each, flag, gamma, not_negative, number, optional, record, text
+from thresher.model.validators import count, dict_of, flag, gamma, list_of, not_negative, number, optional, text
 from thresher.threads import default_threads
 
-FIRST_LOOK = 512
-N_STAY = (5, 4, 3)  # at the first look, the second, and all later ones
+FIRST_CHECK = 512
+N_STAY = (5, 4, 3)  # at the first check, the second, and all later ones
 STANDARD_ERRORS = 1.5
 MEMORY_LIMIT = 2_000_000_000  # bytes
 _PAGE, _CELL, _ENTRY = 4096, 8, 20  # bytes; a cell is a mean and a precision, an entry what a hash table adds
@@ -35,8 +35,8 @@ _PAGE, _CELL, _ENTRY = 4096, 8, 20  # bytes; a cell is a mean and a precision, a
 _Answer = TypeVar("_Answer")
 
 
-class Look(TypedDict):
-    """A look at the race: who was in it, smallest γ first, and who was dropped."""
+class Standing(TypedDict):
+    """The standing of the race at a check: who was in it, smallest γ first, and who was dropped."""
 
     rows: int
     gamma: list[float]
@@ -95,7 +95,7 @@ class Race:
         self._has_two_classes = False
         self._weight = self._squared_weight = 0.0  # summed over the rows
         self._pool: ThreadPoolExecutor | None = None
-        self.looks: list[Look] = []
+        self.standings: list[Standing] = []
 
     def learn(
         self,
@@ -116,16 +116,16 @@ class Race:
             if fault is not None:
                 return fault
             self._checked = batch
-        codes, weights, places = _counted(classes, row_weights, order, begin, end)
+        codes, weights, indices = _rows_with_weight(classes, row_weights, order, begin, end)
         n_done = 0
         while begin < end and len(self._learners) > 1:
-            stop = self._next_stop()
+            stop = self._next_check()
             n_next = min(n_done + stop - self._n_rows, len(codes))
-            cut = end if n_next == len(codes) else int(places[n_next - 1]) + 1
+            cut = end if n_next == len(codes) else int(indices[n_next - 1]) + 1
             self._each(methodcaller("learn", batch, classes, row_weights, order, begin, cut, False))
             self._count(codes[n_done:n_next], weights[n_done:n_next])
             if self._n_rows == stop:
-                self._look()
+                self._drop_losers()
             begin, n_done = cut, n_next
         if begin < end:
             return self.leader.learn(batch, classes, row_weights, order, begin, end, check=False)
@@ -136,13 +136,13 @@ class Race:
         if self._pool is not None:
             self._pool.shutdown()  # after Ctrl-C, learners may still be busy with the last rows
         if len(self._learners) > 1:
-            self._leave(self._ranked()[:1], "end")
+            self._keep_only(self._ranking()[:1], "end")
         return next(iter(self._learners.items()))
 
     @property
     def leader(self) -> _core.Selector:
         """The learner that would win if the rows ended now."""
-        return self._learners[self._ranked()[0]]
+        return self._learners[self._ranking()[0]]
 
     def reserve(self, n_features: int) -> None:
         """Allocate memory for ids below `n_features`."""
@@ -187,7 +187,7 @@ class Race:
             "has_two_classes": self._has_two_classes,
             "weight": self._weight,
             "squared_weight": self._squared_weight,
-            "looks": [look.copy() for look in self.looks],
+            "looks": [standing.copy() for standing in self.standings],
         }
         return {"race": race, "learners": [learner.state() for learner in self._learners.values()]}
 
@@ -201,17 +201,17 @@ class Race:
         self._n_rows, self._first_class = race["n_rows"], race["first_class"]
         self._has_two_classes = race["has_two_classes"]
         self._weight, self._squared_weight = race["weight"], race["squared_weight"]
-        self.looks = [look.copy() for look in race["looks"]]
+        self.standings = [standing.copy() for standing in race["looks"]]
 
-    def _next_stop(self) -> int:
+    def _next_check(self) -> int:
         """Return the number of rows at which something is to be decided next."""
-        look = FIRST_LOOK
-        while look <= self._n_rows:
-            look *= 2
+        check = FIRST_CHECK
+        while check <= self._n_rows:
+            check *= 2
         if not self._can_pass_limit():
-            return look
+            return check
         step = max(1, (1 << self._n_rows.bit_length()) // 16)  # an eighth of the last power of two
-        return min(look, (self._n_rows // step + 1) * step)
+        return min(check, (self._n_rows // step + 1) * step)
 
     def _can_pass_limit(self) -> bool:
         """Return whether the states could pass the limit if all ids had a feature."""
@@ -229,20 +229,20 @@ class Race:
                 self._first_class = int(codes[0])
             self._has_two_classes = bool((codes != self._first_class).any())
 
-    def _look(self) -> None:
+    def _drop_losers(self) -> None:
         """Drop those that are behind, and all but the leader if their states are too large."""
-        n_rows, ranked = self._n_rows, self._ranked()
-        ratio, rest = divmod(n_rows, FIRST_LOOK)
+        n_rows, ranked = self._n_rows, self._ranking()
+        ratio, rest = divmod(n_rows, FIRST_CHECK)
         if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
             best = ranked[: N_STAY[min(ratio.bit_length(), len(N_STAY)) - 1]]
             mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
             weight = self._squared_weight / self._weight
             ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
-            self._leave(ranked, "behind")
+            self._keep_only(ranked, "behind")
         if self._can_pass_limit() and _PAGE * sum(self._each(methodcaller("n_pages"))) > MEMORY_LIMIT:
-            self._leave(ranked[:1], "memory")
+            self._keep_only(ranked[:1], "memory")
 
-    def _ranked(self) -> list[float]:
+    def _ranking(self) -> list[float]:
         """Return the γ of those left, the leader's first."""
 
         def standing(gamma: float) -> tuple[float, float, float, float]:
@@ -257,10 +257,10 @@ class Race:
 
         return sorted(self._learners, key=standing)
 
-    def _leave(self, stay: list[float], reason: str) -> None:
+    def _keep_only(self, stay: list[float], reason: str) -> None:
         """Note how the race stands, and drop all others."""
         counters = [learner.counters for learner in self._learners.values()]
-        self.looks.append(
+        self.standings.append(
             {
                 "rows": counters[0]["n_samples"],
                 "gamma": list(self._learners),
@@ -302,46 +302,47 @@ class Race:
         return [answers[k] for k in range(len(learners))]
 
 
-LOOKS_RULE = each(
-    record(
-        rows=count, gamma=each(gamma), mistakes=each(number), loss=each(number), dropped=each(gamma), reason=text
+STANDINGS_RULE = list_of(
+    dict_of(
+        rows=count, gamma=list_of(gamma), mistakes=list_of(number), loss=list_of(number), dropped=list_of(gamma),
+        reason=text,
     )
 )  # fmt: skip
 RACE_RULE = optional(
-    record(
-        gamma=each(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
-        squared_weight=not_negative, looks=LOOKS_RULE,
+    dict_of(
+        gamma=list_of(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
+        squared_weight=not_negative, looks=STANDINGS_RULE,
     )
 )  # fmt: skip
 
 Learner: TypeAlias = "_core.Selector | Race"
 
 
-def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Look]]:
+def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Standing]]:
     """Return the winner of a race, its γ, and how the race went; without a race, the learner itself."""
     if not isinstance(learner, Race):
         return learner, None, []
     gamma, winner = learner.finish()
-    return winner, gamma, learner.looks
+    return winner, gamma, learner.standings
 
 
-def looks_of(learner: Learner | None) -> list[Look]:
-    """Return how the race went so far; there is nothing to say of a single learner."""
-    return learner.looks if isinstance(learner, Race) else []
+def standings_of(learner: Learner | None) -> list[Standing]:
+    """Return the standings so far; an empty list unless the learner is a race."""
+    return learner.standings if isinstance(learner, Race) else []
 
 
 def _mistakes(counters: dict[str, Any]) -> float:
     return float(counters["mistake_weight"])
 
 
-def _counted(
+def _rows_with_weight(
     classes: Codes, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
 ) -> tuple[Codes, NDArray[np.float64], NDArray[np.intp]]:
-    """Return codes, weights and places of the rows that count, those whose weight is not 0."""
+    """Return the codes, weights and indices of the rows whose weight is not 0."""
     rows = slice(begin, end) if order is None else order[begin:end]
-    places = np.arange(begin, end)
+    indices = np.arange(begin, end)
     if row_weights is None:
-        return classes[rows], np.ones(end - begin), places
+        return classes[rows], np.ones(end - begin), indices
     weights = row_weights[rows]
     count = weights != 0
-    return classes[rows][count], weights[count], places[count]
+    return classes[rows][count], weights[count], indices[count]

@@ -12,7 +12,7 @@ from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.learners import new_learner
 from thresher.model.names import MemberNames, Naming
-from thresher.model.race import Look, RaceState
+from thresher.model.race import RaceState, Standing
 from thresher.model.targets import Classes
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class State(TypedDict):
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
     chosen_gamma: float | None
-    looks: list[Look]
+    looks: list[Standing]  # the standings of a race that has ended
     learned: _core.State | RaceState | None  # what the core's learner has learned, or those of a race
     weights: FixedWeights | None
 
 
-_APART = ("method", "names", "row_counts", "learned")  # which the model has in another form
+_APART = ("method", "names", "row_counts", "looks", "learned")  # which the model has in another form
 
 
 def state_of(model: Model) -> State:
@@ -56,6 +56,7 @@ def state_of(model: Model) -> State:
         state["learned"] = None if model.learner is None else model.learner.state()
         state["names"] = (model.names.by_id, model.names.clashes)
         state["row_counts"] = model.class_weights.state()
+        state["looks"] = model.standings
     return cast("State", {**state, "method": model.method.name, "parameters": dict(model.parameters)})
 
 
@@ -69,6 +70,7 @@ def restore(model: Model, state: State) -> None:
         model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
         model.class_weights.restore(state["row_counts"])
         model.names = MemberNames(*state["names"])
+        model.standings = state["looks"]
         model.learner = None
         if state["learned"] is not None:
             learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)

@@ -9,29 +9,29 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.messages import some
+from thresher.messages import join_some
 from thresher.model.class_weights import ClassWeights, row_weights
 from thresher.model.label_order import LabelOrder
 from thresher.model.labels import (
     Codes,
     Labels,
     as_labels,
+    as_text_labels,
     as_whole_numbers,
-    as_words,
-    distinct,
-    equal,
-    labels_in,
-    labels_read,
-    places_among,
-    shown,
-    together,
+    concatenate_labels,
+    distinct_labels,
+    find_labels,
+    label_text,
+    labels_equal,
+    labels_from_values,
+    labels_of_rows,
 )
-from thresher.model.validators import anything, flag, record
+from thresher.model.validators import anything, dict_of, flag
 from thresher.model.validators import labels as are_labels
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class Classes:
 
     def encode(self, y: ArrayLike) -> Codes:
         """Return the code of each label in y; ValueError for one that is not among the classes."""
-        labels = labels_in(y)
-        codes, strange = places_among(labels, self.labels)
+        labels = labels_of_rows(y)
+        codes, strange = find_labels(labels, self.labels)
         if np.any(strange):
             row = int(np.flatnonzero(strange)[0])
             raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={self.labels.tolist()}.")
@@ -90,9 +90,9 @@ class Classes:
         """Return the weights of rows that come one after another, and count them; None if all are 1."""
         return counts.of_rows(codes, own, self.labels.tolist())
 
-    def predicted(self, margins: Floats, threshold: float) -> Labels:
+    def labels_for(self, margins: Floats, threshold: float) -> Labels:
         """Return the predicted labels: of the second of two classes if the margin is above the threshold."""
-        return np.asarray(self.labels[places(margins, threshold)])
+        return np.asarray(self.labels[predicted_codes(margins, threshold)])
 
     def probabilities(self, log_odds: Floats) -> Floats:
         """Return the probability of each class."""
@@ -107,23 +107,23 @@ class Classes:
         """Return the headings of columns that have a number for each vector, or for each class."""
         if of_vectors and self.n_vectors == 1:
             return [what]
-        return [f"{what}_{shown(label)}" for label in self.labels.tolist()]
+        return [f"{what}_{label_text(label)}" for label in self.labels.tolist()]
 
-    def lacking(self, n_rows: NDArray[np.int64]) -> str | None:
+    def problem_with_sample(self, n_rows: NDArray[np.int64]) -> str | None:
         """Return what is wrong with a sample of so many rows by code, if it is too small to learn or to measure."""
         codes = np.flatnonzero(n_rows)
         if len(codes) > 1:
             return None
-        return f"rows of one class only ({shown(self.labels[codes[0]])})" if len(codes) else "no rows"
+        return f"rows of one class only ({label_text(self.labels[codes[0]])})" if len(codes) else "no rows"
 
     def check_can_have_threshold(self) -> None:
         """Raise ValueError unless there are two classes."""
         if self.n_vectors > 1:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return what there is to say of them to people."""
-        return {"classes": [shown(label) for label in self.labels.tolist()]}
+        return {"classes": [label_text(label) for label in self.labels.tolist()]}
 
     def to_json(self) -> list[Any]:
         """Return the labels as values for JSON."""
@@ -141,17 +141,17 @@ def target_from_json(value: Any) -> Classes:
         or not all(one < other for one, other in itertools.pairwise(value))
     ):
         raise ValueError("it must have at least two classes, in ascending order")
-    return Classes(labels_read(value))
+    return Classes(labels_from_values(value))
 
 
-def agreed(model: Model, given: ArrayLike | None) -> Classes:
+def classes_for(model: Model, given: ArrayLike | None) -> Classes:
     """Return the classes of a model, or those given for one that has none yet."""
     known = model.target
     if given is None:
         if known is None:
             raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
         return known
-    labels = distinct("classes", as_labels(given))
+    labels = distinct_labels("classes", as_labels(given))
     if known is None:
         if len(labels) < 2:
             raise ValueError(f"classes must have at least two entries. Got {given!r} instead.")
@@ -163,30 +163,25 @@ def agreed(model: Model, given: ArrayLike | None) -> Classes:
     return known
 
 
-def for_stream(model: Model, given: ArrayLike | None = None) -> StreamClasses:
-    """Return the target of a pass over a stream: a model's classes, those given, or the first that turn up."""
-    return StreamClasses(None if given is None and model.target is None else agreed(model, given))
-
-
-def look_for(labels: Iterable[Labels]) -> Labels | None:
+def collect_labels(labels: Iterable[Labels]) -> Labels | None:
     """Return all classes of a stream, of which these are the labels, part by part.
 
     Fewer than two are none: learning will say what is wrong with that.
     """
     found: list[Labels] = []
     for part in labels:
-        found = [np.unique(together([*found, part]))]
-    classes = together(found)
+        found = [np.unique(concatenate_labels([*found, part]))]
+    classes = concatenate_labels(found)
     return classes if len(classes) > 1 else None
 
 
-def found_in(labels: Labels, *, many: bool) -> Classes:
+def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
     """Return the classes that all different labels of the data are; more than two are an error unless `many`."""
     if len(labels) < 2:
-        one = f"all rows have the label {shown(labels[0])}: two classes are needed." if len(labels) else ""
+        one = f"all rows have the label {label_text(labels[0])}: two classes are needed." if len(labels) else ""
         raise ValueError(one or "there are no rows.")
     if len(labels) > 2 and not many:
-        these = some([shown(label) for label in labels.tolist()])
+        these = join_some([label_text(label) for label in labels.tolist()])
         if are_hardly_classes(labels, len(labels)):
             raise ValueError(f"there are {len(labels):,} labels ({these}). {HARDLY_CLASSES}")
         raise ValueError(
@@ -196,11 +191,11 @@ def found_in(labels: Labels, *, many: bool) -> Classes:
     return Classes(labels)
 
 
-def learned_at_once(model: Model, y: ArrayLike) -> Classes:
+def classes_for_matrix(model: Model, y: ArrayLike) -> Classes:
     """Return the classes of a model, or of a new one that will see no other labels than those in y."""
     if model.target is not None:
         return model.target
-    found = distinct("y", labels_in(y))
+    found = distinct_labels("y", labels_of_rows(y))
     if len(found) == 0:
         raise ValueError("y is empty: there is nothing to learn from.")
     if len(found) == 1:
@@ -220,7 +215,7 @@ class StreamClasses:
     """The classes of a stream, those given or the two that occur, and whether its rows are grouped by them.
 
     The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
-    positive number, else 0. `settled` says at the end whether that is the order of the sorted labels.
+    positive number, else 0. `final_classes` says at the end whether that is the order of the sorted labels.
     """
 
     def __init__(self, given: Classes | None = None) -> None:
@@ -231,12 +226,38 @@ class StreamClasses:
         self.order = LabelOrder()
         self.n_vectors = 1 if given is None else given.n_vectors
 
+    @classmethod
+    def for_model(cls, model: Model, given: ArrayLike | None = None) -> Self:
+        """Return the target of a pass over a stream: a model's classes, those given, or the first that turn up."""
+        return cls(None if given is None and model.target is None else classes_for(model, given))
+
+    @classmethod
+    def from_state(cls, state: Any, n_vectors: int) -> Self:
+        """Return the target of a stream as it was when `state` was called, for a model with that many vectors.
+
+        Raise ValueError if the values, which come from a file, can't be a state.
+        """
+        n_classes = max(2, n_vectors)
+        is_possible = (
+            _STATE(state)
+            and len(state["known"]) == len(state["seen_as"]) <= n_classes
+            and (not state["given"] or len(state["known"]) == n_classes)
+            and (state["given"] or n_classes == 2)
+        )
+        if not is_possible:
+            raise ValueError("its labels do not fit its classes.")
+        classes = cls()
+        classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
+        classes._given, classes._first_code = state["given"], state["first_code"]
+        classes.order, classes.n_vectors = LabelOrder.from_state(state["order"], n_classes), n_vectors
+        return classes
+
     def encode(self, labels: Labels) -> Codes:
         """Return the codes of the labels of a batch; a label outside the classes, or a third one, raises an error."""
         labels = self._comparable(labels)
         codes = np.full(len(labels), -1, dtype=np.int32)
         for place, label in enumerate(self._seen_as):
-            codes[equal(labels, label)] = self._code(place)
+            codes[labels_equal(labels, label)] = self._code(place)
         while (strange := np.flatnonzero(codes < 0)).size:
             label = labels[strange[0]].item()
             if self._given or len(self._known) == 2:
@@ -245,7 +266,7 @@ class StreamClasses:
                 self._first_code = int(not isinstance(label, str) and label > 0)
             self._known.append(label)
             self._seen_as.append(label)
-            codes[equal(labels, label)] = self._code(len(self._known) - 1)
+            codes[labels_equal(labels, label)] = self._code(len(self._known) - 1)
         return codes
 
     def weights(
@@ -254,7 +275,7 @@ class StreamClasses:
         """Return the weights of rows, their own times those of their classes, and count new rows; None if all are 1."""
         return counts.of_rows(codes, own, self._by_code(), are_new=are_new)
 
-    def learned(self, codes: Codes) -> None:
+    def count_learned(self, codes: Codes) -> None:
         """Note the order of rows that were learned."""
         self.order.add(codes)
 
@@ -272,13 +293,13 @@ class StreamClasses:
             "order": self.order.state(),
         }  # fmt: skip
 
-    def settled(self) -> tuple[Classes, bool]:
+    def final_classes(self) -> tuple[Classes, bool]:
         """Return the classes, and whether the codes were in the opposite order; fewer than two are an error."""
         if len(self._known) == 0:
             raise ValueError("there are no rows to learn from.")
         if len(self._known) == 1:
-            raise ValueError(f"all rows have the label {shown(self._known[0])}: two classes are needed.")
-        known = labels_read(self._known)
+            raise ValueError(f"all rows have the label {label_text(self._known[0])}: two classes are needed.")
+        known = labels_from_values(self._known)
         labels = known.tolist()
         return Classes(np.sort(known)), self._code(labels.index(min(labels))) != 0
 
@@ -292,16 +313,16 @@ class StreamClasses:
         """
         words = labels.dtype.kind == "U"
         if words and self._seen_as and not isinstance(self._seen_as[0], str):
-            self._seen_as = [shown(label) for label in self._seen_as]
+            self._seen_as = [label_text(label) for label in self._seen_as]
             if not self._given:
                 self._known = list(self._seen_as)
         if not words and self._seen_as and isinstance(self._seen_as[0], str):
-            return as_words(labels)
+            return as_text_labels(labels)
         return labels
 
     def _refuse(self, row: int, labels: Labels) -> None:
-        label = shown(labels[row].item())
-        known = [shown(known) for known in self._known]
+        label = label_text(labels[row].item())
+        known = [label_text(known) for known in self._known]
         if self._given:
             raise UnknownLabelError(
                 row,
@@ -320,28 +341,7 @@ class StreamClasses:
         )
 
 
-def resumed(state: Any, n_vectors: int) -> StreamClasses:
-    """Return the target of a stream as it was when `state` was called, for a model with so many weights per feature.
-
-    ValueError if the values, which come from a file, are none that `state` returns.
-    """
-    n_classes = max(2, n_vectors)
-    is_possible = (
-        _STATE(state)
-        and len(state["known"]) == len(state["seen_as"]) <= n_classes
-        and (not state["given"] or len(state["known"]) == n_classes)
-        and (state["given"] or n_classes == 2)
-    )
-    if not is_possible:
-        raise ValueError("its labels do not fit its classes.")
-    classes = StreamClasses()
-    classes._known, classes._seen_as = list(state["known"]), list(state["seen_as"])
-    classes._given, classes._first_code = state["given"], state["first_code"]
-    classes.order, classes.n_vectors = LabelOrder.resumed(state["order"], n_classes), n_vectors
-    return classes
-
-
-_STATE = record(
+_STATE = dict_of(
     known=are_labels, seen_as=are_labels, given=flag, first_code=lambda code: type(code) is int and code in (0, 1),
     order=anything,
 )  # fmt: skip
@@ -353,7 +353,7 @@ def are_hardly_classes(labels: Labels, n_different: int) -> bool:
     return is_fraction or n_different > _MANY or n_different == len(labels) >= _ENOUGH
 
 
-def places(margins: Floats, threshold: float) -> NDArray[np.intp]:
+def predicted_codes(margins: Floats, threshold: float) -> NDArray[np.intp]:
     """Return the codes of the predicted labels."""
     return (margins > threshold).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
 

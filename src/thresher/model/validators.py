@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-Rule = Callable[[Any], bool]
+Validator = Callable[[Any], bool]
 
 
 def whole(value: Any) -> bool:
@@ -44,17 +44,17 @@ def anything(_value: Any) -> bool:
     return True
 
 
-def optional(rule: Rule) -> Rule:
+def optional(rule: Validator) -> Validator:
     """Allow null too."""
     return lambda value: value is None or rule(value)
 
 
-def each(rule: Rule, least: int = 0) -> Rule:
+def list_of(rule: Validator, least: int = 0) -> Validator:
     """Allow a list of at least so many values that are all allowed."""
     return lambda value: isinstance(value, list) and len(value) >= least and all(map(rule, value))
 
 
-def sequence(*rules: Rule) -> Rule:
+def tuple_of(*rules: Validator) -> Validator:
     """Allow a list with a value for each of these rules."""
     return lambda value: (
         isinstance(value, list)
@@ -63,7 +63,7 @@ def sequence(*rules: Rule) -> Rule:
     )
 
 
-def record(**rules: Rule) -> Rule:
+def dict_of(**rules: Validator) -> Validator:
     """Allow a dict with exactly these names."""
     return lambda value: (
         isinstance(value, dict) and value.keys() == rules.keys() and all(rule(value[k]) for k, rule in rules.items())
@@ -72,7 +72,7 @@ def record(**rules: Rule) -> Rule:
 
 def labels(value: Any) -> bool:
     """Return whether it is a list of numbers, or one of words; there is no order between the two."""
-    return each(text)(value) or each(lambda label: flag(label) or number(label))(value)
+    return list_of(text)(value) or list_of(lambda label: flag(label) or number(label))(value)
 
 
 def gamma(value: Any) -> bool:

@@ -18,7 +18,7 @@ def z_scores(model: Model, columns: ArrayLike | None = None) -> NDArray[np.float
     if not model.method.has_z_scores:
         having = " or ".join(each.estimator for each in methods.METHODS.values() if each.has_z_scores)
         raise ValueError(f"{model.method.estimator} has no z-scores; use {having}.")
-    ids = (model.members()[0] if columns is None else _checked(model, columns)) + model.id_base
+    ids = (model.members()[0] if columns is None else _check_columns(model, columns)) + model.id_base
     if model.gamma_changed:
         raise ValueError("gamma was changed while the model learned, so its z-scores have no common scale: use fit.")
     assert model.learner is not None
@@ -35,7 +35,7 @@ def z_scores(model: Model, columns: ArrayLike | None = None) -> NDArray[np.float
     return np.ascontiguousarray(z[:, 0] if model.n_vectors == 1 else z)
 
 
-def _checked(model: Model, columns: ArrayLike) -> NDArray[np.int64]:
+def _check_columns(model: Model, columns: ArrayLike) -> NDArray[np.int64]:
     given = np.asarray(columns)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ValueError(f"columns must be a list of whole numbers. Got {columns!r} instead.")

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from thresher.analysis import CrossValidation, Curve, Stability
-from thresher.charts import as_svg, visible
+from thresher.charts import as_svg, escape_controls
 from thresher.charts.chart import Chart
 from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
 from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS
 from thresher.evaluation.prediction import as_model
-from thresher.io.atomic import written_whole
-from thresher.messages import counted
+from thresher.io.atomic import atomic_file
+from thresher.messages import count_noun
 from thresher.model.description import features_of, settings
-from thresher.model.labels import shown
+from thresher.model.labels import label_text
 from thresher.model.model import Model
 from thresher.training.history import History
 
@@ -86,7 +86,7 @@ def write_report(
     script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("table.js", "style.css"))
     several = [] if evaluation is None else evaluation if isinstance(evaluation, Sequence) else [evaluation]
     page = template.render(
-        title=visible(title or trained.method.estimator),
+        title=escape_controls(title or trained.method.estimator),
         method=trained.method.estimator,
         version=version("thresher"),
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
@@ -98,13 +98,13 @@ def write_report(
         stability=None if stability is None else _stability(stability),
         features=_features(trained),
         settings=_settings(trained),
-        command=visible(command) if command is not None else None,
-        constructor=visible(_constructor(trained)),
+        command=escape_controls(command) if command is not None else None,
+        constructor=escape_controls(_constructor(trained)),
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=style,
     )
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         file.write(page.encode())
 
 
@@ -123,18 +123,18 @@ def environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["signed"] = _signed
+    made.filters["signed"] = _with_sign
     return made
 
 
-def _signed(number: float, digits: int) -> str:
+def _with_sign(number: float, digits: int) -> str:
     return f"{number:+.{digits}f}".replace("-", "−")
 
 
-def _drawn(chart: Chart, note: str = "") -> dict[str, Any]:
+def _chart_parts(chart: Chart, note: str = "") -> dict[str, Any]:
     """Return a chart for the template; its SVG is markup, in which every text is escaped."""
     markup = importlib.import_module("markupsafe").Markup
-    return {"title": visible(chart.title), "svg": markup(as_svg(chart)), "note": note}
+    return {"title": escape_controls(chart.title), "svg": markup(as_svg(chart)), "note": note}
 
 
 def _figures(
@@ -190,10 +190,10 @@ def _learning(history: History | None) -> dict[str, Any] | None:
     if history.interrupted:
         words.append("The training was stopped early.")
     if history.n_skipped:
-        words.append(f"Skipped because they could not be read: {counted(history.n_skipped, 'line')}.")
+        words.append(f"Skipped because they could not be read: {count_noun(history.n_skipped, 'line')}.")
     if has_few:
         words.append(f"There are too few rows for a curve: {history.n_rows_of_data():,}.")
-    drawn = [_drawn(charts[kind], notes.get(kind, "")) for kind in ("error", "members", "loss") if kind in charts]
+    drawn = [_chart_parts(charts[kind], notes.get(kind, "")) for kind in ("error", "members", "loss") if kind in charts]
     return {"charts": drawn, "words": " ".join(words)} if drawn or words else None
 
 
@@ -201,27 +201,27 @@ def _race(history: History | None) -> dict[str, Any] | None:
     """Return the race of gamma="auto": a chart, and a row of mistakes for each γ, with None once it was dropped."""
     if history is None or not history.race:
         return None
-    looks = history.race
-    left = [gamma for gamma in looks[-1]["gamma"] if gamma not in looks[-1]["dropped"]]
+    standings = history.race
+    left = [gamma for gamma in standings[-1]["gamma"] if gamma not in standings[-1]["dropped"]]
     rows = []
-    for gamma in looks[0]["gamma"]:
+    for gamma in standings[0]["gamma"]:
         cells: list[dict[str, Any] | None] = []
-        for look in looks:
-            if gamma in look["gamma"]:
-                mistakes = look["mistakes"][look["gamma"].index(gamma)]
-                cells.append({"mistakes": f"{mistakes:,.10g}", "is_dropped": gamma in look["dropped"]})
+        for standing in standings:
+            if gamma in standing["gamma"]:
+                mistakes = standing["mistakes"][standing["gamma"].index(gamma)]
+                cells.append({"mistakes": f"{mistakes:,.10g}", "is_dropped": gamma in standing["dropped"]})
             else:
                 cells.append(None)
         rows.append({"gamma": f"{gamma:g}", "is_chosen": gamma in left, "cells": cells})
     return {
-        "chart": _drawn(_quiet(history.charts()["race"])),
-        "looks": [f"{look['rows']:,}" for look in looks],
+        "chart": _chart_parts(_shorten_legend(history.charts()["race"])),
+        "n_rows": [f"{standing['rows']:,}" for standing in standings],
         "rows": rows,
         "chosen": f"{left[0]:g}",
     }
 
 
-def _quiet(chart: Chart) -> Chart:
+def _shorten_legend(chart: Chart) -> Chart:
     """Return a chart of the race whose legend has two entries: the table has the rest."""
     others = [replace(line, name="" if k else "dropped on the way") for k, line in enumerate(chart.lines[:-1])]
     return replace(chart, lines=[*others, chart.lines[-1]])
@@ -230,14 +230,14 @@ def _quiet(chart: Chart) -> Chart:
 def _curve(curve: Curve) -> dict[str, Any]:
     written = ACCURACY.in_sentences
     return {
-        "chart": _drawn(curve.chart(), "The band is one standard error wide on each side."),
+        "chart": _chart_parts(curve.chart(), "The band is one standard error wide on each side."),
         "metric": ACCURACY.words,
         "rows": [
             (f"{n:,}", f"{share:{written}}", f"{error:{written}}", is_suggested)
             for n, share, error, is_suggested in curve.points()
         ],
-        "words": f"Measured on {visible(curve.measured_on)}, {counted(curve.n_rows, 'row')}. Suggested is the smallest "
-        "number of features within one standard error of the best.",
+        "words": f"Measured on {escape_controls(curve.measured_on)}, {count_noun(curve.n_rows, 'row')}. Suggested is "
+        "the smallest number of features within one standard error of the best.",
     }
 
 
@@ -247,13 +247,13 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         found, errors = given.evaluation, given.standard_errors
     else:
         heading, found, errors = "Test data", given, {}
-    names = [visible(shown(label)) for label in found.labels]
+    names = [escape_controls(label_text(label)) for label in found.labels]
     return {
         "heading": heading,
-        "n_rows": counted(found.n_rows, "row"),
+        "n_rows": count_noun(found.n_rows, "row"),
         "metrics": [(metric.cell(value, errors.get(metric.name)), metric.words) for metric, value in found.known],
         "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
-        "charts": [_drawn(chart) for chart in found.charts().values()],
+        "charts": [_chart_parts(chart) for chart in found.charts().values()],
         "labels": names,
         "has_many": len(names) > _MANY_LABELS,
         "confusion": [
@@ -261,7 +261,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             for k, (name, row) in enumerate(zip(names, found.confusion.tolist(), strict=True))
         ] if len(names) <= MOST_LABELS else None,
         "per_class": [
-            (visible(shown(label)), [*(cell for _, cell in scores.cells()), f"{scores.support:,}"])
+            (escape_controls(label_text(label)), [*(cell for _, cell in scores.cells()), f"{scores.support:,}"])
             for label, scores in found.per_class.items()
         ],
         "class_metrics": [metric.words for metric in CLASS_METRICS],
@@ -285,7 +285,7 @@ def _features(model: Model) -> dict[str, Any]:
     """Return the rows of the table; the share is the length of a bar beside the weight."""
     features = features_of(model, MOST_FEATURES)
     assert model.target is not None
-    classes = [visible(shown(label)) for label in model.target.labels.tolist()]
+    classes = [escape_controls(label_text(label)) for label in model.target.labels.tolist()]
     strongest = features.strongest().tolist()
     weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
     largest = max(map(abs, weights), default=0.0) or 1.0
@@ -294,7 +294,7 @@ def _features(model: Model) -> dict[str, Any]:
         rows.append(
             {
                 "rank": rank + 1,
-                "name": visible(name),
+                "name": escape_controls(name),
                 "weight": weight,
                 "share": abs(weight) / largest,
                 "of": classes[c] if model.n_vectors > 1 else classes[1] if weight > 0 else classes[0],
@@ -314,20 +314,20 @@ def _features(model: Model) -> dict[str, Any]:
 
 def _settings(model: Model) -> list[tuple[str, str]]:
     return [
-        (name.replace("_", " "), visible(_in_words(value)))
+        (name.replace("_", " "), escape_controls(_value_text(value)))
         for name, value in settings(model).items()
         if value is not None and name not in ("method", "mistakes_while_learning")
     ]
 
 
-def _in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        words = ", ".join(_in_words(each) for each in value[:20])
+        words = ", ".join(_value_text(each) for each in value[:20])
         return f"{words}, … ({len(value):,})" if len(value) > 20 else words
     if isinstance(value, dict):
-        return ", ".join(f"{_in_words(key)}: {_in_words(each)}" for key, each in value.items())
+        return ", ".join(f"{_value_text(key)}: {_value_text(each)}" for key, each in value.items())
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -36,7 +36,7 @@ class Classes:
         self._codes: dict[Any, int] = {}
         self.swapped = False
         if given is not None:
-            self.labels = _ascending(list(dict.fromkeys(map(_own, given))))
+            self.labels = _sort(list(dict.fromkeys(map(_python_value, given))))
             if len(self.labels) < 2:
                 raise ValueError(f"classes must have at least two different labels. Got {given!r} instead.")
             self._codes = {label: code for code, label in enumerate(self.labels)}
@@ -68,7 +68,7 @@ class Classes:
             return [self._codes[label] for label in labels]
         except KeyError:
             refuse_missing(as_array(labels))
-        new = [_own(label) for label in dict.fromkeys(labels) if label not in self._codes]
+        new = [_python_value(label) for label in dict.fromkeys(labels) if label not in self._codes]
         if self.are_given:
             raise ValueError(f"the label {new[0]!r} is not among the classes {self.labels!r}: pass all in classes=[…].")
         if len(self._codes) + len(new) > 2:
@@ -91,17 +91,17 @@ class Classes:
             self._codes = {label: code}
             return
         ((first, code),) = self._codes.items()
-        self.labels = _ascending([first, label] if code == 0 else [label, first])
+        self.labels = _sort([first, label] if code == 0 else [label, first])
         self._codes = {label: code for code, label in enumerate(self.labels)}
         self.swapped = self._codes[first] != code
 
 
-def _own(label: Any) -> Any:
+def _python_value(label: Any) -> Any:
     """Return one of numpy's labels as Python's own."""
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _ascending(labels: list[Any]) -> list[Any]:
+def _sort(labels: list[Any]) -> list[Any]:
     try:
         return sorted(labels)
     except TypeError:  # such as text and numbers

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.messages import shortened
+from thresher.messages import shorten
 from thresher.model.class_weights import check_weights
 from thresher.model.names import are_texts
 
@@ -68,16 +68,16 @@ def _number(key: Any, value: Any) -> float:
         try:
             return float(cast("float", value))
         except OverflowError:
-            raise ValueError(f"x[{shortened(repr(key))}] is {_written(value)}: {ALLOWED}") from None
+            raise ValueError(f"x[{shorten(repr(key))}] is {_number_text(value)}: {ALLOWED}") from None
     raise ValueError(
-        f"x[{shortened(repr(key))}] is {shortened(repr(value))}: values must be numbers or text, or None where there "
+        f"x[{shorten(repr(key))}] is {shorten(repr(value))}: values must be numbers or text, or None where there "
         "is none."
     )
 
 
-def _written(number: Any) -> str:
+def _number_text(number: Any) -> str:
     try:
-        return shortened(str(number))
+        return shorten(str(number))
     except ValueError:  # Python writes no more than 4,300 digits
         return "a number of thousands of digits"
 
@@ -102,7 +102,7 @@ def ids_of(names: list[str]) -> NDArray[np.int64]:
         for name in names:
             if (n_bytes := len(name.encode(errors="replace"))) > _LONGEST_NAME:
                 raise ValueError(
-                    f"the feature {shortened(name)!r} has a name of {n_bytes:,} bytes: names must not be longer than "
+                    f"the feature {shorten(name)!r} has a name of {n_bytes:,} bytes: names must not be longer than "
                     f"{_LONGEST_NAME:,}: shorten it."
                 )
     try:
@@ -110,7 +110,7 @@ def ids_of(names: list[str]) -> NDArray[np.int64]:
     except UnicodeEncodeError:
         bad = next(name for name in names if not are_texts([name]))
         raise ValueError(
-            f"the feature {shortened(bad)!r} has half a surrogate pair in its name, which UTF-8 can't hold: replace it."
+            f"the feature {shorten(bad)!r} has half a surrogate pair in its name, which UTF-8 can't hold: replace it."
         ) from None
 
 

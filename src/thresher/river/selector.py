@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from river import base
 
 from thresher import _core, methods
-from thresher.messages import shortened
-from thresher.model.learning import learn_rows, learner_for, settle, warn_if_saturated
+from thresher.messages import shorten
+from thresher.model.learning import fix_classes, learn_rows, learner_for, warn_if_saturated
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
 from thresher.model.targets import Classes as Target
-from thresher.model.targets import places, probabilities
+from thresher.model.targets import predicted_codes, probabilities
 from thresher.parameters import check, plain
 from thresher.river.classes import Classes, as_array
 from thresher.river.parameters import parameters_of
@@ -145,7 +145,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         import pandas as pd
 
         labels = self._classes.labels
-        codes = places(self._scores(X), 0.0) if len(labels) > 1 else np.zeros(len(X), np.intp)
+        codes = predicted_codes(self._scores(X), 0.0) if len(labels) > 1 else np.zeros(len(X), np.intp)
         return pd.Series([labels[code] for code in codes.tolist()], index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -223,7 +223,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return
         learner = self._learner
         if self._model.target is None and self._classes.are_known:
-            settle(self._model, Target(as_array(self._classes.labels)), self._classes.swapped, id_base=0)
+            fix_classes(self._model, Target(as_array(self._classes.labels)), self._classes.swapped, id_base=0)
         if self._model.parameters["class_weight"] is not None:
             weights = self._model.class_weights.of_rows(codes, weights, self._classes.by_code())
         learn_rows(learner, batch, codes, weights)
@@ -262,7 +262,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return names, batch
         if fault[0] == "unsorted":  # two keys have one name
             return names, self._batch(names, 1, np.zeros_like(places), np.arange(len(names)), values)
-        raise ValueError(f"x[{shortened(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}: {ALLOWED}")
+        raise ValueError(f"x[{shorten(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}: {ALLOWED}")
 
     def _rows(self, X: pd.DataFrame, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of the features of a data frame, and its rows."""
@@ -288,7 +288,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         batch = _core.CsrBatch(table.indptr.astype(np.int64), ids[table.indices], table.data, N_IDS)
         fault = batch.check(self._model.norm)
         if fault is not None:
-            name = shortened(names_by_id(names)[fault[2]])
+            name = shorten(names_by_id(names)[fault[2]])
             raise ValueError(f"row {fault[1]} of X: {name!r} is {fault[3]:g}: {ALLOWED}")
         return batch
 

@@ -145,7 +145,7 @@ def _strings(column: Any) -> _core.TableColumn:
         lengths = compute.list_value_length(column).fill_null(0).to_numpy()
         lists = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         column = plain_values(compute.list_flatten(column))  # without what a missing list may hide
-    column = _written(column)
+    column = _as_strings(column)
     valid = column.is_valid().to_numpy(zero_copy_only=False).view(np.uint8) if column.null_count else None
     _, offsets, text = column.buffers()
     starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
@@ -153,7 +153,7 @@ def _strings(column: Any) -> _core.TableColumn:
     return _core.TableColumn(starts if len(starts) else np.zeros(1, np.int64), content, valid, lists)
 
 
-def _written(column: Any) -> Any:
+def _as_strings(column: Any) -> Any:
     """Return values as strings, of which the core makes names: numbers by value, times in UTC."""
     pa = arrow()
     kind, compute = column.type, pa.compute

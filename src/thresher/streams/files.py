@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from thresher.batch import Batch, DataError
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.streams.formats.format import Reader, Span
 from thresher.streams.pipeline import Task, in_order
 from thresher.streams.position import Identity, Position
@@ -122,7 +122,7 @@ class FileRows:
                         f"after {namespace!r}, would be the same features: use hash='all'."
                     )
                 namespace = batch.namespace if namespace is None else namespace
-                batch.settle_bad(self._skip_bad)
+                batch.handle_bad_lines(self._skip_bad)
                 number += batch.n_lines
                 if part.identity is not None:
                     row = number if part.first is not None else None
@@ -135,7 +135,7 @@ class FileRows:
         if start.file >= len(self._readers):
             raise ValueError(
                 f"the position is in file {start.file + 1}, {start.name}, but the stream has "
-                f"{counted(len(self._readers), 'file')}."
+                f"{count_noun(len(self._readers), 'file')}."
             )
         reader = self._readers[start.file]
         start.check(reader.source.name, Identity.of_file(reader.source.path))

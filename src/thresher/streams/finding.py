@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from thresher.batch import DataError
-from thresher.io.file_errors import errors_of, refuse_empty
+from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
 from thresher.streams.archives import ENDINGS
-from thresher.streams.formats.registry import FORMATS, recognised
+from thresher.streams.formats.registry import FORMATS, recognise
 from thresher.streams.sources import Flow, Pipe, Source, ending
 
 StrPath = str | os.PathLike[str]
@@ -34,12 +34,12 @@ def find(source: StrPath | Iterable[StrPath], format: str) -> list[Source]:
 def _expand(name: str) -> list[str]:
     if name == "-":
         return ["-"]
-    refuse_empty("source", name)
+    refuse_empty_path("source", name)
     path = Path(name)
     if path.is_dir():
         files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith(_HIDDEN))
         if not files:
-            raise DataError(f"{name}: the folder has no files in it{_deeper(path)}.")
+            raise DataError(f"{name}: the folder has no files in it{_suggest_glob(path)}.")
         return files
     if path.exists():
         return [name]
@@ -51,7 +51,7 @@ def _expand(name: str) -> list[str]:
     raise FileNotFoundError(f"{name}: no such file.")
 
 
-def _deeper(folder: Path) -> str:
+def _suggest_glob(folder: Path) -> str:
     """Return how to name the files that only folders in this folder have, if there are any."""
     for first in folder.rglob("*"):
         if first.is_file() and not any(part.startswith(_HIDDEN) for part in first.relative_to(folder).parts):
@@ -70,7 +70,7 @@ def _source_of(path: str, format: str) -> Source:
     except PermissionError:
         raise DataError(f"{path}: permission denied.") from None
     try:
-        with errors_of(name):
+        with name_file_in_errors(name):
             magic = raw.peek(8)[:8]
     except OSError:
         raw.close()
@@ -79,7 +79,7 @@ def _source_of(path: str, format: str) -> Source:
     flow = Flow(raw, name, compression)
     n_bytes = os.fstat(raw.fileno()).st_size if regular else None
     try:
-        found = FORMATS.get(format) or recognised(flow.peek(4096), ending(path, compression), name)
+        found = FORMATS.get(format) or recognise(flow.peek(4096), ending(path, compression), name)
         if not found.is_text and (compression is not None or not regular):
             raise DataError(f"{name}: {found.name} data must be an uncompressed file on disk.")
         hint = None if found.inspect is None else found.inspect(flow, not regular)

@@ -8,9 +8,9 @@ from typing import Any
 
 from thresher.batch import Batch, DataError
 from thresher.streams.columns import arrow, with_types
-from thresher.streams.numbered_rows import numbered
+from thresher.streams.numbered_rows import number_rows
 from thresher.streams.pipeline import in_order
-from thresher.streams.record_batches import named_errors, tables_of, to_batch
+from thresher.streams.record_batches import name_table_in_errors, tables_of, to_batch
 from thresher.streams.stream import Stream
 from thresher.streams.tables import Columns, Roles
 
@@ -44,7 +44,7 @@ class _FrameRows:
             frame = frame[self.columns.all]  # others may hold what Arrow has no type for
         self._frame, self._n_rows = frame, 0
         reader = reader_of(frame, name)
-        with named_errors(name):
+        with name_table_in_errors(name):
             if not is_pandas(frame):
                 self.columns = Columns.choose(name, reader.schema.names, roles)
             self.columns.check_types(name, reader.schema)
@@ -56,10 +56,10 @@ class _FrameRows:
 
     def batches(self) -> Iterator[Batch]:
         """Read from the start."""
-        reader, self._first = self._first or self._opened_again(), None
+        reader, self._first = self._first or self._reopen(), None
         tables, n_rows = tables_of(reader, self.columns, self._name), 0
         tasks = (partial(to_batch, self._name, table, self.columns, self._skip_bad) for table in tables)
-        for batch in numbered(self._name, in_order(tasks, self._n_threads), self._skip_bad):
+        for batch in number_rows(self._name, in_order(tasks, self._n_threads), self._skip_bad):
             n_rows += batch.n_lines
             yield batch
             del batch  # not kept while the next one is made
@@ -70,10 +70,10 @@ class _FrameRows:
             )
         self._n_rows = n_rows
 
-    def _opened_again(self) -> Any:
+    def _reopen(self) -> Any:
         reader = reader_of(self._frame, self._name)
         try:
-            with named_errors(self._name):
+            with name_table_in_errors(self._name):
                 self.columns.check_names(self._name, reader.schema.names)
         except DataError as error:
             reader.close()

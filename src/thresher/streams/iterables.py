@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
-from thresher.csr import checked
+from thresher.csr import check_rows
 from thresher.model.class_weights import check_weights
-from thresher.model.labels import as_labels, distinct
-from thresher.streams.numbered_rows import CountedRows, identity_of, numbered, with_rows
+from thresher.model.labels import as_labels, distinct_labels
+from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.stream import Stream
 
@@ -36,32 +36,34 @@ def stream_of(items: Iterable[Any], labelled: bool, id_base: int | None) -> Stre
     name = "the iterator of batches" if once else "the iterable of batches"
 
     def batches() -> Iterator[Batch]:
-        return numbered(name, (to_batch(item, number, labelled) for number, item in enumerate(items)), skip_bad=False)
+        return number_rows(
+            name, (to_batch(item, number, labelled) for number, item in enumerate(items)), skip_bad=False
+        )
 
     return Stream(name, batches, id_base=base, only_once=name if once else None)
 
 
-class ListRows(CountedRows):
+class ListRows(NumberedRows):
     """The rows of a list of batches."""
 
     def __init__(self, items: list[Any] | tuple[Any, ...], labelled: bool) -> None:
         self._sizes = []
         for number, item in enumerate(items):
-            with _errors_of(number):
+            with _name_batch_in_errors(number):
                 self._sizes.append(_matrix_of(item, labelled).shape[0])
         super().__init__("the list of batches", 0, sum(self._sizes), identity_of(self._sizes))
         self._items = items
         self._labelled = labelled
 
     def _tasks(self, first: int, end: int) -> Iterator[Task]:
-        for number, low, high in with_rows(self._sizes, first, end):
+        for number, low, high in blocks_with_rows(self._sizes, first, end):
             batch = to_batch(self._items[number], number, self._labelled)
             for begin in range(low, high, _BATCH_ROWS):
                 yield partial(batch.part, begin, min(begin + _BATCH_ROWS, high))
 
 
 @contextmanager
-def _errors_of(number: int) -> Iterator[None]:
+def _name_batch_in_errors(number: int) -> Iterator[None]:
     """Name the batch in what is wrong with it."""
     try:
         yield
@@ -73,9 +75,9 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
     """Return (X, y) or (X, y, weights) as a batch; without labels, X alone is enough."""
     import scipy.sparse as sp
 
-    with _errors_of(number):
+    with _name_batch_in_errors(number):
         matrix = _matrix_of(item, labelled)
-        X, _ = checked(sp.csr_matrix(matrix if sp.issparse(matrix) else np.asarray(matrix)), "l2", 0)
+        X, _ = check_rows(sp.csr_matrix(matrix if sp.issparse(matrix) else np.asarray(matrix)), "l2", 0)
         n_rows, ids = X.shape[0], X.indices
         parts = item if isinstance(item, tuple | list) else (item,)
         labels = np.full(n_rows, np.nan) if len(parts) == 1 else _labels(parts[1], n_rows)
@@ -94,9 +96,9 @@ def _matrix_of(item: Any, labelled: bool) -> Any:
     """Return X of (X, y) or (X, y, weights), or of X alone where there are no labels."""
     parts = item if isinstance(item, tuple | list) else (item,)
     if not 1 <= len(parts) <= 3 or (len(parts) == 1 and labelled):
-        raise ValueError(f"it must be (X, y) or (X, y, weights). Got {_described(item)} instead.")
+        raise ValueError(f"it must be (X, y) or (X, y, weights). Got {_describe(item)} instead.")
     if not _is_matrix(parts[0]):
-        raise ValueError(f"X must have two dimensions. Got {_described(parts[0])} instead.")
+        raise ValueError(f"X must have two dimensions. Got {_describe(parts[0])} instead.")
     return parts[0]
 
 
@@ -117,7 +119,7 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
         raise ValueError(f"X has {n_rows} rows, but y has shape {labels.shape}.")
     if labels.dtype.kind not in "biufU":
         raise ValueError(f"y has type {labels.dtype}; labels must be numbers or text.")
-    distinct("y", labels)
+    distinct_labels("y", labels)
     return labels
 
 
@@ -132,7 +134,7 @@ def _weights(given: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
-def _described(item: Any) -> str:
+def _describe(item: Any) -> str:
     shape = getattr(item, "shape", None)
     size = f"length {len(item)}" if isinstance(item, tuple | list) else None if shape is None else f"shape {shape}"
     return f"a {type(item).__name__}" + (f" of {size}" if size else "")

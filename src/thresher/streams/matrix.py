@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
-from thresher.model.labels import Labels, together
+from thresher.model.labels import Labels, concatenate_labels
 from thresher.streams.stream import Stream
 
 
@@ -49,7 +49,7 @@ def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     width = max((part.largest_id + 1 - id_base for part in parts), default=0)
     width = max(width, 0) if stream.n_features is None else stream.n_features
     n_rows, n_values = sum(part.n_rows for part in parts), sum(len(part.data) for part in parts)
-    labels = together([part.labels for part in parts])
+    labels = concatenate_labels([part.labels for part in parts])
     weights = None
     if any(part.row_weights is not None for part in parts):
         each = (np.ones(part.n_rows) if part.row_weights is None else part.row_weights for part in parts)

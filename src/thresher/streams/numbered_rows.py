@@ -12,7 +12,7 @@ from thresher.streams.pipeline import Task, in_order
 from thresher.streams.position import Identity, Position, digest_of
 
 
-class CountedRows(ABC):
+class NumberedRows(ABC):
     """Rows `first` up to `end` of a content.
 
     Parameters
@@ -53,7 +53,7 @@ class CountedRows(ABC):
         """Read from the start, or from a position."""
         row = self._first if start is None or start.row is None else start.row
         batches = in_order(self._tasks(row, self._end), self._n_threads)
-        for batch in numbered(self.name, batches, self._skip_bad, row + self._number_of_first):
+        for batch in number_rows(self.name, batches, self._skip_bad, row + self._number_of_first):
             row += batch.n_lines
             batch.end = Position.at(0, self.name, 0, row, self._identity)
             yield batch
@@ -69,17 +69,17 @@ def identity_of(sizes: list[int]) -> Identity:
     return Identity(sum(sizes), None, digest_of(str(sizes).encode()))
 
 
-def numbered(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 1) -> Iterator[Batch]:
+def number_rows(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 1) -> Iterator[Batch]:
     """Yield batches with the numbers of their rows, the first of which has `number`; skip bad rows or refuse them."""
     for batch in batches:
         batch.file, batch.counted_in, batch.first_number = name, "row", number
-        batch.settle_bad(skip_bad)
+        batch.handle_bad_lines(skip_bad)
         number += batch.n_lines
         yield batch
         del batch  # not kept while the next one is made
 
 
-def with_rows(sizes: Iterable[int], first: int, end: int | None) -> Iterator[tuple[int, int, int]]:
+def blocks_with_rows(sizes: Iterable[int], first: int, end: int | None) -> Iterator[tuple[int, int, int]]:
     """Yield the index of each block, of these sizes, that has rows from `first` up to `end`, and which of its rows."""
     row = 0
     for index, size in enumerate(sizes):

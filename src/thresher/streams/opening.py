@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from thresher.batch import DataError
-from thresher.messages import shown_size
+from thresher.messages import size_text
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams.files import FileRows
@@ -176,9 +176,9 @@ def open_stream(
         sources[0].name, formats[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
         categorical=", ".join(asked.categorical), numeric=", ".join(asked.numeric), delimiter=delimiter,
         hash="" if hash == "strings" else hash,
-        longest_line="" if longest_line == LONGEST_LINE else shown_size(longest_line),
+        longest_line="" if longest_line == LONGEST_LINE else size_text(longest_line),
     )  # fmt: skip
-    opened = _opened(formats, sources, Options(roles, skip_bad, delimiter, int(longest_line)))
+    opened = _open_files(formats, sources, Options(roles, skip_bad, delimiter, int(longest_line)))
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
@@ -190,7 +190,7 @@ def open_stream(
     )
 
 
-def _opened(formats: list[Format], sources: list[Source], options: Options) -> OpenFiles:
+def _open_files(formats: list[Format], sources: list[Source], options: Options) -> OpenFiles:
     """Open files of one format, or of several that can be mixed."""
     if len(formats) == 1:
         return formats[0].open(sources, options)

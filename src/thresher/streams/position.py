@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from thresher.io.file_errors import errors_of
+from thresher.io.file_errors import name_file_in_errors
 from thresher.model.validators import optional, text, whole
 
 _HEAD = 4096
@@ -40,7 +40,7 @@ class Identity:
     @classmethod
     def of_file(cls, path: str) -> Self:
         """Return the identity of a file."""
-        with errors_of(path), Path(path).open("rb") as file:
+        with name_file_in_errors(path), Path(path).open("rb") as file:
             status = os.fstat(file.fileno())
             return cls(status.st_size, status.st_mtime_ns, digest_of(file.read(_HEAD)))
 

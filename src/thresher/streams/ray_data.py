@@ -13,7 +13,7 @@ from typing import Any
 
 from thresher.batch import DataError
 from thresher.streams.columns import with_types
-from thresher.streams.numbered_rows import CountedRows, identity_of, with_rows
+from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of
 from thresher.streams.pipeline import Task
 from thresher.streams.record_batches import tables_of, to_batch
 from thresher.streams.stream import Stream
@@ -59,7 +59,7 @@ def _about(block: Any) -> tuple[int, Any]:
     return block.num_rows, block.schema
 
 
-class BlockRows(CountedRows):
+class BlockRows(NumberedRows):
     """Rows of Arrow tables in Ray's object store."""
 
     needs_ray = True  # only a process that is connected can read them
@@ -77,7 +77,7 @@ class BlockRows(CountedRows):
 
     def _tasks(self, first: int, end: int) -> Iterator[Task]:
         ray: Any = importlib.import_module("ray")
-        for number, low, high in with_rows(self._sizes, first, end):
+        for number, low, high in blocks_with_rows(self._sizes, first, end):
             rows = ray.get(self._blocks[number]).slice(low, high - low).combine_chunks().to_reader()
             for table in tables_of(rows, self._columns, _NAME, sum(self._sizes[:number]) + low):
                 yield partial(to_batch, _NAME, table, self._columns, self._skip_bad)

@@ -49,7 +49,7 @@ class Reading:
         self.n_rows += batch.n_rows
         add_skipped(self, len(batch.skipped), batch.skipped)
 
-    def watch(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
+    def count_batches(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
         """Let a stream's batches pass and count them, with a bar on stderr if `progress` and that is a terminal."""
         with progress_bar(what, stream, 1, progress) as bar:
             for batch in batches:

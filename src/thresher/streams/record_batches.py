@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
 from thresher.model.class_weights import are_weights
-from thresher.model.labels import are_large, as_words, labels_read, shown
+from thresher.model.labels import are_large, as_text_labels, label_text, labels_from_values
 from thresher.model.names import Naming
 from thresher.streams.columns import arrow, as_bytes, is_text, is_whole, plain_values, table_columns
 from thresher.streams.tables import PAIR, Columns
@@ -53,7 +53,7 @@ def slices(table: Any, columns: Columns, name: str, row: int, first: int = 0, en
 
     They have the columns that are read, with data that were validated.
     """
-    table = _validated(table, columns, name, row)
+    table = _check_structure(table, columns, name, row)
     end = table.num_rows if end is None else end
     step = _rows_at_a_time(table, columns)
     for begin in range(first, end, step):
@@ -81,7 +81,7 @@ def _mean_length(table: Any) -> int:
     return int(len(table.column("ids").flatten()) / max(1, table.num_rows))
 
 
-def _validated(table: Any, columns: Columns, file: str, row: int) -> Any:
+def _check_structure(table: Any, columns: Columns, file: str, row: int) -> Any:
     """Return the columns of a record batch that are read.
 
     Raise DataError if an offset, a length or a code of a dictionary is out of range, or a label not UTF-8: pyarrow does
@@ -100,7 +100,7 @@ def _validated(table: Any, columns: Columns, file: str, row: int) -> Any:
 
 
 @contextmanager
-def named_errors(name: str) -> Iterator[None]:
+def name_table_in_errors(name: str) -> Iterator[None]:
     """Name the file, or the table, in what pyarrow raises."""
     try:
         yield
@@ -112,7 +112,7 @@ def named_errors(name: str) -> Iterator[None]:
 
 def to_batch(name: str, table: Any, columns: Columns, skip_bad: bool, end_byte: int = 0, n_bytes: int = 0) -> Batch:
     """Return the rows of a record batch of a file or table, which passed the checks of structure and types."""
-    with named_errors(name):
+    with name_table_in_errors(name):
         return _to_batch(table, columns, skip_bad, end_byte, n_bytes)
 
 
@@ -122,7 +122,7 @@ def _to_batch(table: Any, columns: Columns, skip_bad: bool, end_byte: int, n_byt
         labels = _labels(checked, columns.label, columns.needs_labels)
         weights = None if columns.weight is None else _weights(checked, columns.weight)
         if columns.naming is not None:
-            batch = _named(checked, columns.naming)
+            batch = _from_named_values(checked, columns.naming)
         else:
             batch = _from_lists(checked) if columns.features is None else _from_columns(checked, columns.features)
         batch.labels = labels[checked.left]
@@ -189,7 +189,7 @@ def _labels(checked: _RowCheck, name: str | None, are_needed: bool) -> NDArray[A
     if is_whole(column.type):
         whole: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
         if are_large(whole).any():
-            return whole if are_needed or not lost.any() else np.where(lost, "", as_words(whole))
+            return whole if are_needed or not lost.any() else np.where(lost, "", as_text_labels(whole))
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     if is_text(column.type):
         values[lost] = ""
@@ -214,9 +214,9 @@ def _without_decimals(column: Any) -> Any:
 
 def label_column(labels: list[Any]) -> Any:
     """Return labels, None where there is none, as a column of numbers, of whole numbers, or of text."""
-    pa, known = arrow(), labels_read([label for label in labels if label is not None])
+    pa, known = arrow(), labels_from_values([label for label in labels if label is not None])
     if known.dtype.kind == "U":
-        return pa.array([None if label is None else shown(label) for label in labels], pa.string())
+        return pa.array([None if label is None else label_text(label) for label in labels], pa.string())
     if known.dtype.kind == "f":
         return pa.array(labels, pa.float64())
     return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
@@ -264,7 +264,7 @@ def _from_columns(checked: _RowCheck, names: list[str]) -> Batch:
     return Batch(starts.astype(np.int32), ids.astype(np.int32), values, np.empty(0), len(names) - 1, zero_seen=True)
 
 
-def _named(checked: _RowCheck, naming: Naming) -> Batch:
+def _from_named_values(checked: _RowCheck, naming: Naming) -> Batch:
     columns = table_columns(checked.table, naming)
     found = naming.core.read_columns(columns, checked.table.num_rows, checked.skip_bad)
     if found.bad:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import NO_NAME, Batch, BatchNames, DataError, WrittenNames
-from thresher.io.file_errors import errors_of
-from thresher.model.labels import Labels, together
+from thresher.batch import NO_NAME, Batch, BatchNames, CoreNames, DataError
+from thresher.io.file_errors import name_file_in_errors
+from thresher.model.labels import Labels, concatenate_labels
 from thresher.model.names import MOST_PREFIXES
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
@@ -29,7 +29,7 @@ _BATCH_ROWS = 4_096
 _HEAD = 1_024  # values whose hash identifies these rows
 
 
-def shuffled(
+def shuffle_stream(
     stream: Stream, random: np.random.Generator, memory_limit: int | None = None, progress: bool = False
 ) -> ShuffledStream:
     """Read a stream and return its rows in random order, in a new order each time it is read."""
@@ -134,11 +134,11 @@ class _RowStore:
             self._skipped += batch.skipped
             bar.advance(batch.n_bytes, batch.n_rows, None)
         self._ids, self._values = ids.array(), values.array()
-        self._names = names.finished()
+        self._names = names.finish()
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(
             np.int64
         )
-        self._labels: Labels = together(labels)
+        self._labels: Labels = concatenate_labels(labels)
         weights = np.concatenate(row_weights) if row_weights else np.zeros(0)
         self._row_weights = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen
@@ -210,7 +210,7 @@ class _RandomNames:
     def part(self, begin: int, end: int) -> _RandomNames:
         return _RandomNames(self.whole, self.at[begin:end])
 
-    def written(self, places: NDArray[np.int64]) -> WrittenNames:
+    def for_core(self, places: NDArray[np.int64]) -> CoreNames:
         places, whole = self.at[places], self.whole
         bases = whole.bases[np.searchsorted(whole.values, places, side="right") - 1]
         return whole.marks[places], whole.text, whole.prefixes, bases
@@ -262,7 +262,7 @@ class _NameStore:
             self._marks.move_to_disk()
             self._text.move_to_disk()
 
-    def finished(self) -> _AllNames | None:
+    def finish(self) -> _AllNames | None:
         if not self._any:
             return None
         return _AllNames(
@@ -295,7 +295,7 @@ class _Store:
             self._parts.clear()
 
     def _write(self, part: NDArray[Any]) -> None:
-        with errors_of(f"a temporary file in {tempfile.gettempdir()}"):
+        with name_file_in_errors(f"a temporary file in {tempfile.gettempdir()}"):
             self._file.write(part.tobytes())
             self._file.flush()
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from thresher import _core
 from thresher.batch import DataError
-from thresher.io.file_errors import FileError, errors_of
+from thresher.io.file_errors import FileError, name_file_in_errors
 from thresher.streams.archives import open_archive
 
 BOM = b"\xef\xbb\xbf"
@@ -45,7 +45,7 @@ class Source:
         """Whether it can be read from any byte, without decompressing."""
         return self.flow is None and self.compression is None
 
-    def opened(self) -> Flow:
+    def open(self) -> Flow:
         """Open it for reading; for a pipe or standard input, return the flow that is open already."""
         if self.flow is not None:
             return self.flow
@@ -118,7 +118,7 @@ class Flow:
     def _next(self, size: int) -> bytes:
         """Return up to `size` bytes; none at the end."""
         try:
-            with errors_of(self.name):
+            with name_file_in_errors(self.name):
                 part: bytes = self._file.read(size)
         except (FileError, MemoryError):
             raise  # the disk fails, not the archive

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.batch import Batch, DataError
-from thresher.csr import as_configured
+from thresher.csr import in_configured_type
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.parameters import Whole, check
 from thresher.streams.position import Position
@@ -161,7 +161,7 @@ class Stream:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")
             self._was_read = True
         whole = self._content.batches(None) if self._content is not None else self._read() if self._read else iter(())
-        return whole if self.is_part else _not_all_skipped(self.name, whole)
+        return whole if self.is_part else _check_not_all_skipped(self.name, whole)
 
     def shard(self, k: int, n: int) -> Self:
         """Return the k-th of n parts, k from 0. The parts in order give exactly the rows of the whole stream.
@@ -216,7 +216,7 @@ class Stream:
         from thresher.streams.matrix import collect
 
         X, y, weights, _ = collect(self)
-        return as_configured(X), y, weights
+        return in_configured_type(X), y, weights
 
     def names(self, ids: ArrayLike) -> dict[int, str]:
         """Find the names of features by reading the stream; those that do not occur in it are left out.
@@ -242,7 +242,7 @@ class Stream:
         for batch in self.batches():
             width = batch.largest_id + 1 if self.n_features is None else self.n_features + (self.id_base or 0)
             shape = (batch.n_rows, width)
-            X = as_configured(sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape))
+            X = in_configured_type(sp.csr_matrix((batch.data, batch.indices, batch.indptr), shape=shape))
             yield (X, batch.labels) if batch.row_weights is None else (X, batch.labels, batch.row_weights)
             del X, batch  # not kept while the next one is made
 
@@ -269,7 +269,7 @@ class Stream:
         return self._content
 
 
-def _not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
+def _check_not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Yield the batches; raise an error at the end if all rows were skipped."""
     n_rows, first, n_skipped = 0, "", 0
     for batch in batches:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thresher.batch import DataError
-from thresher.messages import some_and_nearest
+from thresher.messages import join_and_suggest
 from thresher.model.names import Naming
 from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, is_whole
 
@@ -54,7 +54,7 @@ def _label(file: str, names: list[str], roles: Roles) -> str | None:
         return wanted
     if roles.labelled or roles.label:
         hint = "" if roles.label else " Name the label's column with label=."
-        raise DataError(f"{file}: there is no column {wanted!r}; there are {some_and_nearest(names, wanted)}{hint}")
+        raise DataError(f"{file}: there is no column {wanted!r}; there are {join_and_suggest(names, wanted)}{hint}")
     return None
 
 
@@ -76,7 +76,7 @@ class Columns:
         if weight is not None and weight not in known:
             if roles.labelled:
                 raise DataError(
-                    f"{file}: there is no column {weight!r} for weights; there are {some_and_nearest(names, weight)}"
+                    f"{file}: there is no column {weight!r} for weights; there are {join_and_suggest(names, weight)}"
                 )
             weight = None
         if weight is not None and weight == wanted:
@@ -84,7 +84,7 @@ class Columns:
         unknown = next((name for name in roles.ignore if name not in known), None)
         if unknown is not None and roles.labelled:
             raise DataError(
-                f"{file}: there is no column {unknown!r} to ignore; there are {some_and_nearest(names, unknown)}"
+                f"{file}: there is no column {unknown!r} to ignore; there are {join_and_suggest(names, unknown)}"
             )
         for role, name in (("label", wanted), ("weight", weight)):
             if name is not None and name in roles.ignore:
@@ -179,4 +179,4 @@ def _refuse_missing(file: str, names: list[str], wanted: list[str]) -> None:
     known = frozenset(names)
     missing = next((name for name in wanted if name not in known), None)
     if missing is not None:
-        raise DataError(f"{file}: there is no column {missing!r}; there are {some_and_nearest(names, missing)}")
+        raise DataError(f"{file}: there is no column {missing!r}; there are {join_and_suggest(names, missing)}")

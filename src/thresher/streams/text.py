@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import Batch, DataError
-from thresher.io.file_errors import errors_of
-from thresher.model.labels import LARGE, labels_read
-from thresher.streams.formats.format import Options, Reader, Span, too_long
+from thresher.io.file_errors import name_file_in_errors
+from thresher.model.labels import LARGE, labels_from_values
+from thresher.streams.formats.format import Options, Reader, Span, too_long_message
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import BOM, Flow, SharedFile, Source
@@ -83,7 +83,7 @@ class LineReader(Reader):
         if byte == 0:
             return 0
         n_newlines = 0
-        with self.source.opened() as flow:
+        with self.source.open() as flow:
             while flow.byte < byte - 1 and (block := flow.read(min(BLOCK, byte - 1 - flow.byte))):
                 n_newlines += block.count(b"\n")
         return n_newlines + 1
@@ -92,7 +92,7 @@ class LineReader(Reader):
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
         rest: list[bytes] = []  # of a line whose end was not read yet
         length = 0
-        with self.source.opened() as flow:
+        with self.source.open() as flow:
             flow.go_to(begin)
             done = flow.position if begin else 0
             while block := flow.read(BLOCK):
@@ -123,7 +123,7 @@ class LineReader(Reader):
     def _read_range(self, file: SharedFile, begin: int, end: int) -> Batch:
         whole = _core.TextFile(file.number, file.size, self._longest_line)
         try:
-            with errors_of(self.source.name):
+            with name_file_in_errors(self.source.name):
                 found = self._parse_range(whole, begin, end)
         except _core.FileShrankError as error:
             raise DataError(f"{self.source.name}: {error}") from None
@@ -134,7 +134,7 @@ class LineReader(Reader):
 
     def _long_line(self, byte: int, n_bytes: int) -> Batch:
         batch = Batch.empty(n_bytes)
-        batch.end_byte, batch.n_lines, batch.bad = byte, 1, [(0, too_long("line", self._longest_line))]
+        batch.end_byte, batch.n_lines, batch.bad = byte, 1, [(0, too_long_message("line", self._longest_line))]
         return batch
 
     def _batch(self, found: _core.FoundRows, byte: int, n_bytes: int) -> Batch:
@@ -142,7 +142,7 @@ class LineReader(Reader):
         batch = Batch.of(found, labels)
         batch.end_byte, batch.n_bytes = byte, n_bytes
         if found.ends_too_long:
-            batch.bad.append((batch.n_lines, too_long("line", self._longest_line)))
+            batch.bad.append((batch.n_lines, too_long_message("line", self._longest_line)))
             batch.n_lines += 1
         return batch
 
@@ -154,7 +154,7 @@ def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArr
     labels: list[Any] = numbers.tolist()
     for row, word in words:
         labels[row] = int(word) if abs(labels[row]) >= LARGE else word
-    return labels_read(labels)
+    return labels_from_values(labels)
 
 
 def first_row(head: bytes) -> bytes:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from thresher import _core
-from thresher.batch import Batch, DataError, trusted_batch
-from thresher.io.atomic import refuse_inputs, written_whole
-from thresher.io.file_errors import FileError, refuse_empty
+from thresher.batch import Batch, DataError, core_rows
+from thresher.io.atomic import atomic_file, refuse_inputs
+from thresher.io.file_errors import FileError, refuse_empty_path
 from thresher.messages import warn
-from thresher.model.labels import shown
+from thresher.model.labels import label_text
 from thresher.model.names import Naming
 from thresher.streams.archives import ENDINGS, open_archive
 from thresher.streams.columns import arrow
@@ -65,7 +65,7 @@ def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) 
     # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
     shift = 1 if stream.id_base == 0 and stream.naming is None and not path.endswith(".thc") else 0
     reading = Reading()
-    batches = reading.watch(stream, "converting", stream.batches(), progress)
+    batches = reading.count_batches(stream, "converting", stream.batches(), progress)
     write_stream(batches, path, shift=shift, feature_names=stream.feature_names, naming=stream.naming)
     if stream.naming is not None and not path.endswith(".thc"):
         warn(f"{path}: svmlight text has no names, only their ids: a .thc cache keeps both.", UserWarning)
@@ -84,10 +84,10 @@ def write_stream(
 
     The ending of the name gives the format. A file is written completely or not at all. `shift` is added to every id.
     """
-    refuse_empty("output", path)
-    batches = _labelled(batches)
+    refuse_empty_path("output", path)
+    batches = _require_labels(batches)
     if path.endswith(".thc"):
-        cache.write(_shifted(batches, shift) if shift else batches, path, feature_names, naming)
+        cache.write(_shift_ids(batches, shift) if shift else batches, path, feature_names, naming)
         return
     if path != "-" and not _is_text(path):
         raise ValueError(
@@ -96,7 +96,7 @@ def write_stream(
     with open_output(path) as write:
         for batch in batches:
             labels = _writable_labels(batch)
-            write(_core.write_svmlight(trusted_batch(batch), shift, labels))
+            write(_core.write_svmlight(core_rows(batch), shift, labels))
 
 
 def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> None:
@@ -105,7 +105,7 @@ def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> None:
     The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
     length; all parts have the same names. A file is written completely or not at all.
     """
-    refuse_empty("output", path)
+    refuse_empty_path("output", path)
     kind = table_format(path)
     if kind is None:
         raise ValueError(f"{path}: the name must end in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet.")
@@ -139,7 +139,7 @@ def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> None:
 def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
     pa = arrow()
     writer = None
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         try:
             for part in parts:
                 kinds = repeat(None) if writer is None else writer.schema.types
@@ -155,13 +155,13 @@ def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
             raise DataError(f"{path}: there is nothing to write: a Parquet file needs at least one row.")
 
 
-def _labelled(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _require_labels(batches: Iterator[Batch]) -> Iterator[Batch]:
     for batch in batches:
         batch.refuse_unlabelled("it can't be written: give it one, or write a table with thresher transform")
         yield batch
 
 
-def _shifted(batches: Iterator[Batch], shift: int) -> Iterator[Batch]:
+def _shift_ids(batches: Iterator[Batch], shift: int) -> Iterator[Batch]:
     for batch in batches:
         kind = batch.indices.dtype if batch.largest_id + shift < 2**31 else np.dtype(np.int64)
         batch.indices = batch.indices.astype(kind) + kind.type(shift)
@@ -175,7 +175,7 @@ def _writable_labels(batch: Batch) -> list[str]:
         raise DataError(
             f"{batch.file}: its rows have weights, which svmlight text can't hold; write a .thc cache instead."
         )
-    labels = [shown(label) for label in batch.labels.tolist()]
+    labels = [label_text(label) for label in batch.labels.tolist()]
     for row, label in enumerate(labels):
         if not label or any(c in ":#" or c.isspace() for c in label):
             raise DataError(f"{batch.location(row)}: the label {label!r} can't be written as svmlight text.")
@@ -201,7 +201,7 @@ def open_output(path: str) -> Iterator[Write]:
         sys.stdout.buffer.flush()
         return
     ending = Path(path).suffix
-    with written_whole(path) as raw:
+    with atomic_file(path) as raw:
         if ending not in ENDINGS:
             yield raw.write
             return

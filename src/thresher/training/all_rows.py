@@ -14,26 +14,26 @@ from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming
-from thresher.model.targets import StreamClasses, for_stream, learned_at_once
+from thresher.model.targets import StreamClasses, classes_for_matrix
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.read_counts import Reading
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
-from thresher.training.run import Run, SharedReading, errors_of_rows
-from thresher.training.samples import demand_enough
+from thresher.training.run import Run, SharedReading, name_rows_in_errors
+from thresher.training.samples import require_enough_rows
 from thresher.training.solvers.memory_check import check_memory
-from thresher.training.solvers.problem import Solver, problem_of, with_kept
+from thresher.training.solvers.problem import Solver, add_kept_columns, problem_of
 from thresher.training.task import Task
 
 # What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
 _BYTES_TO_COLLECT = 24
 
 
-def learn_all_rows(runs: list[Run], task: Task) -> list[Run]:
+def train_on_all_rows(runs: list[Run], task: Task) -> list[Run]:
     """Train new models of a batch method on rows that are read once; on an error or Ctrl-C they stay as they were.
 
-    `watch` is called with all rows as one batch, once they were learned.
+    `on_batch` is called with all rows as one batch, once they were learned.
     """
     request, reading = task.request, SharedReading(runs, n_threads=1)
     try:
@@ -45,8 +45,8 @@ def learn_all_rows(runs: list[Run], task: Task) -> list[Run]:
         for run in runs:
             run.history.seconds.append(seconds)
             run.history.validation.append(None)
-        if request.watch is not None:
-            request.watch(_as_batch(rows), np.arange(len(rows.y)))
+        if request.on_batch is not None:
+            request.on_batch(_as_batch(rows), np.arange(len(rows.y)))
         if task.held_out is not None:
             reading.validate(task.held_out)
         reading.call_back()
@@ -56,7 +56,7 @@ def learn_all_rows(runs: list[Run], task: Task) -> list[Run]:
     return runs
 
 
-def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
+def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
     """Train a new model of a batch method; only when all is done does it change.
 
     Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
@@ -64,7 +64,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     method = model.method
     solver: Solver = method.load_solver()
     given = model.parameters
-    target = learned_at_once(model, y)
+    target = classes_for_matrix(model, y)
     keep = ids_to_keep(model, id_base, names, X.shape[1]) - id_base
     if model.words_to_keep:  # some may be beyond the largest that occurs
         X.resize(X.shape[0], max(X.shape[1], int(keep.max(initial=-1)) + 1))
@@ -75,7 +75,7 @@ def fit_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str]
     n_bytes = solver.BYTES_PER_VALUE * X.nnz + n_outputs * (64 * n_rows + 32 * min(X.nnz, n_columns))
     check_memory(method.estimator, n_bytes, f"the {X.nnz:,} values of X")
     problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
-    found = with_kept(solver.solve(problem, given) if problem.budget > 0 else problem.nothing(), keep)
+    found = add_kept_columns(solver.solve(problem, given) if problem.budget > 0 else problem.empty_solution(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
     # Predictions and files go by what was learned.
     learned_with = {**given, "progress": False}
@@ -102,9 +102,11 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
             "names of the selected features: write it to a file first."
         )
     reading, history = Reading(), History(n_passes=1)
-    batches = _bounded(model, stream, reading.watch(stream, "reading", stream.batches(), request.progress), history)
+    batches = _check_memory_for(
+        model, stream, reading.count_batches(stream, "reading", stream.batches(), request.progress), history
+    )
     if request.classes is not None or not request.multiclass:
-        batches = _of_classes(for_stream(model, request.classes), stream, batches)
+        batches = _check_labels(StreamClasses.for_model(model, request.classes), stream, batches)
     rows = collect(stream, batches)
     if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
@@ -112,7 +114,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
     return rows, history
 
 
-def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
+def _check_memory_for(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
     """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
     method, n_values, scale = model.method, 0, ScaleCheck(stream, model.norm)
     bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
@@ -122,7 +124,7 @@ def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: Hi
                 f"{batch.file}: the rows have weights, which {method.estimator} can't use: remove them, or use an "
                 "online method."
             )
-        scale.look(batch)
+        scale.check(batch)
         history.n_bytes += batch.n_bytes
         n_values += len(batch.data)
         share = min(1.0, history.n_bytes / stream.n_bytes) if stream.n_bytes else 1.0
@@ -133,10 +135,10 @@ def _bounded(model: Model, stream: Stream, batches: Iterator[Batch], history: Hi
         yield batch
 
 
-def _of_classes(classes: StreamClasses, stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
+def _check_labels(classes: StreamClasses, stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Let batches pass while their labels are among the classes, or the first two that turn up."""
     for batch in batches:
-        with errors_of_rows(batch, stream):
+        with name_rows_in_errors(batch, stream):
             classes.encode(batch.labels)
         yield batch
 
@@ -145,12 +147,12 @@ def _learn(run: Run, rows: Matrix) -> None:
     """Train the model of a run on all rows, or those of its sample."""
     model, stream = run.model, run.stream
     if run.sample is not None:
-        learns, target = run.sample.learns(np.arange(len(rows.y))), learned_at_once(model, rows.y)
+        learns, target = run.sample.learns(np.arange(len(rows.y))), classes_for_matrix(model, rows.y)
         n_rows = np.bincount(target.encode(rows.y)[learns])
-        demand_enough(stream.name, f"the model of {run.sample} learns", target, n_rows)
+        require_enough_rows(stream.name, f"the model of {run.sample} learns", target, n_rows)
         rows = rows.take(np.flatnonzero(learns))
     try:
-        fit_rows(model, rows.X, rows.y, rows.id_base, stream.feature_names or stream.naming)
+        fit_all_rows(model, rows.X, rows.y, rows.id_base, stream.feature_names or stream.naming)
     except ValueError as error:
         raise DataError(f"{stream.name}: {error}") from None
     if stream.naming is not None and stream.can_be_read_again:

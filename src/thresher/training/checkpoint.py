@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from thresher.io.atomic import refuse_inputs
 from thresher.io.checkpoints import Saved, read_checkpoint, write_checkpoint
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.model.labels import as_labels
 from thresher.model.model import Model
 from thresher.streams import DataError
@@ -48,9 +48,9 @@ class Checkpoint:
         refuse_inputs(path, stream.files)
         self._path = path
         self._seconds, self._rows = interval(request.every)
-        self._settings = _plain({
-            **_started_from(model), "passes": task.n_passes, "shuffle": request.shuffle,
-            "multiclass": request.multiclass, "classes": _listed(request.classes),
+        self._settings = _as_json({
+            **_initial_settings(model), "passes": task.n_passes, "shuffle": request.shuffle,
+            "multiclass": request.multiclass, "classes": _as_list(request.classes),
         })  # fmt: skip
         self._files = stream.files
         self._inputs = [asdict(Identity.of_file(file)) for file in self._files]
@@ -73,7 +73,7 @@ class Checkpoint:
         before = saved.about["inputs"]
         if len(before) != len(self._inputs):
             raise ValueError(
-                f"{self._path}: this is a checkpoint of a run on {counted(len(before), 'file')}, not "
+                f"{self._path}: this is a checkpoint of a run on {count_noun(len(before), 'file')}, not "
                 f"{len(self._inputs)}: use the same files, or another checkpoint."
             )
         for file, then, now in zip(self._files, before, self._inputs, strict=True):
@@ -86,7 +86,7 @@ class Checkpoint:
 
     def begin(self, classes: ArrayLike | None) -> None:
         """Set what is known of the run before its first pass."""
-        self.note(classes=_listed(classes), finished=False, grouping=None)
+        self.note(classes=_as_list(classes), finished=False, grouping=None)
 
     def note(self, **about: Any) -> None:
         """Set what will be saved beside the reading."""
@@ -123,11 +123,11 @@ def interval(every: str | int) -> tuple[float, int | None]:
     return (0.0, int(found[1])) if not found[2] else (float(int(found[1]) * _UNITS[found[2]]), None)
 
 
-def _listed(classes: ArrayLike | None) -> list[Any] | None:
+def _as_list(classes: ArrayLike | None) -> list[Any] | None:
     return None if classes is None else as_labels(classes).tolist()
 
 
-def _started_from(model: Model) -> dict[str, Any]:
+def _initial_settings(model: Model) -> dict[str, Any]:
     """Return what distinguishes models before they learn, by the names of their parameters."""
     given = dict(model.parameters)
     if isinstance(given.get("class_weight"), dict):
@@ -138,7 +138,7 @@ def _started_from(model: Model) -> dict[str, Any]:
     return {"method": model.method.name, **given, "rows_learned_before": before}
 
 
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+def _as_json(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as JSON would give them back."""
     plain = {}
     for name, value in settings.items():

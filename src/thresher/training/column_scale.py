@@ -27,8 +27,8 @@ class ScaleCheck:
     def __init__(self, stream: Stream, norm: str) -> None:
         self._name, self._naming = stream.name, stream.naming if norm == "l2" else None
 
-    def look(self, batch: Batch) -> None:
-        """Look at a batch, if it is the first one with rows."""
+    def check(self, batch: Batch) -> None:
+        """Check a batch, if it is the first one with rows."""
         if self._naming is not None and batch.n_rows:
             who = large_columns(batch, self._naming)
             self._naming = None

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.model.model import Model
-from thresher.model.race import Look
+from thresher.model.race import Standing
 
 
 @dataclass
@@ -84,7 +84,7 @@ class History:
     interrupted: bool = False
     shuffled: bool = False
     grouped_by_label: bool = False
-    race: list[Look] = field(default_factory=list)
+    race: list[Standing] = field(default_factory=list)
     merges: list[dict[str, float]] = field(default_factory=list)
     resumed_at: int | None = None
 
@@ -108,7 +108,7 @@ class History:
         return {name: value for name, value in asdict(self).items() if name != "resumed_at"}
 
     @classmethod
-    def resumed(cls, state: dict[str, Any]) -> Self:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """Return a history with the values that `state` returned."""
         return cls(**copy.deepcopy(state))
 
@@ -199,7 +199,7 @@ class History:
     def _repr_html_(self) -> str:
         heading = "no rows"
         if self.rows:
-            heading = f"{counted(self.n_rows_of_data(), 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
+            heading = f"{count_noun(self.n_rows_of_data(), 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
         charts = self.charts()
         return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))
 
@@ -214,7 +214,7 @@ class Recorder:
         self._model = model
         self._started = started
         self._before = dict(model.counters) if model.is_trained else dict.fromkeys(_COUNTED, 0)
-        self._members = self._selected() if model.is_trained else np.zeros(0, np.int64)  # at the last point
+        self._members = self._selected_ids() if model.is_trained else np.zeros(0, np.int64)  # at the last point
 
     def _since(self, name: str) -> Any:
         """Return what the model has counted since the run began."""
@@ -242,10 +242,10 @@ class Recorder:
         history.n_predicted = int(self._since("n_predicted"))
         history.validation.append(None)
         if self._model.method.has_budget:
-            before, self._members = self._members, self._selected()
+            before, self._members = self._members, self._selected_ids()
             history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
 
-    def _selected(self) -> NDArray[np.int64]:
+    def _selected_ids(self) -> NDArray[np.int64]:
         """Return the ids of the members: columns are provisional until the first pass ends."""
         return self._model.selected_ids() if self._model.method.has_budget else np.zeros(0, np.int64)
 

@@ -16,7 +16,7 @@ from thresher.streams import Data, DataError, Stream
 from thresher.training.history import History
 from thresher.training.passes import Passes
 from thresher.training.run import Run
-from thresher.training.task import Request, opened
+from thresher.training.task import Request, open_task
 
 
 class Estimator(Protocol):
@@ -183,7 +183,7 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     model = models[0]
     for each in models:
         _check_can_learn(each, request)
-    task = opened(model, data, request)
+    task = open_task(model, data, request)
     parameters.check("n_threads", request.n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("shuffle", request.shuffle, parameters.OneOf(("auto", True, False)))
     if not task.stream.can_be_read_again:
@@ -202,9 +202,9 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
         return [Run(each, stream, request.callback, started, n_bytes, sample) for each, sample in pairs]
 
     if model.method.is_batch:
-        from thresher.training.all_rows import learn_all_rows  # needs scipy, and its solvers scikit-learn
+        from thresher.training.all_rows import train_on_all_rows  # needs scipy, and its solvers scikit-learn
 
-        return learn_all_rows(runs_on(task.stream), task)
+        return train_on_all_rows(runs_on(task.stream), task)
     return Passes(model, task, runs_on).learn()
 
 

@@ -10,18 +10,18 @@ from thresher import parameters
 from thresher.io.checkpoints import Saved
 from thresher.messages import warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
-from thresher.model.labels import Labels, labels_read
+from thresher.model.labels import Labels, labels_from_values
 from thresher.model.learning import n_passes_after
 from thresher.model.model import Model
-from thresher.model.targets import look_for
+from thresher.model.targets import collect_labels
 from thresher.progress import progress_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Position
-from thresher.streams.shuffling import shuffled
+from thresher.streams.shuffling import shuffle_stream
 from thresher.training.checkpoint import Checkpoint
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.run import Run, SharedReading
-from thresher.training.samples import demand_enough
+from thresher.training.samples import require_enough_rows
 from thresher.training.task import Task
 
 RunsOn: TypeAlias = Callable[[Stream, int], list[Run]]  # runs on a stream, after so many bytes were read
@@ -37,9 +37,9 @@ class Passes:
         self._saved = self._saver.read() if self._saver is not None and self._request.resume else None
         self._classes = self._request.classes
         if self._saved is not None and self._saved.about["classes"] is not None:
-            self._classes = labels_read(self._saved.about["classes"])
+            self._classes = labels_from_values(self._saved.about["classes"])
         elif self._request.multiclass and self._classes is None and self._is_new:
-            self._classes = look_for(_labels_of(task.stream, self._request.progress))
+            self._classes = collect_labels(_labels_of(task.stream, self._request.progress))
         if self._saver is not None:
             self._saver.begin(self._classes)
 
@@ -52,7 +52,7 @@ class Passes:
                 run.model.feature_names = stream.feature_names
             if run.sample is not None and not reading.interrupted:
                 who_learns = f"the model of {run.sample} learns"
-                demand_enough(stream.name, who_learns, run.model.target, run.model.class_weights.counts)
+                require_enough_rows(stream.name, who_learns, run.model.target, run.model.class_weights.counts)
         return reading.runs
 
     def _learn_in_some_order(self) -> SharedReading:
@@ -63,9 +63,9 @@ class Passes:
         can_restart = request.shuffle == "auto" and self._is_new and in_order.can_be_read_again and not is_shuffled
         stream = in_order
         if is_shuffled and not (saved is not None and saved.about["finished"]):
-            stream = self._shuffled()
+            stream = self._shuffle()
         scale = ScaleCheck(stream, self._model.norm)
-        reading = SharedReading(self._runs_on(stream, 0), request.n_threads, request.watch, scale)
+        reading = SharedReading(self._runs_on(stream, 0), request.n_threads, request.on_batch, scale)
         with reading:
             grouping = self._learn_all(reading, stop_if_grouped=can_restart, saved=saved)
         if grouping is None:
@@ -79,16 +79,16 @@ class Passes:
             UserWarning,
         )
         before = reading.runs[0].history
-        again = self._runs_on(self._shuffled(), before.n_bytes)
+        again = self._runs_on(self._shuffle(), before.n_bytes)
         again[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
         reading = SharedReading(again, request.n_threads)  # nobody needs to watch: the shuffled rows can be read again
         with reading:
             self._learn_all(reading, stop_if_grouped=False)
         return reading
 
-    def _shuffled(self) -> Stream:
+    def _shuffle(self) -> Stream:
         generator = parameters.random_generator(self._model.parameters["random_state"])
-        return shuffled(self._task.stream, generator, progress=self._request.progress)
+        return shuffle_stream(self._task.stream, generator, progress=self._request.progress)
 
     def _remedy(self) -> str:
         if not self._task.stream.can_be_read_again:
@@ -126,7 +126,7 @@ class Passes:
                 except KeyboardInterrupt:
                     reading.interrupt()
                 is_resumed, start = False, None
-                if history.n_passes == 1 and not reading.is_closing:
+                if history.n_passes == 1 and not reading.is_refit:
                     grouping = reading.grouping()
                     if grouping is not None and stop_if_grouped and not reading.interrupted:
                         reading.revert()
@@ -153,27 +153,27 @@ class Passes:
         done = reading.runs[0].history.n_passes
         if done == 0 or done < n_passes_after(self._task.n_passes, reading.n_rows_learned() // done):
             reading.begin_pass(self._classes)
-        elif not reading.is_closing and (refitting := self._refitting(reading, done)):
-            reading.begin_closing_pass(refitting)
+        elif not reading.is_refit and (refitting := self._runs_to_refit(reading, done)):
+            reading.begin_refit(refitting)
         else:
             return False
         return True
 
-    def _refitting(self, reading: SharedReading, n_passes: int) -> list[Run]:
+    def _runs_to_refit(self, reading: SharedReading, n_passes: int) -> list[Run]:
         """Return the runs that end with a closing pass after so many others."""
-        return [run for run in reading.runs if self._task.refits(run.model, n_passes)]
+        return [run for run in reading.runs if self._task.has_refit(run.model, n_passes)]
 
     def _n_readings(self, reading: SharedReading) -> int:
         """Return how often the stream will be read, as far as that is known before the first pass."""
         n_passes = self._task.n_passes
-        return 1 if isinstance(n_passes, str) else n_passes + bool(self._refitting(reading, n_passes))
+        return 1 if isinstance(n_passes, str) else n_passes + bool(self._runs_to_refit(reading, n_passes))
 
     def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
         """Put the run where the checkpoint was written; return where to continue reading."""
         assert self._saver is not None
         self._saver.note(grouping=saved.about["grouping"])
         run = reading.runs[0]
-        with saved.used():
+        with saved.name_file_in_errors():
             run.model.restore(saved.state)
             position = reading.resume(saved.about["reading"])
             if position is not None and not saved.about["finished"]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
 from thresher.evaluation.metrics import METRICS
 from thresher.evaluation.tally import Tally
-from thresher.messages import counted
+from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
 from thresher.model.learning import Session, end_refit, start_refit
@@ -33,19 +33,21 @@ from thresher.training.history import History, Recorder
 from thresher.training.samples import Sample
 
 _FIRST_NOTE = 100  # rows
-Watch: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # called with each batch and the numbers of its rows
+BatchCallback: TypeAlias = Callable[
+    [Batch, NDArray[np.int64]], None
+]  # called with each batch and the numbers of its rows
 
 
 def session_on(
-    stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True, is_closing: bool = False
+    stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True, is_refit: bool = False
 ) -> Session:
     """Return a session in which a model learns rows of a stream."""
     names = stream.feature_names or stream.naming
-    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass, is_closing)
+    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass, is_refit)
 
 
 @contextmanager
-def errors_of_rows(batch: Batch, stream: Stream) -> Iterator[None]:
+def name_rows_in_errors(batch: Batch, stream: Stream) -> Iterator[None]:
     """Give the file, and the line if it is of one row, in errors of learning a batch."""
     try:
         yield
@@ -89,13 +91,13 @@ class Run:
         self._session = session_on(self.stream, self.model, classes, is_first_pass=self.history.n_passes == 0)
         self.history.n_passes += 1
 
-    def begin_closing_pass(self) -> None:
+    def begin_refit(self) -> None:
         """Open a session in which only the predicting layer learns, from its start."""
         start_refit(self.model)
-        self._session = session_on(self.stream, self.model, None, is_first_pass=False, is_closing=True)
+        self._session = session_on(self.stream, self.model, None, is_first_pass=False, is_refit=True)
         self.history.refitted = True
 
-    def end_closing_pass(self) -> None:
+    def end_refit(self) -> None:
         """End it; where Ctrl-C came before its end, the model predicts as before it."""
         self.history.refitted = end_refit(self.model, keep=not self.history.interrupted)
 
@@ -106,7 +108,7 @@ class Run:
         """
         if self.history.n_passes == 1 and not self.history.refitted:  # later passes skip the same lines
             add_skipped(self.history, len(batch.skipped), batch.skipped)
-        with errors_of_rows(batch, self.stream):
+        with name_rows_in_errors(batch, self.stream):
             self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
         self.history.n_bytes += batch.n_bytes
 
@@ -172,8 +174,8 @@ class Run:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue from `state`; the model must have its state of the same moment."""
-        self._session = Session.resumed(self.model, state["session"])
-        self.history = History.resumed(state["history"])
+        self._session = Session.from_state(self.model, state["session"])
+        self.history = History.from_state(state["history"])
         self.recorder.resume(state)
         self.history.resumed_at = self.recorder.n_rows()
         self._next_note, self.is_continued = state["next_note"], state["is_continued"]
@@ -187,11 +189,15 @@ class SharedReading:
     """
 
     def __init__(
-        self, runs: list[Run], n_threads: int | None, watch: Watch | None = None, scale: ScaleCheck | None = None
+        self,
+        runs: list[Run],
+        n_threads: int | None,
+        on_batch: BatchCallback | None = None,
+        scale: ScaleCheck | None = None,
     ) -> None:
         self.runs = runs
         self.learning = runs  # those that learn the current pass
-        self._watch = watch
+        self._on_batch = on_batch
         self._scale = scale
         self._n_threads = min(len(runs), default_threads() if n_threads is None else n_threads)
         self._pool: ThreadPoolExecutor | None = None
@@ -216,14 +222,14 @@ class SharedReading:
         for run in self.runs:
             run.begin_pass(classes)
 
-    def begin_closing_pass(self, runs: list[Run]) -> None:
+    def begin_refit(self, runs: list[Run]) -> None:
         """Open the sessions of a closing pass, which these runs learn and no other."""
         self._n_rows, self._position, self.learning = 0, None, runs
         for run in runs:
-            run.begin_closing_pass()
+            run.begin_refit()
 
     @property
-    def is_closing(self) -> bool:
+    def is_refit(self) -> bool:
         """Whether the current pass is a closing one."""
         return self.learning[0].history.refitted
 
@@ -237,10 +243,10 @@ class SharedReading:
         for batch in batches_for(first.model, first.stream, start):
             rows = batch.rows_from(self._n_rows)
             if self._scale is not None:
-                self._scale.look(batch)
+                self._scale.check(batch)
             self._each(self.learning, methodcaller("learn", batch, rows))
-            if self._watch is not None and first.history.n_passes == 1 and not self.is_closing:
-                self._watch(batch, rows)
+            if self._on_batch is not None and first.history.n_passes == 1 and not self.is_refit:
+                self._on_batch(batch, rows)
             self._position = batch.end
             self._n_rows += batch.n_rows
             self.n_learned += batch.n_rows
@@ -285,9 +291,9 @@ class SharedReading:
     def end_pass(self) -> None:
         """Fix what is known only at the end of a stream."""
         stream = self.runs[0].stream
-        if self.is_closing:
+        if self.is_refit:
             for run in self.learning:
-                run.end_closing_pass()
+                run.end_refit()
         try:
             for run in self.learning:
                 run.session.finish(stream.id_base)
@@ -335,7 +341,7 @@ class SharedReading:
         history = self.runs[0].history
         if not history.n_skipped:
             return ""
-        return f" Skipped: {counted(history.n_skipped, 'line')}, the first because of: {history.skipped[0]}"
+        return f" Skipped: {count_noun(history.n_skipped, 'line')}, the first because of: {history.skipped[0]}"
 
     def _each(self, subjects: Sequence[Run | Tally], work: Callable[[Any], None]) -> None:
         if self._pool is None:

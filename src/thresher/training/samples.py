@@ -57,10 +57,10 @@ def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
     return (_hashes(rows, seed, 0) % np.uint64(n)).astype(np.int64)
 
 
-def demand_enough(data: str, who_has: str, target: Classes | None, n_rows: Numbers) -> None:
+def require_enough_rows(data: str, who_has: str, target: Classes | None, n_rows: Numbers) -> None:
     """Raise DataError unless so many rows by code are enough for a target; `data` is the name of the stream."""
     assert target is not None
-    lacking = target.lacking(n_rows)
+    lacking = target.problem_with_sample(n_rows)
     if lacking is not None:
         raise DataError(f"{data}: {who_has} {lacking}: use fewer folds or samples, or more rows.")
 
@@ -69,11 +69,11 @@ def _hashes(rows: Numbers, seed: int, use: int) -> NDArray[np.uint64]:
     """Return 64 random bits for each row: the generator SplitMix64, which can start at any row."""
     stream = np.uint64((seed * 0xD1342543DE82EF95 + use * 0xAF251AF3B0F025B5) % 2**64)
     with np.errstate(over="ignore"):
-        z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + _mixed(stream)
-        return _mixed(z)
+        z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + _mix(stream)
+        return _mix(z)
 
 
-def _mixed(z: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+def _mix(z: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -13,7 +13,7 @@ from thresher import parameters
 from thresher.model.model import Model
 from thresher.streams import Data, Stream, as_stream
 from thresher.training.history import History
-from thresher.training.run import Watch
+from thresher.training.run import BatchCallback
 from thresher.training.samples import Sample
 
 
@@ -37,7 +37,9 @@ class Request:
     resume: bool = False
     n_threads: int | None = None
     samples: Sequence[Sample | None] | None = None  # which rows each model learns; None stands for all rows
-    watch: Watch | None = None  # sees the batches of the first pass, but not if that starts again on shuffled rows
+    on_batch: BatchCallback | None = (
+        None  # sees the batches of the first pass, but not if that starts again on shuffled rows
+    )
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
@@ -55,7 +57,7 @@ class Task:
     is_continued: bool  # whether the models were trained before
     held_out: Stream | None
 
-    def refits(self, model: Model, n_passes: int) -> bool:
+    def has_refit(self, model: Model, n_passes: int) -> bool:
         """Return whether a closing pass follows so many others; `model` has read the stream, or will."""
         refit: bool | Literal["auto"] = model.parameters.get("refit", False)
         if refit != "auto":
@@ -64,7 +66,7 @@ class Task:
         return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
 
 
-def opened(model: Model, data: Any, request: Request) -> Task:
+def open_task(model: Model, data: Any, request: Request) -> Task:
     """Open the data for a model; without `passes` it reads them as often as its parameter says, a batch method once."""
     stream = as_stream(data, naming=model.naming)
     held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)

@@ -25,15 +25,25 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import Batch, BatchNames, DataError
-from thresher.io.atomic import written_whole
-from thresher.io.file_errors import errors_of
-from thresher.messages import counted
+from thresher.io.atomic import atomic_file
+from thresher.io.file_errors import name_file_in_errors
+from thresher.messages import count_noun
 from thresher.model.class_weights import are_weights
-from thresher.model.labels import labels_read, shown
+from thresher.model.labels import label_text, labels_from_values
 from thresher.model.names import Naming
-from thresher.streams.formats.cache_footer import HEAD, MAGIC, PAD, TAIL, VERSION, Block, Footer, damaged, read_footer
+from thresher.streams.formats.cache_footer import (
+    HEAD,
+    MAGIC,
+    PAD,
+    TAIL,
+    VERSION,
+    Block,
+    Footer,
+    damaged_error,
+    read_footer,
+)
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
-from thresher.streams.numbered_rows import with_rows
+from thresher.streams.numbered_rows import blocks_with_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import SharedFile, Source
@@ -51,7 +61,7 @@ def write(
         "naming": None if naming is None else naming.to_dict(), "blocks": [],
     }  # fmt: skip
     labels: dict[Any, int] = {}
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         file.write(HEAD)
         for batch in batches:
             codes = np.array([labels.setdefault(label, len(labels)) for label in batch.labels.tolist()], dtype=np.int32)
@@ -62,7 +72,7 @@ def write(
             if names is not None:
                 footer["naming"] = footer["naming"] or Naming().to_dict()  # VW text whose first rows have numbers only
                 arrays += [names.marks, names.text]
-            payload = b"".join(_padded(array) for array in arrays)
+            payload = b"".join(_pad(array) for array in arrays)
             footer["blocks"].append(
                 {
                     "at": file.tell(), "n_bytes": len(payload), "n_rows": batch.n_rows, "n_values": len(batch.data),
@@ -92,7 +102,7 @@ class CacheReader(RowReader):
         source, footer, file = self.source, read_footer(self.source), SharedFile(self.source.path)
         first, end = self._rows(span, start)
         labels = _Labels(footer)
-        for number, low, high in with_rows((block.n_rows for block in footer.blocks), first, end):
+        for number, low, high in blocks_with_rows((block.n_rows for block in footer.blocks), first, end):
             yield partial(_read, source, file, number + 1, footer.blocks[number], labels, low, high)
 
 
@@ -104,9 +114,9 @@ class _Labels:
         self._n = len(footer.labels)
         self._words: list[str] | None = None
         if any(isinstance(label, str) for label in footer.labels):
-            self._words = [shown(label) for label in footer.labels]
+            self._words = [label_text(label) for label in footer.labels]
         else:
-            self._numbers = labels_read(footer.labels)
+            self._numbers = labels_from_values(footer.labels)
 
     def of(self, codes: NDArray[np.int32], location: str) -> NDArray[Any]:
         """Return the labels of the rows of a block, which is at `location`."""
@@ -119,8 +129,8 @@ class _Labels:
         longest = max((len(self._words[code]) for code in used), default=0)
         if 4 * longest * len(codes) > self._most_bytes:
             raise DataError(
-                f"{location}: a label has {longest:,} characters, and {counted(len(codes), 'row')} would take as much "
-                "memory each: use shorter labels."
+                f"{location}: a label has {longest:,} characters, and {count_noun(len(codes), 'row')} would take as "
+                "much memory each: use shorter labels."
             )
         places = np.zeros(self._n, np.intp)
         places[used] = np.arange(len(used))
@@ -128,16 +138,16 @@ class _Labels:
 
 
 def _read(source: Source, file: SharedFile, number: int, block: Block, labels: _Labels, low: int, high: int) -> Batch:
-    with errors_of(source.name):
+    with name_file_in_errors(source.name):
         payload = _core.read_bytes(file.number, block.at, block.n_bytes)
     if len(payload) != block.n_bytes or crc32(payload) != block.crc:
-        raise damaged(source, number)
+        raise damaged_error(source, number)
     try:
         batch = _batch(block, payload, labels, f"{source.name}, block {number}").part(low, high)
     except DataError:
         raise
     except (IndexError, TypeError, ValueError):
-        raise damaged(source, number) from None
+        raise damaged_error(source, number) from None
     batch.end_byte = block.at + block.n_bytes * high // block.n_rows
     return batch
 
@@ -175,7 +185,7 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, location: 
     )  # fmt: skip
 
 
-def _padded(array: NDArray[Any]) -> bytes:
+def _pad(array: NDArray[Any]) -> bytes:
     raw = np.ascontiguousarray(array).tobytes()
     return raw + bytes(-len(raw) % PAD)
 

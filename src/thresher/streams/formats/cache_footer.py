@@ -15,9 +15,9 @@ from typing import Any
 from isal.isal_zlib import crc32
 
 from thresher.batch import DataError
-from thresher.io.file_errors import errors_of
+from thresher.io.file_errors import name_file_in_errors
 from thresher.model.names import MOST_PREFIXES, Naming, are_texts
-from thresher.model.validators import anything, count, each, flag, number, optional, record, whole
+from thresher.model.validators import anything, count, dict_of, flag, list_of, number, optional, whole
 from thresher.streams.sources import Source
 
 MAGIC = b"THRESHC1"
@@ -25,15 +25,15 @@ VERSION = 3
 TAIL = struct.Struct("<QI8s")
 PAD = 64
 HEAD = MAGIC + bytes(PAD - len(MAGIC))
-_FOOTER = record(
+_FOOTER = dict_of(
     version=lambda version: version == VERSION,
     n_rows=count,
     n_values=count,
     names=optional(are_texts),
     naming=optional(anything),  # `Naming.from_dict` checks it
-    labels=each(lambda label: number(label) or flag(label) or are_texts([label])),
-    blocks=each(
-        record(
+    labels=list_of(lambda label: number(label) or flag(label) or are_texts([label])),
+    blocks=list_of(
+        dict_of(
             at=whole, n_bytes=whole, n_rows=whole, n_values=whole, crc=whole, weighted=flag, zero_seen=flag,
             id_bytes=lambda size: type(size) is int and size in (4, 8),
             largest_id=lambda id_: type(id_) is int and -1 <= id_ < 2**63 - 1,
@@ -87,7 +87,7 @@ class Footer:
 
 def read_footer(source: Source) -> Footer:
     """Return the footer, which describes the rest of the file."""
-    with errors_of(source.name), Path(source.path).open("rb") as file:
+    with name_file_in_errors(source.name), Path(source.path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < PAD + TAIL.size:
             raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
@@ -101,21 +101,21 @@ def read_footer(source: Source) -> Footer:
         file.seek(end)
         text = file.read(length)
     try:
-        _demand(crc32(text) == crc)
-        return _checked(source, json.loads(text), end, size)
+        _require(crc32(text) == crc)
+        return _check_footer(source, json.loads(text), end, size)
     except DataError:
         raise
     except (ValueError, TypeError, RecursionError):
-        raise damaged(source) from None
+        raise damaged_error(source) from None
 
 
-def damaged(source: Source, block: int | None = None) -> DataError:
+def damaged_error(source: Source, block: int | None = None) -> DataError:
     """Return the error for a cache that can't be used."""
     location = source.name if block is None else f"{source.name}, block {block}"
     return DataError(f"{location}: the cache is damaged; recreate it with thresher convert.")
 
 
-def _checked(source: Source, found: Any, end: int, size: int) -> Footer:
+def _check_footer(source: Source, found: Any, end: int, size: int) -> Footer:
     """Return what the footer says, if the blocks that it describes fill the file up to `end`, where it begins."""
     version = found.get("version") if isinstance(found, dict) else None
     if type(version) is int and version != VERSION:
@@ -123,19 +123,19 @@ def _checked(source: Source, found: Any, end: int, size: int) -> Footer:
             f"{source.name}: cache version {version} can't be read; this version of thresher reads "
             f"version {VERSION}: recreate it with thresher convert."
         )
-    _demand(_FOOTER(found))
+    _require(_FOOTER(found))
     blocks, at = [Block(**block) for block in found["blocks"]], PAD
     for block in blocks:
-        _demand(block.is_possible and block.at == at)
+        _require(block.is_possible and block.at == at)
         at += block.n_bytes
     names = found["names"]
-    _demand(at == end)
-    _demand(all(found[name] == sum(getattr(block, name) for block in blocks) for name in ("n_rows", "n_values")))
-    _demand(names is None or all(block.largest_id < len(names) for block in blocks))
+    _require(at == end)
+    _require(all(found[name] == sum(getattr(block, name) for block in blocks) for name in ("n_rows", "n_values")))
+    _require(names is None or all(block.largest_id < len(names) for block in blocks))
     naming = None if found["naming"] is None else Naming.from_dict(found["naming"])
     return Footer(found["n_rows"], names, naming, found["labels"], blocks, size)
 
 
-def _demand(condition: bool) -> None:
+def _require(condition: bool) -> None:
     if not condition:
         raise ValueError

@@ -16,7 +16,7 @@ from thresher.streams.columns import arrow, with_types
 from thresher.streams.formats.format import OpenFiles, Options, RowReader, Span
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.record_batches import named_errors, rows_of_cells, slices, to_batch
+from thresher.streams.record_batches import name_table_in_errors, rows_of_cells, slices, to_batch
 from thresher.streams.sources import Source
 from thresher.streams.tables import Columns
 
@@ -32,7 +32,7 @@ class ColumnarReader(RowReader):
     @classmethod
     def open(cls, sources: list[Source], options: Options) -> OpenFiles:
         """Choose the columns and their types by the first file; the others are read in the same way."""
-        with _opened(sources[0]) as raw:
+        with _open_unmapped(sources[0]) as raw:
             schema = cls._schema(sources[0], raw)
             _ = schema.names  # raises here if one is not text
         columns = Columns.choose(sources[0].name, schema.names, options.roles)
@@ -57,7 +57,7 @@ class ColumnarReader(RowReader):
         first, end = self._rows(span, start)
         done = 0
         most_rows = rows_of_cells(len(self._columns.features or ()))
-        with _opened(self.source) as raw:
+        with _open_unmapped(self.source) as raw:
             for table, row, n_bytes in self._record_batches(raw, first, end, most_rows):
                 if done == 0:
                     self._columns.check_types(self.source.name, table.schema)
@@ -70,18 +70,18 @@ class ColumnarReader(RowReader):
                     done = byte
 
     def _count(self) -> int:
-        with _opened(self.source) as raw:
+        with _open_unmapped(self.source) as raw:
             return self._count_in(raw)
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[Any]:
+def _open_unmapped(source: Source) -> Iterator[Any]:
     """Open a file for pyarrow. It is not mapped: the process would be killed if the file got shorter while it is read.
 
     That it did is an error, also where pyarrow takes it for the end of the rows.
     """
     # The second one is for the size: not every version of pyarrow exposes its file descriptor.
-    with named_errors(source.name), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:
+    with name_table_in_errors(source.name), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:
         size = raw.size()
         try:
             yield raw

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from thresher.batch import Batch, DataError
-from thresher.messages import shortened
-from thresher.model.labels import are_large, number_in
+from thresher.messages import shorten
+from thresher.model.labels import are_large, number_from_text
 from thresher.streams.columns import arrow
-from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long
+from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
 from thresher.streams.pipeline import Task
@@ -54,7 +54,7 @@ class DelimitedReader(Reader):
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
         low = span.begin if start is None else start.byte
-        with self.source.opened() as flow:
+        with self.source.open() as flow:
             flow.go_to(self._layout.begin if start is None else start.byte)
             done = low if self.source.is_plain else flow.position if start is not None else 0
             for at, text in self._blocks(flow):
@@ -85,7 +85,7 @@ class DelimitedReader(Reader):
     def count_before(self, byte: int) -> int:
         """Return how many records begin before a byte."""
         n_rows = 0
-        with self.source.opened() as flow, suppress(RecordTooLongError):  # it begins at `byte`
+        with self.source.open() as flow, suppress(RecordTooLongError):  # it begins at `byte`
             flow.go_to(self._layout.begin)
             for at, text in blocks(flow, self._layout.delimiter, self._longest):
                 if at >= byte:
@@ -106,7 +106,9 @@ class DelimitedReader(Reader):
             if self.source.flow is None:  # else it can't be read again
                 location = f"row {self.count_before(error.byte) + 1}"
             hint = "a quote may never be closed; "
-            raise DataError(f"{self.source.name}, {location}: {too_long('row', self._longest, hint)}.") from None
+            raise DataError(
+                f"{self.source.name}, {location}: {too_long_message('row', self._longest, hint)}."
+            ) from None
 
     def _next_record(self, at: int, text: bytes, byte: int) -> int:
         """Return where the first record at or after `byte` begins, in text that starts at `at`; else its end."""
@@ -118,7 +120,7 @@ class DelimitedReader(Reader):
         return at + int(starts[np.searchsorted(starts, byte - at)])
 
     def _first_record(self, byte: int) -> int | None:
-        with self.source.opened() as flow:
+        with self.source.open() as flow:
             flow.go_to(self._layout.begin)
             for at, text in self._blocks(flow):
                 if at + len(text) >= byte:
@@ -168,7 +170,7 @@ class DelimitedReader(Reader):
         labels = table.column(name).to_pylist()
         written = self._read(text, {name: pa.string()}).column(name)
         for row in np.flatnonzero(large).tolist():
-            labels[row] = number_in(written[row].as_py())
+            labels[row] = number_from_text(written[row].as_py())
         return table.set_column(table.schema.get_field_index(name), name, label_column(labels))
 
     def _plain(self, table: Any) -> Any:
@@ -240,7 +242,7 @@ class DelimitedReader(Reader):
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError
-            number = number_in(text)
+            number = number_from_text(text)
         except ValueError:
             must = (
                 "features must be numbers, unless text=, categorical= and numeric= say what columns are; or "
@@ -267,7 +269,7 @@ def _nulls() -> frozenset[str]:
 
 
 def _short(text: str) -> str:
-    return repr(shortened(text)).replace("\\udc", "\\x")
+    return repr(shorten(text)).replace("\\udc", "\\x")
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:

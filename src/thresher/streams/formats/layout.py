@@ -11,7 +11,7 @@ from typing import Any
 
 from thresher.batch import DataError
 from thresher.streams.columns import arrow, is_numeric
-from thresher.streams.formats.format import too_long
+from thresher.streams.formats.format import too_long_message
 from thresher.streams.formats.records import BLOCK, record_ends
 from thresher.streams.sources import BOM, Source
 from thresher.streams.tables import Columns
@@ -54,12 +54,12 @@ def read_layout(source: Source, delimiter: str | None, longest: int, like: Layou
     long as reading the rows. A larger one is guessed from its own first block, since text in one file can be numbers in
     another, and its blocks, which several threads read at once, must all have the same types.
     """
-    flow, size = source.opened(), BLOCK
+    flow, size = source.open(), BLOCK
     try:
         head = flow.peek(size)
         while (layout := _layout(source, head, delimiter, longest, len(head) < size, like)) is None:
             if size > longest:
-                raise DataError(f"{source.name}: {too_long('header', longest)}.")
+                raise DataError(f"{source.name}: {too_long_message('header', longest)}.")
             size = min(2 * size, longest + 1)
             head = flow.peek(size)
     finally:

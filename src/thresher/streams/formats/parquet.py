@@ -8,7 +8,7 @@ from typing import Any
 from thresher.streams.columns import arrow
 from thresher.streams.formats.columnar import ColumnarReader
 from thresher.streams.formats.format import OF_TABLES, Format
-from thresher.streams.numbered_rows import with_rows
+from thresher.streams.numbered_rows import blocks_with_rows
 from thresher.streams.record_batches import rows_of_bytes
 from thresher.streams.sources import Source
 
@@ -41,7 +41,7 @@ class ParquetReader(ColumnarReader):
 def _row_groups(metadata: Any, first: int, end: int | None) -> tuple[list[int], int]:
     """Return the row groups that hold the rows asked for, and the number of rows before them."""
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    groups = [group for group, _, _ in with_rows(sizes, first, end)]
+    groups = [group for group, _, _ in blocks_with_rows(sizes, first, end)]
     return groups, sum(sizes[: groups[0]]) if groups else 0
 
 

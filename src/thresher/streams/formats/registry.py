@@ -19,7 +19,7 @@ _ALL = (
 FORMATS = {each.name: each for each in _ALL}
 
 
-def recognised(head: bytes, ending: str, name: str) -> Format:
+def recognise(head: bytes, ending: str, name: str) -> Format:
     """Return the format of a file by its first bytes, the ending of its name, or its first row."""
     for each in _ALL:
         if head.startswith(each.marks):

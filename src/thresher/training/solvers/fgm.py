@@ -87,7 +87,7 @@ class _Machine:
         before, momentum = here, 1.0
         for _ in range(_MOST_STEPS):
             next_momentum = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-            ahead = _extrapolated(here, before, (momentum - 1.0) / next_momentum)
+            ahead = _extrapolate(here, before, (momentum - 1.0) / next_momentum)
             found = self._step(X, turned, groups, ahead)
             if found.objective > here.objective:
                 if momentum == 1.0:  # not even a plain step helps: rounding is all that is left
@@ -109,7 +109,7 @@ class _Machine:
         loss = self._C / 2.0 * float(np.square(slack).sum())
         self._lipschitz *= 0.9
         while True:
-            weights = _shrunk(at.weights - gradient / self._lipschitz, groups, 1.0 / self._lipschitz)
+            weights = _shrink(at.weights - gradient / self._lipschitz, groups, 1.0 / self._lipschitz)
             intercept = at.intercept - intercept_gradient / self._lipschitz
             margins = X @ weights + intercept
             by, intercept_by = weights - at.weights, intercept - at.intercept
@@ -124,7 +124,7 @@ class _Machine:
         return self._C / 2.0 * float(np.square(np.maximum(0.0, 1.0 - self._Y * margins)).sum())
 
 
-def _extrapolated(here: _Point, before: _Point, by: float) -> _Point:
+def _extrapolate(here: _Point, before: _Point, by: float) -> _Point:
     def beyond(now: Floats, then: Floats) -> Floats:
         return now + by * (now - then)
 
@@ -142,7 +142,7 @@ def _norms(weights: Floats, groups: NDArray[np.intp]) -> Floats:
     return norms
 
 
-def _shrunk(weights: Floats, groups: NDArray[np.intp], step: float) -> Floats:
+def _shrink(weights: Floats, groups: NDArray[np.intp], step: float) -> Floats:
     """Return the point that minimises ½ ‖W − weights‖² + step/2·(Σ_t ‖W_t‖)².
 
     Each norm o_t is shortened by the same ς = step/(1 + ρ·step)·Σ o_t over the ρ largest, those that stay above it.

@@ -33,7 +33,7 @@ def solve(problem: Problem, parameters: Mapping[str, Any]) -> Solution:
     with warnings.catch_warnings(), steps_bar("selecting", None, parameters["progress"]) as bar:
         # Said by LIBLINEAR of each fit that is given up; here that only means a smaller C.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        best = _searched(problem, parameters, least, bar) if math.isfinite(least) else _Fit(least, 0, 0)
+        best = _search_c(problem, parameters, least, bar) if math.isfinite(least) else _Fit(least, 0, 0)
     extras = {"C": best.C, "n_iter": best.n_iter}
     if best.weights is None or best.intercept is None:
         if math.isfinite(least):
@@ -42,7 +42,7 @@ def solve(problem: Problem, parameters: Mapping[str, Any]) -> Solution:
                 "selected: raise max_iter.",
                 ConvergenceWarning,
             )
-        return replace(problem.nothing(), extras=extras)
+        return replace(problem.empty_solution(), extras=extras)
     return replace(by_size(problem.columns, best.weights, best.intercept), extras=extras)
 
 
@@ -55,7 +55,7 @@ class _Fit:
     intercept: Floats | None = None
 
 
-def _searched(problem: Problem, parameters: Mapping[str, Any], least: float, bar: Steps) -> _Fit:
+def _search_c(problem: Problem, parameters: Mapping[str, Any], least: float, bar: Steps) -> _Fit:
     """Return the fit of the largest C with at most B features, found by bisecting log C."""
     low, high = _Fit(least, 0, 0), math.inf
     n_fits = 0

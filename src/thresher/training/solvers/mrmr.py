@@ -23,7 +23,7 @@ _PIECE = 5_000_000
 
 def solve(problem: Problem, parameters: Mapping[str, Any]) -> Solution:
     """Take the feature of the highest score, again and again, then train the classifier."""
-    starts, ids, levels = discretized(problem.X, parameters["discretize"])
+    starts, ids, levels = discretize(problem.X, parameters["discretize"])
     choice = _core.Mrmr(
         starts, ids, levels, len(problem.columns), problem.codes, problem.n_classes, parameters["scheme"], problem.keep
     )
@@ -31,14 +31,14 @@ def solve(problem: Problem, parameters: Mapping[str, Any]) -> Solution:
         while len(choice.chosen) < problem.budget and not choice.exhausted:
             choice.work(_PIECE, problem.budget)
             bar.done(len(choice.chosen), f"{len(choice.chosen):,} features")
-    return _classified(problem, choice.chosen, parameters)
+    return _fit_classifier(problem, choice.chosen, parameters)
 
 
-def _classified(problem: Problem, chosen: Columns, parameters: Mapping[str, Any]) -> Solution:
+def _fit_classifier(problem: Problem, chosen: Columns, parameters: Mapping[str, Any]) -> Solution:
     """Return the chosen columns with the weights of the classifier."""
     columns = problem.columns[chosen]
     if len(chosen) == 0:
-        return problem.nothing()
+        return problem.empty_solution()
     given = parameters["classifier"]
     classifier = (
         Perceptron(fit_intercept=parameters["fit_intercept"], random_state=parameters["random_state"])
@@ -56,7 +56,7 @@ def _classified(problem: Problem, chosen: Columns, parameters: Mapping[str, Any]
     return Solution(columns, weights, np.broadcast_to(intercept, len(weights)).copy())
 
 
-def discretized(X: Any, how: str) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
+def discretize(X: Any, how: str) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
     """Return row starts, column ids and levels 1 or 2 of the entries that differ from an absent one, which is level 0.
 
     X holds no zeros. Mutual information does not care which level has which name, so an absent entry has level 0 in

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
-from thresher.csr import checked
+from thresher.csr import check_rows
 
 Columns = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Problem:
     budget: int
     keep: NDArray[np.intp]  # places in `columns` of those that are selected in any case
 
-    def nothing(self) -> Solution:
+    def empty_solution(self) -> Solution:
         """Return a solution without columns."""
         n_outputs = 1 if self.n_classes == 2 else self.n_classes
         return Solution(self.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
@@ -66,7 +66,7 @@ def by_size(columns: Columns, weights: Floats, intercept: Floats) -> Solution:
     return Solution(columns[order], np.ascontiguousarray(weights[:, order]), intercept)
 
 
-def with_kept(found: Solution, keep: Columns) -> Solution:
+def add_kept_columns(found: Solution, keep: Columns) -> Solution:
     """Return a solution in which all columns to keep are; those that it lacks come last, with weights of zero."""
     lacking = np.setdiff1d(keep, found.columns)
     weights = np.hstack([found.weights, np.zeros((len(found.weights), len(lacking)))])
@@ -77,7 +77,7 @@ def problem_of(
     rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: int, budget: int, keep: Columns
 ) -> Problem:
     """Return the problem of some rows: `codes` are those of their labels, `keep` columns to select in any case."""
-    rows = checked(rows, norm or "none", 0)[0]
+    rows = check_rows(rows, norm or "none", 0)[0]
     values = rows.data.astype(np.float64)
     if norm is not None:
         lengths = _lengths(sp.csr_matrix((values, rows.indices, rows.indptr), shape=rows.shape))
@@ -87,7 +87,7 @@ def problem_of(
     if not stored.all():
         starts = np.concatenate([[0], np.cumsum(stored)])[starts]
         values, ids = values[stored], ids[stored]
-    columns, ids = _occurring(ids, rows.shape[1])
+    columns, ids = _occurring_columns(ids, rows.shape[1])
     X = sp.csr_matrix((values, ids, starts), shape=(rows.shape[0], len(columns)))
     occurring = np.isin(keep, columns)
     n_absent = int(np.count_nonzero(~occurring))  # a kept column takes a place of the budget even if it is all zero
@@ -95,7 +95,7 @@ def problem_of(
     return Problem(X, columns, codes, n_classes, budget, np.searchsorted(columns, keep[occurring]))
 
 
-def _occurring(ids: NDArray[Any], n_columns: int) -> tuple[Columns, NDArray[np.int32]]:
+def _occurring_columns(ids: NDArray[Any], n_columns: int) -> tuple[Columns, NDArray[np.int32]]:
     """Return the columns that occur, and each id's place among them; without an array as long as X is wide."""
     if n_columns > 4 * len(ids) + 1_000:
         columns, places = np.unique(ids, return_inverse=True)
