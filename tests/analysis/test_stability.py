@@ -108,6 +108,22 @@ def test_frequency_is_in_the_model_file_and_shown(tmp_path):
     assert "95 % interval" in text
 
 
+def test_what_only_a_half_has_selected_has_its_name_too(tmp_path):
+    """Names are hashed, and the model on all rows knows those of its own selection alone."""
+    random = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(60)]
+    rows = [
+        {"label": "ab"[k % 2], "text": " ".join([*random.choice(words, 4), *(["yes"] if k % 2 else [])])}
+        for k in range(200)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = json.loads(thresher("train", path, "--text", "text", "-k", 5, "--stability", 6, "--json").stdout)
+    selected = found["stability"]["frequency"].keys()
+    assert selected - set(found["selected"])
+    assert selected <= {"yes", *words}
+
+
 @pytest.mark.parametrize("n", [1, 0, 1001, "3"])
 def test_bad_input(n):
     X, y = random_problem(100, 20, 0.3, seed=0)

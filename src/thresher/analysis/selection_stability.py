@@ -35,6 +35,8 @@ class Stability:
         Its 95 % confidence interval.
     frequency : dict
         The share of the samples in which each column was selected, most frequent first.
+    names : dict
+        What each of these columns is called, as `show` prints it.
     n : int
         How many samples.
     n_features : int
@@ -46,6 +48,7 @@ class Stability:
     value: float
     interval: tuple[float, float]
     frequency: dict[int, float]
+    names: dict[int, str]
     n: int
     n_features: int
     model: Any
@@ -56,13 +59,12 @@ class Stability:
         return sum(share == 1.0 for share in self.frequency.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as values that JSON can hold; features are named as `show` names them."""
-        name = as_model(self.model).name_of
+        """Return it as values that JSON can hold; features have their names."""
         return {
             "n": self.n,
             "value": self.value,
             "interval": list(self.interval),
-            "frequency": {name(column): share for column, share in self.frequency.items()},
+            "frequency": {self.names[column]: share for column, share in self.frequency.items()},
         }
 
     def __str__(self) -> str:
@@ -128,7 +130,12 @@ def stability_of_halves(found: Resampled) -> Stability:
     if found.history.interrupted:
         raise KeyboardInterrupt
     trained = as_model(found.model)
-    selections = [as_model(half).members()[0].tolist() for half in found.halves]
+    halves = [as_model(half) for half in found.halves]
+    selections = [half.members()[0].tolist() for half in halves]
+    # A model knows the names of what it has selected itself, and no others.
+    names = {
+        column: half.name_of(column) for half, columns in zip(halves, selections, strict=True) for column in columns
+    }
     n = len(selections)
     counts = Counter(column for selection in selections for column in selection)
     ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
@@ -138,7 +145,7 @@ def stability_of_halves(found: Resampled) -> Stability:
     value, variance = stability_of(selections, n_features)
     reach = _NORMAL_95 * math.sqrt(variance)
     interval = (max(-1.0, value - reach), min(1.0, value + reach))
-    return Stability(value, interval, frequency, n, n_features, found.model)
+    return Stability(value, interval, frequency, names, n, n_features, found.model)
 
 
 def stability_of(selections: Sequence[Sequence[int]], n_features: int) -> tuple[float, float]:
