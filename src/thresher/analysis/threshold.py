@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation.alignment import batches_to_predict
+from thresher.evaluation.alignment import opened_for
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.model.labels import label_text
 from thresher.parameters import Between, OneOf
-from thresher.streams import Data, DataError, as_stream
-from thresher.streams.read_counts import Reading
+from thresher.streams import Data, DataError
 
 _Floats = NDArray[np.float64]
 
@@ -56,8 +55,9 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     trained = as_model(model)
     assert trained.target is not None
     trained.target.check_can_have_threshold()
-    stream, reading, tally = as_stream(data, naming=trained.naming), Reading(), Tally(trained)
-    for batch in reading.count_batches(stream, "choosing a threshold", batches_to_predict(trained, stream), progress):
+    stream, _, batches = opened_for(trained, data, "choosing a threshold", progress=progress)
+    tally = Tally(trained)
+    for batch in batches:
         tally.add(batch)
     margins, is_second = tally.margins(stream.name)
     threshold, found = _best(margins, is_second, wanted)

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from thresher import _core
 from thresher.batch import Batch, DataError
+from thresher.io.atomic import refuse_inputs
 from thresher.messages import join_some, warn
 from thresher.model.model import Model
 from thresher.model.names import Naming
+from thresher.streams import Data, Stream, as_stream
 from thresher.streams.position import Position
-from thresher.streams.stream import Stream
+from thresher.streams.read_counts import Reading
 
 _PLAIN_IDS = 1 << 32  # one of a billion hashes of names is below it
 _SMALL_PART = 0.01  # of the share of rows that had a selected feature in training
 _CHANCE = 0.01  # that no row of so few has one
+
+
+def opened_for(
+    model: Model, data: Data, doing: str, *, labelled: bool = True, outputs: Sequence[str] = (), progress: bool = False
+) -> tuple[Stream, Reading, Iterator[Batch]]:
+    """Open data for a trained model; return the stream, its counts, and its batches, which are counted as they pass.
+
+    None of its files may be one of `outputs`. `doing` is what the progress bar says.
+    """
+    stream, reading = as_stream(data, labelled=labelled, naming=model.naming), Reading()
+    for output in outputs:
+        refuse_inputs(output, stream.files)
+    return stream, reading, reading.count_batches(stream, doing, batches_to_predict(model, stream), progress)
 
 
 def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:

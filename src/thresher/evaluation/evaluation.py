@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
-from thresher.evaluation.alignment import batches_to_predict
+from thresher.evaluation.alignment import opened_for
 from thresher.evaluation.counts import ClassCounts, Counts
 from thresher.evaluation.metrics import (
     ACCURACY,
@@ -27,7 +27,6 @@ from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.labels import label_text
-from thresher.streams import as_stream
 from thresher.streams.read_counts import Reading
 
 MOST_LABELS = 50  # in a confusion matrix that is shown as a table
@@ -272,10 +271,9 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     (500, True)
     """
     trained = as_model(model)
-    stream = as_stream(data, naming=trained.naming)
-    reading = Reading()
+    stream, reading, batches = opened_for(trained, data, "evaluating", progress=progress)
     tally = Tally(trained)
-    for batch in reading.count_batches(stream, "evaluating", batches_to_predict(trained, stream), progress):
+    for batch in batches:
         tally.add(batch)
     return evaluation_of(tally, stream.name, reading)
 

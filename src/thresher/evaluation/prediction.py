@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation.alignment import batches_to_predict
-from thresher.io.atomic import refuse_inputs
+from thresher.evaluation.alignment import opened_for
 from thresher.messages import count_noun, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
-from thresher.streams import Batch, Data, as_stream
+from thresher.streams import Batch, Data
 from thresher.streams.read_counts import Reading
 from thresher.streams.writing import open_output, table_format, write_table
 
@@ -43,9 +42,8 @@ def margins_of(model: Model, data: Data) -> _Floats:
 
 def batches_of(model: Model, data: Data) -> Iterator[Batch]:
     """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
-    stream = as_stream(data, labelled=False, naming=model.naming)
-    reading = Reading()
-    yield from reading.count_batches(stream, "predicting", batches_to_predict(model, stream), progress=False)
+    stream, reading, batches = opened_for(model, data, "predicting", labelled=False)
+    yield from batches
     if reading.n_skipped:
         warn(
             f"{stream.name}: the result has nothing for {count_noun(reading.n_skipped, 'bad row')}, which "
@@ -104,10 +102,7 @@ def write_predictions(
     trained = as_model(model)
     if probabilities and not trained.method.has_probabilities:
         raise ValueError(f"{trained.method.name} has no probabilities; use margins instead.")
-    stream = as_stream(data, labelled=False, naming=trained.naming)
-    refuse_inputs(path, stream.files)
-    reading = Reading()
-    batches = reading.count_batches(stream, "predicting", batches_to_predict(trained, stream), progress)
+    _, reading, batches = opened_for(trained, data, "predicting", labelled=False, outputs=[path], progress=progress)
     columns = _columns(trained, batches, margins, probabilities)
     if table_format(path) is not None:
         write_table(columns, path)

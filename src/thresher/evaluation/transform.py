@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import BatchNames
-from thresher.evaluation.alignment import batches_to_predict
+from thresher.evaluation.alignment import opened_for
 from thresher.evaluation.prediction import as_model, batches_of
-from thresher.io.atomic import refuse_inputs
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
-from thresher.streams import Batch, Data, DataError, Stream, as_stream
+from thresher.streams import Batch, Data, DataError, Stream
 from thresher.streams.read_counts import Reading
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -87,12 +86,11 @@ def write_selected(
         raise ValueError(f"{path}: a table's columns have names, so keep_ids can't be used with it.")
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
         raise ValueError(f"{column_map}: column_map must be another file, with a name that ends in .csv.")
-    stream = as_stream(data, labelled=False, naming=trained.naming)
-    for output in [path] if column_map is None else [path, column_map]:
-        refuse_inputs(output, stream.files)
+    outputs = [path] if column_map is None else [path, column_map]
+    stream, reading, batches = opened_for(
+        trained, data, "transforming", labelled=False, outputs=outputs, progress=progress
+    )
     columns = _Columns.of(trained, is_table, keep_ids)
-    reading = Reading()
-    batches = reading.count_batches(stream, "transforming", batches_to_predict(trained, stream), progress)
     with nullcontext() if column_map is None else _column_map_file(column_map, columns.as_csv(trained)):
         if not is_table:
             naming = stream.naming if keep_ids else None
