@@ -105,14 +105,7 @@ class CrossValidation:
         lines += [
             f"{metric.words:17}  {metric.cell(value, errors.get(metric.name))}" for metric, value in evaluation.known
         ]
-        width = max(len("class"), *(len(label_text(label)) for label in evaluation.labels))
-        heads = "".join(f"  {metric.name:>15}" for metric in CLASS_METRICS)
-        lines += ["", f"{'class':{width}}{heads}  support"]
-        for label, scores in evaluation.per_class.items():
-            cells = (m.cell(scores.metrics[m.name], errors.get((m.name, label))) for m in CLASS_METRICS)
-            each = "".join(f"  {cell:>15}" for cell in cells)
-            lines.append(f"{label_text(label):{width}}{each}  {scores.support:7,}")
-        return "\n".join(lines)
+        return "\n".join([*lines, "", *evaluation.table_of_classes(errors)])
 
 
 def cross_validate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
 from thresher.evaluation.alignment import opened_for
-from thresher.evaluation.counts import ClassCounts, Counts
+from thresher.evaluation.counts import Counts
 from thresher.evaluation.metrics import (
     ACCURACY,
     CLASS_METRICS,
@@ -48,10 +48,6 @@ class ClassScores(HasMetrics):
 
     metrics: Mapping[str, float]
     support: int
-
-    def cells(self) -> list[tuple[Metric[ClassCounts], str]]:
-        """Return its metrics as a table writes them."""
-        return [(metric, metric.cell(self.metrics[metric.name])) for metric in CLASS_METRICS]
 
 
 @document_metrics(METRICS["classes"])
@@ -124,6 +120,28 @@ class Evaluation(HasMetrics):
         )
         return dict(zip(self.labels, scores, strict=True))
 
+    def rows_of_classes(self, errors: Mapping[Any, float] | None = None) -> Iterator[list[str]]:
+        """Yield a row for each class, as tables show it: its name, its metrics, and its rows.
+
+        `errors` are standard errors, by the name of a metric and the label.
+        """
+        errors = errors or {}
+        for label, scores in self.per_class.items():
+            cells = (m.cell(scores.metrics[m.name], errors.get((m.name, label))) for m in CLASS_METRICS)
+            yield [label_text(label), *cells, f"{scores.support:,}"]
+
+    def table_of_classes(self, errors: Mapping[Any, float] | None = None) -> list[str]:
+        """Return the lines of a table of the classes."""
+        names = [metric.name for metric in CLASS_METRICS]
+        rows = [["class", *names, "support"], *self.rows_of_classes(errors)]
+        widths = [*(max(6 if errors is None else 15, len(name)) for name in names), len("support")]
+        first = max(len(name) for name, *_ in rows)
+        lines = []
+        for name, *numbers in rows:
+            cells = (f"{number:>{width}}" for number, width in zip(numbers, widths, strict=True))
+            lines.append("  ".join([f"{name:{first}}", *cells]))
+        return lines
+
     @property
     def confusion_pairs(self) -> NDArray[np.int64]:
         """Rows by actual and predicted label, where there are any."""
@@ -171,13 +189,7 @@ class Evaluation(HasMetrics):
         lines = [", ".join([count_noun(self.n_rows, "row"), *values])]
         if self.threshold != 0.0:
             lines[0] += f"; {label_text(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
-        width = max(len("class"), *(len(label_text(label)) for label in self.labels))
-        heads = "".join(f"  {metric.name:>6}" for metric in CLASS_METRICS)
-        lines += ["", f"{'class':{width}}{heads}  support"]
-        for label, scores in self.per_class.items():
-            cells = (f"  {cell:>{max(6, len(metric.name))}}" for metric, cell in scores.cells())
-            lines.append(f"{label_text(label):{width}}{''.join(cells)}  {scores.support:7,}")
-        return "\n".join(lines)
+        return "\n".join([*lines, "", *self.table_of_classes()])
 
     def plot(self, kind: Literal["roc", "precision_recall", "confusion"] | None = None, *, ax: Any = None) -> Any:
         """Draw it with matplotlib.
@@ -229,13 +241,7 @@ class Evaluation(HasMetrics):
 
     def _repr_html_(self) -> str:
         heading = str(self).partition("\n")[0]
-        scores = table(
-            ["class", *(metric.name for metric in CLASS_METRICS), "rows"],
-            (
-                [label_text(label), *(cell for _, cell in scores.cells()), f"{scores.support:,}"]
-                for label, scores in self.per_class.items()
-            ),
-        )
+        scores = table(["class", *(metric.name for metric in CLASS_METRICS), "rows"], self.rows_of_classes())
         if len(self.labels) > MOST_LABELS:
             return fragment(heading, scores)
         names = [label_text(label) for label in self.labels]

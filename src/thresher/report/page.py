@@ -260,10 +260,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             (name, [(f"{n:,}", n / max(1, sum(row)), k == j) for j, n in enumerate(row)])
             for k, (name, row) in enumerate(zip(names, found.confusion.tolist(), strict=True))
         ] if len(names) <= MOST_LABELS else None,
-        "per_class": [
-            (escape_controls(label_text(label)), [*(cell for _, cell in scores.cells()), f"{scores.support:,}"])
-            for label, scores in found.per_class.items()
-        ],
+        "per_class": [(escape_controls(name), numbers) for name, *numbers in found.rows_of_classes()],
         "class_metrics": [metric.words for metric in CLASS_METRICS],
     }  # fmt: skip
 
