@@ -14,6 +14,7 @@ from thresher.cli.output import say
 from thresher.messages import count_noun
 
 if TYPE_CHECKING:
+    from thresher.model.model import Model
     from thresher.streams import Stream
     from thresher.training import History
 
@@ -60,7 +61,7 @@ def refuse_to_overwrite(checkpoint: str | None, resume: bool, **_: Any) -> None:
         )
 
 
-def train_with_checkpoint(learner: Any, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:
+def train_with_checkpoint(model: Model, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:
     """Train, and say where the run was resumed from its checkpoint, if it was."""
     from thresher.training import train
 
@@ -76,7 +77,7 @@ def train_with_checkpoint(learner: Any, stream: Stream, saving: dict[str, Any], 
                 say(f"{saving['checkpoint']}: resumed at row {resumed_at:,}{in_pass}.")
 
     saving = {**saving, "every": saving["every"] or "60s"}
-    history = train(learner, stream, **options, **saving, callback=say_once)
+    history = train(model, stream, **options, **saving, callback=say_once)
     if resumed_at is None and history.resumed_at is not None:  # there were no more points
         n_rows = count_noun(history.resumed_at, "row")
         say(f"{saving['checkpoint']}: this run had finished, after {n_rows}; nothing is learned again.")

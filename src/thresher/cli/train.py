@@ -12,7 +12,7 @@ from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_
 from thresher.cli.options import WHOLE, Data, Json, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
 from thresher.cli.shards import SHARDING, train_on_shards
-from thresher.cli.train_report import finish
+from thresher.cli.train_report import Wanted, finish
 from thresher.parameters import check
 
 if TYPE_CHECKING:
@@ -81,24 +81,24 @@ def train(
     options = {**learning_options(**learning), "progress": not json}
     if threshold is not None:
         _check_threshold(threshold, options["classes"])
-    learner = new_model(chosen) if from_ is None else _load_to_continue(from_, chosen)
+    model = new_model(chosen) if from_ is None else _load_to_continue(from_, chosen)
     checkpoint = saving["checkpoint"]
     check_outputs({"-o": output, "--checkpoint": checkpoint, "--report": report})
-    naming = None if from_ is None else learner.naming
+    naming = None if from_ is None else model.naming
     stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading, naming=naming)
     refuse_to_overwrite(**saving)
 
     sample_results: dict[str, Any] = {}
     with explain_how_to_resume(**saving):
         if cv is not None or stability is not None:
-            learner, history, sample_results = _train_with_samples(learner, stream, cv, stability, options)
+            model, history, sample_results = _train_with_samples(model, stream, cv, stability, options)
         elif sharding["shards"] is not None:
-            history = train_on_shards(learner, stream, sharding, options)
+            history = train_on_shards(model, stream, sharding, options)
         else:
-            history = train_with_checkpoint(learner, stream, saving, options)
+            history = train_with_checkpoint(model, stream, saving, options)
         report_skipped(history.skipped, history.n_skipped)
         full = full or from_ is not None  # a model that could continue learning can do so again
-        finish(learner, history, sample_results, stream, held_out, threshold, output, full, report, json)
+        finish(model, history, sample_results, stream, Wanted(held_out, threshold, output, full, report, json))
 
 
 def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
@@ -119,13 +119,14 @@ def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
         name = model.method.name
         raise ValueError(f"--from {path}: {name} does not support incremental training; train without --from.")
     model.adopt_parameters(parameters)
-    model.parameters |= {"n_passes": 1, **values_of(model.method, chosen)}
+    # How the new rows are read changes nothing of what was learned.
+    model.parameters = model.method.complete({**parameters, "n_passes": 1, **values_of(model.method, chosen)})
     return model
 
 
 def _train_with_samples(
-    learner: Any, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
-) -> tuple[Any, History, dict[str, Any]]:
+    model: Model, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
+) -> tuple[Model, History, dict[str, Any]]:
     """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
     from thresher.analysis.cross_validation import FOLDS, cross_validation_of_folds
     from thresher.analysis.resampling import resample
@@ -135,7 +136,7 @@ def _train_with_samples(
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:
             check(option, value, allowed)
-    resampled = resample(learner, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
+    resampled = resample(model, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
     sample_results: dict[str, Any] = {}
     if not resampled.history.interrupted:
         sample_results |= {"cv": cross_validation_of_folds(resampled)} if cv else {}

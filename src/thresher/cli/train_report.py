@@ -6,6 +6,7 @@ import json as json_
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,32 +24,57 @@ if TYPE_CHECKING:
 _INTERRUPTED = ".interrupted"  # follows the name of a model whose training Ctrl-C ended
 
 
-def finish(
-    model: Model, history: History, sample_results: dict[str, Any], stream: Stream, held_out: Stream | None,
-    threshold: str | None, output: str | None, full: bool, page: str | None, as_json: bool,
-) -> None:  # fmt: skip
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be done once a model is trained.
+
+    Attributes
+    ----------
+    held_out : Stream or None
+        The data to test it on, and to choose a threshold on.
+    threshold : str or None
+        The target of `set_threshold`.
+    output : str or None
+        The file to write the model to.
+    full : bool
+        Whether it is to have all state there.
+    page : str or None
+        The file to write a report to.
+    as_json : bool
+        Whether the run is reported as JSON.
+    """
+
+    held_out: Stream | None
+    threshold: str | None
+    output: str | None
+    full: bool
+    page: str | None
+    as_json: bool
+
+
+def finish(model: Model, history: History, sample_results: dict[str, Any], stream: Stream, wanted: Wanted) -> None:
     """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
     from thresher.evaluation.evaluation import evaluate
     from thresher.io.model_files import save_model
 
-    if output is not None and history.interrupted:
-        output += _INTERRUPTED
+    output, page, held_out = wanted.output, wanted.page, wanted.held_out
+    if history.interrupted:
+        output = None if output is None else output + _INTERRUPTED
+        page = held_out = None
     # What was learned is safe before anything else can go wrong.
     if output is not None:
-        save_model(model, output, compact=not full)
+        save_model(model, output, compact=not wanted.full)
     tested = None
-    if held_out is not None and not history.interrupted:
+    if held_out is not None:
         with _mention_saved_model(output):
-            if threshold is not None:
+            if wanted.threshold is not None:
                 from thresher.analysis import set_threshold
 
-                set_threshold(model, held_out, threshold, progress=not as_json)
+                set_threshold(model, held_out, wanted.threshold, progress=not wanted.as_json)
                 if output is not None:
-                    save_model(model, output, compact=not full)
-            tested = evaluate(model, held_out, progress=not as_json)
+                    save_model(model, output, compact=not wanted.full)
+            tested = evaluate(model, held_out, progress=not wanted.as_json)
         report_skipped(tested.skipped, tested.n_skipped)
-    if history.interrupted:
-        page = None
     if page is not None:
         evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
         with _mention_saved_model(output):
@@ -58,7 +84,7 @@ def finish(
     report = _report(model, history, tested, output, page) | {
         name: each.to_dict() for name, each in sample_results.items()
     }
-    if as_json:
+    if wanted.as_json:
         print(json_.dumps(report))
     else:
         print(_summary(report, history, stream.name, held_out.name if held_out else None))
