@@ -201,8 +201,7 @@ def _race(history: History | None) -> dict[str, Any] | None:
     """Return the race of gamma="auto": a chart, and a row of mistakes for each γ, with None once it was dropped."""
     if history is None or not history.race:
         return None
-    standings = history.race
-    left = [gamma for gamma in standings[-1]["gamma"] if gamma not in standings[-1]["dropped"]]
+    standings, chosen = history.race, history.chosen_gamma()
     rows = []
     for gamma in standings[0]["gamma"]:
         cells: list[dict[str, Any] | None] = []
@@ -212,12 +211,12 @@ def _race(history: History | None) -> dict[str, Any] | None:
                 cells.append({"mistakes": f"{mistakes:,.10g}", "is_dropped": gamma in standing["dropped"]})
             else:
                 cells.append(None)
-        rows.append({"gamma": f"{gamma:g}", "is_chosen": gamma in left, "cells": cells})
+        rows.append({"gamma": f"{gamma:g}", "is_chosen": gamma == chosen, "cells": cells})
     return {
         "chart": _chart_parts(_shorten_legend(history.charts()["race"])),
         "n_rows": [f"{standing['rows']:,}" for standing in standings],
         "rows": rows,
-        "chosen": f"{left[0]:g}",
+        "chosen": None if chosen is None else f"{chosen:g}",
     }
 
 

@@ -175,7 +175,7 @@ class History:
 
     def _race_chart(self) -> Chart:
         """Return the mistakes of each γ at each look; those of the winner are drawn last, on top."""
-        winner = self._chosen_gamma()
+        winner = self.chosen_gamma()
         points: dict[float, list[tuple[int, float]]] = {}
         for look in self.race:
             for gamma, mistakes in zip(look["gamma"], look["mistakes"], strict=True):
@@ -190,8 +190,10 @@ class History:
             'The race of gamma="auto"', "rows learned", "mistakes per row", lines, y_format="number", is_log=True
         )
 
-    def _chosen_gamma(self) -> float | None:
-        """Return the γ that won the race; None as long as several are in it."""
+    def chosen_gamma(self) -> float | None:
+        """Return the γ that won the race of gamma="auto"; None if there was none, or several were left in it."""
+        if not self.race:
+            return None
         last = self.race[-1]
         left = [gamma for gamma in last["gamma"] if gamma not in last["dropped"]]
         return left[0] if len(left) == 1 else None
