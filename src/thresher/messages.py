@@ -33,6 +33,21 @@ def shorten(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
+def value_text(value: object) -> str:
+    """Return a value as people read it: "yes", "1,000", "0.5", "a, b"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return join_some([value_text(each) for each in value], 20)
+    if isinstance(value, dict):
+        return ", ".join(f"{value_text(key)}: {value_text(each)}" for key, each in value.items())
+    return str(value)
+
+
 def join_and_suggest(names: Sequence[str], wanted: object) -> str:
     """Return "a, b, price." for a name that is none of them, and " Did you mean 'price'?" if it is nearly one."""
     by_lower = {name.lower(): name for name in reversed(names[:_MOST_COMPARED])}

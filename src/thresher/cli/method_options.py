@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_by_flag
 from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text, option
+from thresher.messages import value_text
 from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
@@ -155,17 +156,11 @@ def _defaults(by_method: dict[str, object]) -> str:
     """Return "1", or "1; fofs: 0.2" where methods differ."""
     methods_of: dict[str, list[str]] = {}
     for method, value in by_method.items():
-        methods_of.setdefault(_default_text(value), []).append(method)
+        methods_of.setdefault(value_text(value), []).append(method)
     usual, *others = sorted(methods_of, key=lambda value: -len(methods_of[value]))
     is_usual = len(methods_of[usual]) > len(by_method) / 2
     first = usual if is_usual else f"{', '.join(methods_of[usual])}: {usual}"
     return "; ".join([first, *(f"{', '.join(methods_of[value])}: {value}" for value in others)])
-
-
-def _default_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 METHOD = Group("chosen", {

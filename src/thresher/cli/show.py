@@ -9,6 +9,7 @@ import typer
 
 from thresher.cli.options import Json, ModelFile
 from thresher.cli.output import join_names
+from thresher.messages import value_text
 
 if TYPE_CHECKING:
     from thresher.model.description import FeatureList
@@ -46,7 +47,7 @@ def _setting_text(name: str, value: Any) -> str:
     if isinstance(value, list):
         words = [_setting_text(name, each) for each in value]
         return ", ".join(words) if name in ("keep", "text", "categorical", "numeric") else join_names(words)
-    return f"{value:.4g}" if name in ("intercept", "threshold") else str(value)
+    return f"{value:.4g}" if name in ("intercept", "threshold") else value_text(value)
 
 
 def _features_as_json(features: FeatureList) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
 from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import atomic_file
-from thresher.messages import count_noun
+from thresher.messages import count_noun, value_text
 from thresher.model.description import features_of, settings
 from thresher.model.labels import label_text
 from thresher.model.model import Model
@@ -310,23 +310,10 @@ def _features(model: Model) -> dict[str, Any]:
 
 def _settings(model: Model) -> list[tuple[str, str]]:
     return [
-        (name.replace("_", " "), escape_controls(_value_text(value)))
+        (name.replace("_", " "), escape_controls(value_text(value)))
         for name, value in settings(model).items()
         if value is not None and name not in ("method", "mistakes_while_learning")
     ]
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        words = ", ".join(_value_text(each) for each in value[:20])
-        return f"{words}, … ({len(value):,})" if len(value) > 20 else words
-    if isinstance(value, dict):
-        return ", ".join(f"{_value_text(key)}: {_value_text(each)}" for key, each in value.items())
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _constructor(model: Model) -> str:
