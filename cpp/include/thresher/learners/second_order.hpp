@@ -172,8 +172,8 @@ class SecondOrder {
     template <Outsiders outsiders>
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) const {
-        const double loss = 1.0 - margin;
-        if (!(loss > 0.0)) return {};
+        const double loss = residual_of(margin);
+        if (loss == 0.0) return {};
         const double gamma = gamma_for(importance);
         const double variance = margin_and_variance<false>(up).variance + margin_and_variance<false>(down).variance;
         const float alpha = static_cast<float>(loss / (variance + gamma));
@@ -184,6 +184,9 @@ class SecondOrder {
             move<outsiders>(up, alpha, inverse_gamma) + move<outsiders>(down, -alpha, inverse_gamma);
         return {loss * loss, true, is_saturated(up, n, n_grown)};
     }
+
+    // What a step makes up for at y·m: max(0, 1 − y·m). A row without it is not learned; its square counts as the loss.
+    static double residual_of(double margin) { return std::max(0.0, 1.0 - margin); }
 
     double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
 

@@ -56,8 +56,8 @@ class ShadowSofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<true>(row);
         Step done{score.margin};
-        const double loss = 1.0 - y * score.margin;
-        if (!(loss > 0.0)) return done;
+        const double loss = residual_of(y * score.margin);
+        if (loss == 0.0) return done;
         done.loss = loss * loss;
         done.updated = true;
         const double gamma = gamma_for(importance);
@@ -99,8 +99,8 @@ class ShadowSofs : public SecondOrder {
 
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
-        const double loss = 1.0 - margin;
-        if (!(loss > 0.0)) return {};
+        const double loss = residual_of(margin);
+        if (loss == 0.0) return {};
         const double gamma = gamma_for(importance);
         const double variance = margin_and_variance<true>(up, kOutsidersShare).variance +
                                 margin_and_variance<true>(down, kOutsidersShare).variance;

@@ -35,8 +35,8 @@ class Sofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<false>(row);
         Step done{score.margin};
-        const double loss = 1.0 - y * score.margin;
-        if (!(loss > 0.0)) return done;
+        const double loss = residual_of(y * score.margin);
+        if (loss == 0.0) return done;
         done.loss = loss * loss;
         done.updated = true;
         const double gamma = gamma_for(importance);
