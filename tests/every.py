@@ -49,6 +49,11 @@ def applicable(estimator: Any, budget: int | float) -> dict[str, Any]:
     return {"n_features_to_select": budget} if estimator in BUDGETED else {}
 
 
+def rate_of(estimator: Any) -> str:
+    """Return the parameter by which an online estimator learns faster or slower: the first of its own."""
+    return next(name for name in row_of(estimator).own if name not in methods.BUDGET)
+
+
 CHOICES = {
     "gamma": (2.0**-5, 0.3, 1.0, 8.0),
     "eta": (2.0**-5, 0.2, 1.0, 3.0),

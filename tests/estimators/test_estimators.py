@@ -18,7 +18,7 @@ import polars
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from every import BUDGETED, ONLINE, SECOND_ORDER, applicable, every, made, online, row_of
+from every import BUDGETED, ONLINE, applicable, every, made, online, rate_of, row_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -181,7 +181,7 @@ class TestSelector:
     def test_wide_data_cost_nothing_for_their_width(self, estimator):
         """A trillion columns: any array of that length, or a look at each column, would never end."""
         d = 10**12
-        X = sp.csr_matrix((np.ones(6, np.float32), [0, 5, d - 1, 5, 7, d - 1], [0, 3, 6]), shape=(2, d))
+        X = sp.csr_matrix((np.arange(1, 7, dtype=np.float32), [0, 5, d - 1, 5, 7, d - 1], [0, 3, 6]), shape=(2, d))
         model = made(estimator, 2).fit(X, [0, 1])
         assert model.n_features_in_ == d
         assert model.coef_.shape == (1, d)
@@ -216,8 +216,7 @@ class TestCopies:
     def test_parameters_may_change_between_batches(self, estimator, problem):
         X, y = problem
         model = made(estimator, 7).partial_fit(X, y, classes=[-1, 1])
-        rate = "gamma" if estimator in SECOND_ORDER else "eta"
-        changed = copy.deepcopy(model).set_params(**{rate: 0.01}).partial_fit(X, y)
+        changed = copy.deepcopy(model).set_params(**{rate_of(estimator): 0.01}).partial_fit(X, y)
         assert not np.array_equal(changed.decision_function(X), model.partial_fit(X, y).decision_function(X))
         if estimator in BUDGETED:
             with pytest.raises(ValueError, match="n_features_to_select can't be changed from 7 to 3"):
@@ -253,8 +252,7 @@ class TestCopies:
         pipeline = make_pipeline(HashingVectorizer(), made(estimator, 5))
         assert cross_val_score(pipeline, texts, labels).min() == 1.0
         n_jobs = 2 if estimator is ONLINE[0] else 1  # once, since starting processes takes seconds
-        grid = {"gamma" if estimator in SECOND_ORDER else "eta": [0.1, 1.0]}
-        search = GridSearchCV(estimator(), grid, n_jobs=n_jobs)
+        search = GridSearchCV(estimator(), {rate_of(estimator): [0.1, 1.0]}, n_jobs=n_jobs)
         search.fit(HashingVectorizer().transform(texts), labels)
         assert search.best_estimator_.classes_.tolist() == ["mail", "spam"]
 

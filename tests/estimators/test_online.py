@@ -13,7 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from every import ONLINE, applicable, budgeted, in_order, made, new_model, online, own_parameters, row_of, second_order
+from every import (
+    ONLINE,
+    applicable,
+    budgeted,
+    in_order,
+    made,
+    new_model,
+    online,
+    own_parameters,
+    rate_of,
+    row_of,
+    second_order,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import ORACLES
@@ -383,7 +395,7 @@ class TestKeeping:
         assert_same_bits(load(tmp_path / "model.thresher"), model)
 
     def test_parameters_that_changed_are_those_it_goes_on_with(self, estimator):
-        rate = "gamma" if "gamma" in estimator().get_params() else "eta"
+        rate = rate_of(estimator)
         stream = datasets.make_x2(500, n_features=2_000, n_informative=50)
         by_train, by_hand = made(estimator, 7), made(estimator, 7)
         for model in (by_train, by_hand):
