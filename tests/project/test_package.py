@@ -91,6 +91,16 @@ def test_every_method_of_the_table_is_public():
         assert set(estimator().get_params()) == set(method.parameters)
 
 
+def test_every_method_is_in_the_reference():
+    for expected, page, home in (
+        (methods.METHODS.values(), "estimators", "thresher"),
+        (methods.ONLINE, "river", "thresher.river"),
+    ):
+        text = (ROOT / "docs" / "api" / f"{page}.md").read_text()
+        classes = re.findall(rf"(?m)^[.][.] autoclass:: {re.escape(home)}[.](\w+)$", text)
+        assert {method.estimator for method in expected} <= set(classes), page
+
+
 def test_every_make_target_is_run_by_ci():
     """A target that nothing runs breaks unnoticed."""
     makefile = (ROOT / "Makefile").read_text()
