@@ -1,12 +1,11 @@
 // AROW as Python sees it.
 #include "thresher/learners/arow.hpp"
 
-#include "learner_parameters.hpp"
 #include "selectors.hpp"
 #include "thresher/members/unbounded.hpp"
 
 namespace thresher::python {
 
-void bind_arow(nb::module_& m) { bind_adaptive<Arow<Unbounded>>(m, "Arow", "ManyArow", second_order); }
+void bind_arow(nb::module_& m) { bind_adaptive<Arow<Unbounded>>(m, "Arow", "ManyArow"); }
 
 }  // namespace thresher::python

@@ -29,21 +29,27 @@ MemoryKind memory_by_name(const std::string& name);
 // What two groups of shards have changed, as dicts, added up by `add`.
 nb::dict added(const nb::dict& a, const nb::dict& b, Changes (*add)(const Changes&, const Changes&));
 
-// `parameters_from` turns a dict into the learner's own parameters.
-template <class S, class ParametersFrom>
-nb::class_<S, Selector> bind_selector(nb::module_& m, const char* name, ParametersFrom parameters_from) {
+// The parameters of a method, by their names in its table; a learner takes its own from them (`Parameters::from`).
+struct Given {
+    const nb::dict& values;
+
+    double number(const char* name) const { return nb::cast<double>(values[name]); }
+    std::string word(const char* name) const { return nb::cast<std::string>(values[name]); }
+};
+
+template <class S>
+nb::class_<S, Selector> bind_selector(nb::module_& m, const char* name) {
     return nb::class_<S, Selector>(m, name)
         .def(
             "__init__",
-            [parameters_from](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm,
-                              bool fit_intercept, const nb::dict& parameters,
-                              const std::optional<Array<const std::int64_t>>& keep, const std::string& memory,
-                              std::size_t memory_bytes) {
+            [](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm, bool fit_intercept,
+               const nb::dict& parameters, const std::optional<Array<const std::int64_t>>& keep,
+               const std::string& memory, std::size_t memory_bytes) {
                 if (n_classes < S::kLeastClasses) throw nb::value_error("n_classes is too small for this selector");
                 if (budget == 0) throw nb::value_error("budget must be at least 1");
                 new (self) S(n_classes, {budget,
                                          {norm_by_name(norm), fit_intercept},
-                                         parameters_from(parameters),
+                                         S::LearnerType::Parameters::from(Given{parameters}),
                                          features_to_keep(keep, budget),
                                          {memory_by_name(memory), memory_bytes}});
             },
@@ -57,20 +63,19 @@ nb::class_<S, Selector> bind_selector(nb::module_& m, const char* name, Paramete
             "a"_a, "b"_a);
 }
 
-template <Learner L, MemoryFor<L> OfTwo, MemoryFor<L> OfMany, class ParametersFrom>
-void bind_learner(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
+template <Learner L, MemoryFor<L> OfTwo, MemoryFor<L> OfMany>
+void bind_learner(nb::module_& m, const char* two, const char* many) {
     using Two = TwoClassSelector<L, OfTwo>;
-    bind_selector<Two>(m, two, parameters_from)
-        .def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());
-    bind_selector<ManyClassSelector<L, OfMany>>(m, many, parameters_from);
+    bind_selector<Two>(m, two).def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());
+    bind_selector<ManyClassSelector<L, OfMany>>(m, many);
 }
 
 // A learner whose memory is dense, a hash table, or the one that suits.
-template <Learner L, class ParametersFrom>
-void bind_adaptive(nb::module_& m, const char* two, const char* many, ParametersFrom parameters_from) {
+template <Learner L>
+void bind_adaptive(nb::module_& m, const char* two, const char* many) {
     using OfTwo = AdaptiveMemory<L::kWidth>;
     using OfMany = AdaptiveMemory<L::kWidth, std::dynamic_extent>;
-    bind_learner<L, OfTwo, OfMany>(m, two, many, parameters_from);
+    bind_learner<L, OfTwo, OfMany>(m, two, many);
 }
 
 }  // namespace thresher::python

@@ -1,7 +1,6 @@
 // ShadowSOFS as Python sees it, with exact memory and with a sketch.
 #include "thresher/learners/shadow_sofs.hpp"
 
-#include "learner_parameters.hpp"
 #include "selectors.hpp"
 #include "thresher/members/watched_pool.hpp"
 #include "thresher/memory/sketch.hpp"
@@ -10,9 +9,9 @@ namespace thresher::python {
 
 void bind_shadow_sofs(nb::module_& m) {
     using L = ShadowSofs<WatchedPool>;
-    bind_adaptive<L>(m, "ShadowSofs", "ManyShadowSofs", second_order);
-    bind_learner<L, SketchMemory<SignedTable>, SketchMemory<SignedTable, std::dynamic_extent>>(
-        m, "SketchShadowSofs", "ManySketchShadowSofs", second_order);
+    bind_adaptive<L>(m, "ShadowSofs", "ManyShadowSofs");
+    bind_learner<L, SketchMemory<SignedTable>, SketchMemory<SignedTable, std::dynamic_extent>>(m, "SketchShadowSofs",
+                                                                                               "ManySketchShadowSofs");
 }
 
 }  // namespace thresher::python

@@ -1,7 +1,6 @@
 // SOFS as Python sees it, with exact memory and with a sketch.
 #include "thresher/learners/sofs.hpp"
 
-#include "learner_parameters.hpp"
 #include "selectors.hpp"
 #include "thresher/members/lazy_heap.hpp"
 #include "thresher/memory/sketch.hpp"
@@ -10,9 +9,9 @@ namespace thresher::python {
 
 void bind_sofs(nb::module_& m) {
     using L = Sofs<LazyHeap>;
-    bind_adaptive<L>(m, "Sofs", "ManySofs", second_order);
-    bind_learner<L, SketchMemory<CountMinTable>, SketchMemory<CountMinTable, std::dynamic_extent>>(
-        m, "SketchSofs", "ManySketchSofs", second_order);
+    bind_adaptive<L>(m, "Sofs", "ManySofs");
+    bind_learner<L, SketchMemory<CountMinTable>, SketchMemory<CountMinTable, std::dynamic_extent>>(m, "SketchSofs",
+                                                                                                   "ManySketchSofs");
 }
 
 }  // namespace thresher::python

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "thresher/concepts.hpp"
 #include "thresher/learners/step.hpp"
@@ -24,6 +26,12 @@
 namespace thresher {
 
 enum class Loss { perceptron, hinge };
+
+inline Loss loss_by_name(const std::string& name) {
+    if (name == "perceptron") return Loss::perceptron;
+    if (name == "hinge") return Loss::hinge;
+    throw std::invalid_argument("loss must be 'perceptron' or 'hinge'");
+}
 
 class FirstOrder {
   public:

@@ -31,6 +31,11 @@ class Fofs : public Truncated {
     struct Parameters {
         double eta, lambda;
         Loss loss;
+
+        template <class Given>
+        static Parameters from(const Given& given) {
+            return {given.number("eta"), given.number("lam"), loss_by_name(given.word("loss"))};
+        }
     };
 
     explicit Fofs(Parameters parameters)

@@ -28,6 +28,11 @@ class Ogd : public FirstOrder {
 
     struct Parameters {
         double eta;
+
+        template <class Given>
+        static Parameters from(const Given& given) {
+            return {given.number("eta")};
+        }
     };
 
     explicit Ogd(Parameters parameters) : eta_(parameters.eta) {}

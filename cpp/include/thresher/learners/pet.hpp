@@ -26,6 +26,11 @@ class Pet : public Truncated {
     struct Parameters {
         double eta;
         Loss loss;
+
+        template <class Given>
+        static Parameters from(const Given& given) {
+            return {given.number("eta"), loss_by_name(given.word("loss"))};
+        }
     };
 
     explicit Pet(Parameters parameters) : eta_(parameters.eta), loss_(parameters.loss) {}

@@ -33,6 +33,11 @@ class SecondOrder {
 
     struct Parameters {
         double gamma;
+
+        template <class Given>
+        static Parameters from(const Given& given) {
+            return {given.number("gamma")};
+        }
     };
 
     static Planes planes(const Row& row) { return {row.plane(kMean), row.plane(kExcess)}; }
