@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation.alignment import opened_for
+from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
@@ -55,7 +55,7 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     trained = as_model(model)
     assert trained.target is not None
     trained.target.check_can_have_threshold()
-    stream, _, batches = opened_for(trained, data, "choosing a threshold", progress=progress)
+    stream, _, batches = open_for_model(trained, data, "choosing a threshold", progress=progress)
     tally = Tally(trained)
     for batch in batches:
         tally.add(batch)

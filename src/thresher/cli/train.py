@@ -12,7 +12,7 @@ from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_
 from thresher.cli.options import WHOLE, Data, Json, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
 from thresher.cli.shards import SHARDING, train_on_shards
-from thresher.cli.train_report import Wanted, finish
+from thresher.cli.train_report import AfterTraining, finish
 from thresher.parameters import check
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def train(
             history = train_with_checkpoint(model, stream, saving, options)
         report_skipped(history.skipped, history.n_skipped)
         full = full or from_ is not None  # a model that could continue learning can do so again
-        finish(model, history, sample_results, stream, Wanted(held_out, threshold, output, full, report, json))
+        finish(model, history, sample_results, stream, AfterTraining(held_out, threshold, output, full, report, json))
 
 
 def _check_threshold(threshold: str, classes: list[Any] | None) -> None:

@@ -25,7 +25,7 @@ _INTERRUPTED = ".interrupted"  # follows the name of a model whose training Ctrl
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AfterTraining:
     """What is to be done once a model is trained.
 
     Attributes
@@ -52,28 +52,30 @@ class Wanted:
     as_json: bool
 
 
-def finish(model: Model, history: History, sample_results: dict[str, Any], stream: Stream, wanted: Wanted) -> None:
+def finish(
+    model: Model, history: History, sample_results: dict[str, Any], stream: Stream, after: AfterTraining
+) -> None:
     """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
     from thresher.evaluation.evaluation import evaluate
     from thresher.io.model_files import save_model
 
-    output, page, held_out = wanted.output, wanted.page, wanted.held_out
+    output, page, held_out = after.output, after.page, after.held_out
     if history.interrupted:
         output = None if output is None else output + _INTERRUPTED
         page = held_out = None
     # What was learned is safe before anything else can go wrong.
     if output is not None:
-        save_model(model, output, compact=not wanted.full)
+        save_model(model, output, compact=not after.full)
     tested = None
     if held_out is not None:
         with _mention_saved_model(output):
-            if wanted.threshold is not None:
+            if after.threshold is not None:
                 from thresher.analysis import set_threshold
 
-                set_threshold(model, held_out, wanted.threshold, progress=not wanted.as_json)
+                set_threshold(model, held_out, after.threshold, progress=not after.as_json)
                 if output is not None:
-                    save_model(model, output, compact=not wanted.full)
-            tested = evaluate(model, held_out, progress=not wanted.as_json)
+                    save_model(model, output, compact=not after.full)
+            tested = evaluate(model, held_out, progress=not after.as_json)
         report_skipped(tested.skipped, tested.n_skipped)
     if page is not None:
         evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
@@ -84,7 +86,7 @@ def finish(model: Model, history: History, sample_results: dict[str, Any], strea
     report = _report(model, history, tested, output, page) | {
         name: each.to_dict() for name, each in sample_results.items()
     }
-    if wanted.as_json:
+    if after.as_json:
         print(json_.dumps(report))
     else:
         print(_summary(report, history, stream.name, held_out.name if held_out else None))

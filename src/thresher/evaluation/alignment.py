@@ -21,7 +21,7 @@ _SMALL_PART = 0.01  # of the share of rows that had a selected feature in traini
 _CHANCE = 0.01  # that no row of so few has one
 
 
-def opened_for(
+def open_for_model(
     model: Model, data: Data, doing: str, *, labelled: bool = True, outputs: Sequence[str] = (), progress: bool = False
 ) -> tuple[Stream, Reading, Iterator[Batch]]:
     """Open data for a trained model; return the stream, its counts, and its batches, which are counted as they pass.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
-from thresher.evaluation.alignment import opened_for
+from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.counts import Counts
 from thresher.evaluation.metrics import (
     ACCURACY,
@@ -277,7 +277,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     (500, True)
     """
     trained = as_model(model)
-    stream, reading, batches = opened_for(trained, data, "evaluating", progress=progress)
+    stream, reading, batches = open_for_model(trained, data, "evaluating", progress=progress)
     tally = Tally(trained)
     for batch in batches:
         tally.add(batch)

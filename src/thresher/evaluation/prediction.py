@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.evaluation.alignment import opened_for
+from thresher.evaluation.alignment import open_for_model
 from thresher.messages import count_noun, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
@@ -42,7 +42,7 @@ def margins_of(model: Model, data: Data) -> _Floats:
 
 def batches_of(model: Model, data: Data) -> Iterator[Batch]:
     """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
-    stream, reading, batches = opened_for(model, data, "predicting", labelled=False)
+    stream, reading, batches = open_for_model(model, data, "predicting", labelled=False)
     yield from batches
     if reading.n_skipped:
         warn(
@@ -102,7 +102,7 @@ def write_predictions(
     trained = as_model(model)
     if probabilities and not trained.method.has_probabilities:
         raise ValueError(f"{trained.method.name} has no probabilities; use margins instead.")
-    _, reading, batches = opened_for(trained, data, "predicting", labelled=False, outputs=[path], progress=progress)
+    _, reading, batches = open_for_model(trained, data, "predicting", labelled=False, outputs=[path], progress=progress)
     columns = _columns(trained, batches, margins, probabilities)
     if table_format(path) is not None:
         write_table(columns, path)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import BatchNames
-from thresher.evaluation.alignment import opened_for
+from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.prediction import as_model, batches_of
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
@@ -87,7 +87,7 @@ def write_selected(
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
         raise ValueError(f"{column_map}: column_map must be another file, with a name that ends in .csv.")
     outputs = [path] if column_map is None else [path, column_map]
-    stream, reading, batches = opened_for(
+    stream, reading, batches = open_for_model(
         trained, data, "transforming", labelled=False, outputs=outputs, progress=progress
     )
     columns = _Columns.of(trained, is_table, keep_ids)

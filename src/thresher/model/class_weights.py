@@ -54,12 +54,12 @@ class ClassWeights:
             if isinstance(self.given, dict):
                 weights = own * _weights_by_class(self.given, classes)[codes]
             else:
-                weights = own * self._balanced(codes, own != 0, len(classes), are_new)
+                weights = own * self._balance(codes, own != 0, len(classes), are_new)
         if are_new:
             self.count(codes, weights)
         return weights
 
-    def _balanced(self, codes: Codes, counts: NDArray[np.bool_], n_classes: int, are_new: bool) -> NDArray[np.float64]:
+    def _balance(self, codes: Codes, counts: NDArray[np.bool_], n_classes: int, are_new: bool) -> NDArray[np.float64]:
         before = np.pad(self.counts, (0, n_classes - len(self.counts)))
         if not are_new:
             each = before.sum() / (n_classes * np.maximum(before, 1))

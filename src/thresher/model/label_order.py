@@ -79,7 +79,7 @@ class LabelOrder:
         self._n_rows = 0
         self._length = 1  # of a span, in rows; doubled whenever there would be more than 64
         self._counts = np.zeros((_MOST_SPANS, 2), dtype=np.int64)
-        self._next_look, self._seems_grouped = 1, False  # rows that are not of the largest class
+        self._next_check, self._seems_grouped = 1, False  # rows that are not of the largest class
 
     def add(self, codes: Codes) -> None:
         """Count the labels of the next rows."""
@@ -111,8 +111,8 @@ class LabelOrder:
         doubled: sorted rows show soon after the second class begins.
         """
         n_others = self._n_rows - int(self._counts.sum(axis=0).max())
-        if n_others >= self._next_look:
-            self._next_look = 2 * n_others
+        if n_others >= self._next_check:
+            self._next_check = 2 * n_others
             self._seems_grouped = self.grouping() is not None
         return n_others == 0 or self._seems_grouped
 
@@ -122,13 +122,13 @@ class LabelOrder:
         ends = np.cumsum(lengths[lengths > 0])
         counts = self._counts[: len(ends), self._counts.any(axis=0)]
         if counts.shape[1] <= 2:
-            return _most_telling(counts[:, 0], ends, 1)[1] if counts.size else None  # of two, each says the same
+            return _find_window(counts[:, 0], ends, 1)[1] if counts.size else None  # of two, each says the same
         n_tables = counts.shape[1] + 1
-        _, window = max((_most_telling(of_class, ends, n_tables) for of_class in counts.T), key=itemgetter(0))
+        _, window = max((_find_window(of_class, ends, n_tables) for of_class in counts.T), key=itemgetter(0))
         if window is None:
             # Classes of a few rows each are too small to be found one by one; the lower half of the labels is not.
             lower = np.cumsum(counts.sum(axis=0)) <= self._n_rows / 2
-            _, window = _most_telling(counts[:, lower].sum(axis=1), ends, n_tables)
+            _, window = _find_window(counts[:, lower].sum(axis=1), ends, n_tables)
             window = None if window is None else window._replace(of="the lower half of the labels")
         return window
 
@@ -158,7 +158,7 @@ class LabelOrder:
 _STATE = dict_of(n_rows=count, length=lambda n: count(n) and n > 0, counts=list_of(list_of(count)))
 
 
-def _most_telling(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:
+def _find_window(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:
     """Return the window that says most about a class, and MI/H of it; 0 and None if the class is not grouped."""
     n_rows, n = int(ends[-1]), int(counts.sum())
     if n in (0, n_rows):

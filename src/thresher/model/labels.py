@@ -33,7 +33,7 @@ def as_labels(values: ArrayLike) -> Labels:
     """Return the user's labels as an array. ValueError if numpy would round one of a list."""
     if not isinstance(values, list | tuple):
         return np.asarray(values)
-    labels = _exact(values)
+    labels = _exact_labels(values)
     if labels is None:
         raise ValueError(
             f"the label {next(filter(_is_large, values))} has more than 53 bits, and no type of numpy (int64, uint64) "
@@ -47,11 +47,11 @@ def labels_from_values(values: list[Any]) -> Labels:
 
     With a missing one, NaN, they are text too; it is "" then.
     """
-    labels = None if any(isinstance(label, str) or label != label for label in values) else _exact(values)
+    labels = None if any(isinstance(label, str) or label != label for label in values) else _exact_labels(values)
     return _as_text(values) if labels is None else labels
 
 
-def _exact(values: Sequence[Any]) -> Labels | None:
+def _exact_labels(values: Sequence[Any]) -> Labels | None:
     """Return labels as numpy has them, or of 64 bits where that would round one; None if these do not hold all."""
     labels = np.asarray(values)
     if labels.ndim != 1 or labels.dtype.kind not in "fO" or not any(map(_is_large, values)):

@@ -245,7 +245,7 @@ class Race:
     def _ranking(self) -> list[float]:
         """Return the γ of those left, the leader's first."""
 
-        def standing(gamma: float) -> tuple[float, float, float, float]:
+        def rank_key(gamma: float) -> tuple[float, float, float, float]:
             counters = self._learners[gamma].counters
             loss = counters["loss"]
             return (
@@ -255,7 +255,7 @@ class Race:
                 -gamma,
             )
 
-        return sorted(self._learners, key=standing)
+        return sorted(self._learners, key=rank_key)
 
     def _keep_only(self, stay: list[float], reason: str) -> None:
         """Note how the race stands, and drop all others."""

@@ -46,13 +46,13 @@ class State(TypedDict):
     weights: FixedWeights | None
 
 
-_APART = ("method", "names", "row_counts", "looks", "learned")  # which the model has in another form
+_CONVERTED = ("method", "names", "row_counts", "looks", "learned")  # which the model has in another form
 
 
 def state_of(model: Model) -> State:
     """Return the state of a model."""
     with model.lock:
-        state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _APART}
+        state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _CONVERTED}
         state["learned"] = None if model.learner is None else model.learner.state()
         state["names"] = (model.names.by_id, model.names.clashes)
         state["row_counts"] = model.class_weights.state()
@@ -64,7 +64,7 @@ def restore(model: Model, state: State) -> None:
     """Let a model of the same method know what a state says, and nothing else."""
     with model.lock:
         for name, value in state.items():
-            if name not in _APART:
+            if name not in _CONVERTED:
                 setattr(model, name, value)
         model.parameters = dict(state["parameters"])
         model.class_weights = ClassWeights(state["parameters"].get("class_weight"))

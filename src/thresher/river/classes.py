@@ -51,7 +51,7 @@ class Classes:
         """Whether all of them are known."""
         return len(self._codes) >= 2
 
-    def seen(self) -> list[Any]:
+    def seen_labels(self) -> list[Any]:
         """Return the labels that are known to occur."""
         return [label for label in self.labels if label in self._codes]
 

@@ -163,7 +163,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def classes_(self) -> list[Any]:
         """The labels: `classes`, or those seen so far; in ascending order, if they have one."""
-        return self._classes.seen()
+        return self._classes.seen_labels()
 
     @property
     def selected_names_(self) -> list[str]:

@@ -39,7 +39,7 @@ def stream_of_dataset(dataset: Any, roles: Roles, id_base: int | None, skip_bad:
         raise DataError(f"{_NAME} can't be computed: {why[:300]}{' …' if len(why) > 300 else ''}") from None
     finally:
         options.preserve_order = before
-    about = ray.remote(num_cpus=1)(_about)  # a share of a core would start ten workers per core
+    about = ray.remote(num_cpus=1)(_describe_block)  # a share of a core would start ten workers per core
     sizes, schemas = zip(*ray.get([about.remote(block) for block in blocks]), strict=True) if blocks else ((), ())
     schema = next((each for size, each in zip(sizes, schemas, strict=True) if size), None)
     if schema is None:
@@ -55,7 +55,7 @@ def stream_of_dataset(dataset: Any, roles: Roles, id_base: int | None, skip_bad:
     )
 
 
-def _about(block: Any) -> tuple[int, Any]:
+def _describe_block(block: Any) -> tuple[int, Any]:
     return block.num_rows, block.schema
 
 

@@ -91,7 +91,7 @@ class Columns:
                 raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
         _refuse_repeated(file, names)
         if roles.of_columns is not None:
-            return cls._named(file, names, roles, wanted, weight)
+            return cls._from_names(file, names, roles, wanted, weight)
         others = {wanted, weight, *roles.ignore}
         rest = [name for name in names if name not in others]
         if not rest:
@@ -100,7 +100,7 @@ class Columns:
         return cls(wanted, features, weight, needs_labels=roles.labelled)
 
     @classmethod
-    def _named(cls, file: str, names: list[str], roles: Roles, label: str | None, weight: str | None) -> Columns:
+    def _from_names(cls, file: str, names: list[str], roles: Roles, label: str | None, weight: str | None) -> Columns:
         naming = roles.of_columns
         assert naming is not None
         features = [name for name, _ in naming.columns]

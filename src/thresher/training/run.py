@@ -300,7 +300,7 @@ class SharedReading:
         except ValueError as error:
             if self.interrupted:  # interrupted before both classes were seen
                 raise KeyboardInterrupt from None
-            raise DataError(f"{stream.name}: {error}{self._skipped()}") from None
+            raise DataError(f"{stream.name}: {error}{self._skipped_sentence()}") from None
         for run in self.learning:
             run.note()
 
@@ -336,7 +336,7 @@ class SharedReading:
         for run in self.learning:
             run.call_back()
 
-    def _skipped(self) -> str:
+    def _skipped_sentence(self) -> str:
         """Return a sentence on skipped lines, which may be why there is too little left."""
         history = self.runs[0].history
         if not history.n_skipped:

@@ -45,9 +45,9 @@ class DelimitedReader(Reader):
     def _layout(self) -> Layout:
         if self.source == self._first.source:
             return self._first
-        return self._own_layout(self._first if self._first.fits_others else None)
+        return self._read_own_layout(self._first if self._first.fits_others else None)
 
-    def _own_layout(self, like: Layout | None) -> Layout:
+    def _read_own_layout(self, like: Layout | None) -> Layout:
         layout = read_layout(self.source, self._delimiter, self._longest, like)
         return layout if layout is like else layout.of(self._columns)
 
@@ -134,7 +134,7 @@ class DelimitedReader(Reader):
             return to_batch(self.source.name, self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
         batch = self._row_by_row(text, byte, n_bytes)
         if batch.bad and layout is self._first and self.source != self._first.source:
-            self._layout = self._own_layout(None)  # perhaps only the types guessed from the first file do not fit
+            self._layout = self._read_own_layout(None)  # perhaps only the types guessed from the first file do not fit
             return self._batch(text, byte, n_bytes)
         return batch
 
