@@ -27,7 +27,7 @@ namespace thresher {
 
 // How a member set follows ranks that change between offers.
 enum class RankReports {
-    none,  // it does not: for ranks that never fall, or for a set that nobody leaves
+    none,  // it does not: for ranks that never fall, or for a set that no feature leaves
     low,   // lower(rank of the row's lowest member), and moved(id, rank) for each member of it that is below watched()
     all    // moved(id, rank) for each member of the row
 };

@@ -1,4 +1,4 @@
-// Hashes for tables, keyed by a secret of the process: nobody who does not know it can choose ids or text that collide,
+// Hashes for tables, keyed by a secret of the process: without it, ids or text that collide can't be chosen on purpose,
 // so no data make a table slow.
 //
 // A result must not depend on it: what is read from such a table comes in an order that the rows or the ids give. A

@@ -137,7 +137,7 @@ class Truncated : public FirstOrder {
         for (std::size_t i = 0; i < blocks; ++i) weight[i] = mark[i] != 0.0f ? moved[i] : 0.0f;
     }
 
-    // The same, and what the member set needs to hear of it.
+    // The same, and what the member set must be notified of.
     template <MemberSet Members>
     THRESHER_INLINE static void take_and_report(const Row& row, const Members& members, Step& done) {
         const float* __restrict x = row.x();

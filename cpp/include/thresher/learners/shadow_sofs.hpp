@@ -23,7 +23,7 @@
 // With many classes a quarter of the outsiders' x²/P counts in v: on news20's twenty classes that gains up to a point.
 // On two classes it gains nothing.
 //
-// μ²P falls as well as rises, so the member set must hear of it.
+// μ²P falls as well as rises, so the member set must be notified.
 #pragma once
 
 #include <algorithm>

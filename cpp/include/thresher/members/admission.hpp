@@ -9,7 +9,7 @@ inline constexpr std::int64_t kNoFeature = -1;
 
 struct Admission {
     bool enters;
-    std::int64_t leaver;  // kNoFeature if nobody had to leave
+    std::int64_t leaver;  // kNoFeature if none had to leave
 };
 
 }  // namespace thresher

@@ -33,7 +33,7 @@ class LazyHeap {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::none;
 
-    // The budget is 0 where features to keep take all places: then nobody can enter.
+    // The budget is 0 where features to keep take all of it: then no feature can enter.
     explicit LazyHeap(std::uint64_t budget)
         : budget_(budget), threshold_(budget > 0 ? -1.0f : std::numeric_limits<float>::infinity()) {}
 
@@ -122,7 +122,7 @@ class LazyHeap {
             const auto cut = low_.begin() + static_cast<std::ptrdiff_t>(wanted);
             auto lower = [](const Node& a, const Node& b) { return a.key >> 32 < b.key >> 32; };
             std::nth_element(low_.begin(), cut, low_.end(), lower);
-            // Members that tie with the first one left out are left out too, unless nobody would be left in.
+            // Members that tie with the first one left out are left out too, unless none would be left in.
             bound_ = cut->rank();
             if (std::min_element(low_.begin(), cut, lower)->rank() == bound_)
                 bound_ = std::nextafter(bound_, std::numeric_limits<float>::infinity());

@@ -30,7 +30,7 @@ class WatchedPool {
     static constexpr bool kBounded = true;
     static constexpr RankReports kReports = RankReports::low;
 
-    // The budget is 0 where features to keep take all places: then nobody can enter.
+    // The budget is 0 where features to keep take all of it: then no feature can enter.
     explicit WatchedPool(std::uint64_t budget) : budget_(budget) { forget_ranks(); }
 
     std::size_t size() const { return members_.size(); }
@@ -59,7 +59,7 @@ class WatchedPool {
     // A row has changed the rank of a member, which is now below `watched`.
     void moved(std::int64_t id, float rank) {
         if (!(rank < watched_)) return;  // an earlier member of the row has ended the watch
-        // While nobody challenges, nobody looks at the pool; it must not grow without limit.
+        // Without challenges the pool is not read; it must not grow without limit.
         if (pool_.size() > members_.size() + kSlack) return stop_watching();
         push({rank, id});
     }
@@ -166,7 +166,7 @@ class WatchedPool {
         if (wanted_ >= pool_.size()) return;
         const auto cut = pool_.begin() + static_cast<std::ptrdiff_t>(wanted_);
         std::nth_element(pool_.begin(), cut, pool_.end(), [](const Entry& a, const Entry& b) { return above(b, a); });
-        // Members that tie with the first one left out are left out too, unless nobody would be left in.
+        // Members that tie with the first one left out are left out too, unless none would be left in.
         watched_ = cut->rank;
         const auto lowest = std::max_element(pool_.begin(), cut, above);
         if (lowest->rank == watched_) watched_ = std::nextafter(watched_, kInfinity);

@@ -3,7 +3,7 @@
 //
 // Entries, the id and then the cells of its classes, lie in the order in which features came. Frequent features come
 // early, so what is used most lies close together, whatever the ids are, and growing moves nothing. An IdIndex finds
-// them. Entry 0 is nobody's and holds a start state: all features without an entry are read from there.
+// them. Entry 0 belongs to no feature and holds a start state: all features without an entry are read from there.
 //
 // `locate` finds the features of a row once; `gather` and `scatter` then work on their entries. A feature gets its
 // entry when something else than a start state is first scattered to it, and loses it when `store` puts it back.
@@ -220,7 +220,7 @@ class HashMemory {
         });
     }
 
-    // Returns whether newcomers wrote something to the entry that is nobody's.
+    // Returns whether newcomers wrote something to the entry that belongs to no feature.
     THRESHER_KERNEL bool write_cells(std::size_t n, std::size_t c, Planes planes) {
         const Entries entries = entries_;
         const std::size_t* __restrict found = found_.data();

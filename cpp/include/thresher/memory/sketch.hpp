@@ -1,8 +1,8 @@
 // Sketch memory: members exactly, all other features in a table of fixed size. Any id below 2^63 - 1.
 //
 // Members have entries in a hash table, which holds B features and no more. An outsider has a slot of the table by the
-// hash of its id, and shares it with whoever has the same slot. With no collision everything equals dense memory, to
-// the bit. The table says how a slot is shared:
+// hash of its id, and shares it with the features of the same slot. With no collision everything equals dense memory,
+// to the bit. The table says how a slot is shared:
 //
 //   SignedTable    ShadowSOFS: one row of slots {μ, E}. A feature reads its μ with a sign of its own, also by hash, so
 //                  that in expectation others cancel; E is the sum of all. What a step adds to a feature is added to

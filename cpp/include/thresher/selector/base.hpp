@@ -6,7 +6,7 @@
 // class c is a cell of its own in the memory; all cells of a feature carry the member's mark.
 //
 // Features that are to be kept are marked from the start and are not in the member set, which shares out the rest of
-// the budget: so nobody can push them out.
+// the budget: so no feature can push them out.
 #pragma once
 
 #include <algorithm>
