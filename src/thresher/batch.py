@@ -1,4 +1,4 @@
-"""`Batch`: rows in CSR, with all that their reader knows. What every reader gives, and every learner takes."""
+"""`Batch`: rows in CSR with their labels and positions. Every reader returns it, and every learner takes it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Batch:
 
     @classmethod
     def of(cls, found: _core.FoundRows, labels: NDArray[Any]) -> Self:
-        """Return what a reader of the core found, with these labels."""
+        """Return the rows that a reader of the core found, with these labels."""
         names = None if found.marks is None else BatchNames(found.marks, found.text, found.prefixes)
         return cls(
             found.indptr, found.indices, found.data, labels, found.largest_id, found.zero_seen, found.row_weights,
@@ -137,12 +137,12 @@ class Batch:
         return self.location_of_line(int(row if self.numbers is None else self.numbers[row]))
 
     def location_of_line(self, number: int) -> str:
-        """Return the file and number of a line, or of a row as it is counted; it can be a bad one."""
+        """Return the file and number of a line or row, which can be a bad one."""
         before = 0 if self.before is None else self.before()
         return f"{self.file}, {self.counted_in} {self.first_number + number + before}"
 
     def handle_bad_lines(self, skip: bool) -> None:
-        """Skip the bad lines, or raise DataError for the first one; the batch must know where it is."""
+        """Skip the bad lines, or raise DataError for the first one; file and line numbers must be set."""
         if self.bad and not skip:
             number, why = self.bad[0]
             raise DataError(f"{self.location_of_line(number)}: {why}.")
@@ -157,7 +157,7 @@ class Batch:
 
 
 def core_rows(batch: Batch) -> _core.CsrBatch:
-    """Return a batch as the core takes it, without a check: its reader has made one; ids can have any size."""
+    """Return a batch as the core takes it, without a check, since its reader has checked it; ids can have any size."""
     rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
     rows.trust()
     return rows
@@ -181,7 +181,7 @@ class Names(Protocol):
         """Return the names of some of the values."""
 
     def for_core(self, places: NDArray[np.int64]) -> CoreNames:
-        """Return the names of the values at these places, as the core reads them."""
+        """Return the names of the values at these indices, as the core reads them."""
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class BatchNames:
         return BatchNames(self.marks[begin:end], self.text, self.prefixes)
 
     def at(self, places: NDArray[np.int64]) -> BatchNames:
-        """Return the names of the values at these places, and no other text."""
+        """Return the names of the values at these indices, and no other text."""
         marks = self.marks[places]
         offsets = (marks >> np.uint64(32)).astype(np.int64)
         lengths = (marks >> np.uint64(16) & _16_BITS).astype(np.int64)
@@ -224,5 +224,5 @@ class BatchNames:
             raise ValueError("a mark points nowhere")
 
     def for_core(self, places: NDArray[np.int64]) -> CoreNames:
-        """Return the names of the values at these places, as the core reads them."""
+        """Return the names of the values at these indices, as the core reads them."""
         return self.marks[places], self.text, self.prefixes, None

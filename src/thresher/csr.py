@@ -1,4 +1,4 @@
-"""CSR matrices of the user: checked with clear errors, and given to the core without a copy where it can read them."""
+"""CSR matrices of the user: checked with clear errors, and passed to the core without a copy where possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher import _core
 
 
 class Csr(Protocol):
-    """The part of a sparse matrix that a model needs; scipy's csr_matrix and csr_array have it."""
+    """The part of a sparse matrix that a model needs, as in scipy's csr_matrix and csr_array."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -42,7 +42,7 @@ def as_batch(X: Csr, id_base: int) -> _core.CsrBatch:
             f"X.indptr must have {X.shape[0] + 1} entries, one more than there are rows. Got {len(X.indptr)}."
         )
     if X.indices.dtype == np.uint64 and len(beyond := np.flatnonzero(X.indices >= np.uint64(2**63))):
-        # As int64 it would be negative, or with the base a column.
+        # As int64 it would be negative, or with id_base become a valid column.
         row = int(np.searchsorted(X.indptr, beyond[0], "right")) - 1
         raise _too_large_error(row, int(X.indices[beyond[0]]), X)
     values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float32)

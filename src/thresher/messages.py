@@ -49,7 +49,7 @@ def value_text(value: object) -> str:
 
 
 def join_and_suggest(names: Sequence[str], wanted: object) -> str:
-    """Return "a, b, price." for a name that is none of them, and " Did you mean 'price'?" if it is nearly one."""
+    """Return "a, b, price." and, if the wanted name is similar to one of them, " Did you mean 'price'?"."""
     by_lower = {name.lower(): name for name in reversed(names[:_MOST_COMPARED])}
     near = difflib.get_close_matches(str(wanted).lower(), by_lower, 1)
     return f"{join_some(names)}." + (f" Did you mean {by_lower[near[0]]!r}?" if near else "")

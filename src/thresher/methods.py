@@ -132,8 +132,8 @@ def _loss(default: str) -> dict[str, Parameter]:
 _REFIT = {
     "refit": Parameter(
         "auto", (OneOf(("auto", True, False)),),
-        "end with a closing pass that learns the weights anew, on the selected features alone",
-        "Whether to end with a closing pass, which learns the weights anew on the features that were selected. "
+        "end with a closing pass that learns the weights again, on the selected features alone",
+        "Whether to end with a closing pass, which learns the weights again, on the selected features alone. "
         '"auto": in `fit` always; in `train` where the rows are read more than once anyway, or where there are more '
         "than two classes and the data can be read again.",
     )
@@ -183,7 +183,7 @@ class Method:
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
     has_z_scores: bool = False  # the precision counts the same rows as the weight
-    predicts_apart: bool = False  # its members predict by a layer of their own, so a closing pass can teach it anew
+    predicts_apart: bool = False  # a layer of its own predicts, which a closing pass can train again
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
@@ -198,7 +198,7 @@ class Method:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether its models have probabilities: an online one learns their scale on its way."""
+        """Whether its models have probabilities; online methods learn their scale while they train."""
         return not self.is_batch
 
     @property

@@ -1,4 +1,4 @@
-"""Parameters: the default, the allowed values, and what is said about them.
+"""Parameters: the default, the allowed values, and their documentation.
 
 `thresher.methods` lists the parameters of each method. Neither module needs numpy, so the command line's help is fast.
 """
@@ -157,7 +157,7 @@ def check(name: str, value: object, *allowed: Allowed) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy's scalars and arrays, and other numbers, into Python's own."""
+    """Convert numpy's scalars and arrays, and other numbers, to Python objects."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.generic):
         return value.item()

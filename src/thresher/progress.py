@@ -12,7 +12,7 @@ _MOMENT = 0.1  # seconds
 
 
 def speed(megabytes_per_second: float, seconds: float) -> str:
-    """Return ", 12 MB/s", or nothing where that says nothing: of a moment, or of hardly any bytes."""
+    """Return ", 12 MB/s", or "" if the time is too short or there are hardly any bytes."""
     is_worth_it = seconds >= _MOMENT and megabytes_per_second >= 0.5
     return f", {megabytes_per_second:,.0f} MB/s" if is_worth_it else ""
 
@@ -91,7 +91,7 @@ def _show_bar(what: str, total: int | None, wanted: bool) -> Iterator[tuple[Any,
 
 
 class _Terminal:
-    """A terminal, also when it is gone: a bar that can't be drawn is no reason to stop."""
+    """A terminal that may be closed: a bar that can't be drawn is not an error."""
 
     def __init__(self, file: Any) -> None:
         self._file = file

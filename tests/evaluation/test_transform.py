@@ -148,7 +148,7 @@ class TestLabels:
         model = trained(rows)
         other = tmp_path / "other.svm"
         other.write_text(f"{label} 1:1\n")
-        with pytest.raises(DataError, match=f"other.svm, line 1: the label '{label}' can't stand in a column"):
+        with pytest.raises(DataError, match=f"other.svm, line 1: the label '{label}' can't be written to a column"):
             write_selected(model, other, str(tmp_path / "small.parquet"))
 
 
@@ -221,6 +221,8 @@ def test_labels_that_are_no_numbers_in_a_column_of_numbers(tmp_path, label):
     (tmp_path / "b.csv").write_text(f"label,a,b\n{label},1,0\nfoo,0,1\n")
     model = ShadowSOFS(2)
     train(model, tmp_path / "a.csv")
-    with pytest.raises(DataError, match=rf"b.csv, row 1: the label '{label}' can't stand in a column of whole numbers"):
+    with pytest.raises(
+        DataError, match=rf"b.csv, row 1: the label '{label}' can't be written to a column of whole numbers"
+    ):
         write_selected(model, tmp_path / "b.csv", str(tmp_path / "out.csv"))
     assert not (tmp_path / "out.csv").exists()

@@ -184,7 +184,7 @@ class TestEvaluation:
         many = np.arange(len(y)) % 3
         evaluation = evaluate(ShadowSOFS(5).fit(X, many), (X, many))
         assert len(evaluation.plot().texts) == 9
-        with pytest.raises(ValueError, match=r"kind='roc' is not known of this evaluation; it has confusion"):
+        with pytest.raises(ValueError, match=r"kind='roc' is not available for this evaluation; it has confusion"):
             evaluation.plot("roc")
 
 

@@ -29,10 +29,10 @@ class CrossValidation:
     Attributes
     ----------
     accuracy, standard_error : float
-        Share of rows predicted right, and the standard error of it.
+        Share of rows predicted right, and its standard error.
     evaluation : Evaluation
         All metrics. Counts (accuracy, the confusion matrix, precision and recall) and log loss are over all rows; ROC
-        AUC and average precision are means over the folds, since margins of different models do not compare.
+        AUC and average precision are means over the folds, since margins of different models can't be compared.
     standard_errors : dict
         The standard error of each metric: the standard deviation of its values on the folds, divided by √folds. Those
         of a class have the keys "precision", "recall" and "f1" with the label, as ("f1", "spam").
@@ -153,7 +153,7 @@ def cross_validate(
 
 
 def cross_validation_of_folds(found: Resampled) -> CrossValidation:
-    """Return what the folds say; KeyboardInterrupt if Ctrl-C ended the training before it was done."""
+    """Return the cross-validation of the models on folds; KeyboardInterrupt if Ctrl-C ended the training early."""
     if found.history.interrupted:
         raise KeyboardInterrupt
     return CrossValidation(found.folds, found.model, found.history)

@@ -135,7 +135,7 @@ def path(
 ) -> Curve:
     """Measure accuracy with several budgets, in the same reading of the data.
 
-    Each point is that of a model which `train` would have trained on its own.
+    Each point is that of a model as `train` would have trained it.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def path(
     n_features : sequence of int
         The budgets.
     validate : Stream or path, optional
-        Data to measure accuracy on. Without, each row is predicted just before it is learned for the first time. Batch
-        methods need validation data; so do more passes than one of methods other than ShadowSOFS.
+        Data to measure accuracy on. Without them, each row is predicted just before it is learned for the first time.
+        Batch methods need validation data, and so do methods other than ShadowSOFS with more than one pass.
     passes, shuffle, classes, multiclass, progress
         As in `train`.
 

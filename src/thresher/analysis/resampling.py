@@ -1,7 +1,7 @@
 """Models on samples of the rows, beside one on all rows, while the data are read once.
 
-Cross-validation scores each row by a model that never learned it, when that model is trained. So the rows stay in
-memory until then, up to a limit; longer data are read a second time.
+Cross-validation scores each row, after training, with a model that never learned it. So the rows stay in memory until
+then, up to a limit; longer data are read a second time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`set_threshold`: from which margin on a model predicts the second class."""
+"""`set_threshold`: the margin above which a model predicts the second class."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _Floats = NDArray[np.float64]
 def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False) -> float:
     """Choose the margin above which `predict` gives the second of two classes, and store it in the model.
 
-    Margins and probabilities stay as they are. `evaluate` and `show` report the threshold; learning more rows sets it
-    back to 0.
+    Margins and probabilities stay as they are. `evaluate` and `show` report the threshold; learning more rows resets
+    it to 0.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
 
 
 def check_target(target: str) -> None:
-    """Raise ValueError unless a target is one that `set_threshold` knows."""
+    """Raise ValueError unless `set_threshold` supports a target."""
     _precision(target)
 
 
 def _precision(target: str) -> float | None:
-    """Return the precision that is asked for; None for the best F1."""
+    """Return the requested precision; None for the best F1."""
     if target == "f1":
         return None
     name, _, value = target.partition("=") if isinstance(target, str) else ("", "", "")

@@ -1,4 +1,4 @@
-"""A chart as data: lines over two axes, whoever draws them."""
+"""A chart as data: lines over two axes, for any backend."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines, and what the axes are.
+    """Lines and their axes.
 
     Attributes
     ----------
     title, x_label, y_label : str
-        Words for people; labels name the unit.
+        Texts; labels name the unit.
     lines : list of Line
         Later ones are drawn on top.
     x_format, y_format : "count", "number" or "share"
@@ -88,7 +88,7 @@ class Chart:
         return across, up
 
     def ticks(self, most_across: int, most_up: int) -> tuple[list[Tick], list[Tick]]:
-        """Return where the ticks of both axes are, about so many, and what stands there."""
+        """Return the ticks of both axes, about as many as given, with their labels."""
         (left, right), (low, high) = self.limits()
         across = log_ticks(left, right, most_across) if self.is_log else ticks(left, right, most_across)
         return _with_labels(across, self.x_format, self.is_log), _with_labels(ticks(low, high, most_up), self.y_format)
@@ -121,7 +121,7 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number_text(value: float, format: Format, step: float | None = None) -> str:
-    """Return a number as people read it; `step` is the distance of ticks, which says how many digits count."""
+    """Return a number as text; `step` is the distance of ticks, which gives the number of digits."""
     if format == "share":
         digits = 1 if step is None else max(0, math.ceil(-math.log10(step * 100) - 1e-9))
         return f"{value * 100:.{digits}f} %"

@@ -103,7 +103,7 @@ def _draw(line: Line, ax: Any) -> None:
 
 
 def _set_ticks(axis: Any, values: Sequence[float], words: Sequence[str]) -> None:
-    """Set ticks whose words are text, even if they hold dollar signs, which matplotlib takes for formulas."""
+    """Set ticks whose labels are plain text, even with dollar signs, which matplotlib takes for formulas."""
     axis.set_ticks(list(values), labels=words)
     axis.set_ticks([], minor=True)
     for label in axis.get_ticklabels():

@@ -34,7 +34,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def fragment(heading: str, *parts: str) -> str:
-    """Return a heading, which is text, and parts, which are HTML, side by side where they fit."""
+    """Return a heading (text) and parts (HTML), side by side where they fit."""
     each = "".join(f'<div style="flex:0 1 26em">{part}</div>' for part in parts)
     return (
         f'<div><p style="margin:0 0 .5em"><b>{escape(escape_controls(heading))}</b></p>'

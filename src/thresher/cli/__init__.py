@@ -85,5 +85,5 @@ def _warn(message: Warning | str) -> None:
 
 
 def _report(message: str) -> None:
-    with suppress(OSError):  # nobody reads it
+    with suppress(OSError):  # its reader has closed it
         print("thresher: " + " ".join(message.split()), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Checkpoints of `thresher train`: their options, and messages on one that is in the way and on how to resume it."""
+"""Checkpoints of `thresher train`: their options, and messages on existing checkpoints and on how to resume."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAVING = Group("saving", {
 
 
 def refuse_to_overwrite(checkpoint: str | None, resume: bool, **_: Any) -> None:
-    """Raise ValueError if the file is there already and is no checkpoint, or one of a run that has not finished."""
+    """Raise ValueError if the file exists and is not a checkpoint, or is that of a run that has not finished."""
     from thresher.io.checkpoints import read_checkpoint
 
     if checkpoint is None or resume:
@@ -86,7 +86,7 @@ def train_with_checkpoint(model: Model, stream: Stream, saving: dict[str, Any], 
 
 @contextmanager
 def explain_how_to_resume(checkpoint: str | None, resume: bool, **_: Any) -> Iterator[None]:
-    """Say how to continue if a signal ends the block and there is a checkpoint, which is this run's."""
+    """Say how to continue if a signal ends the block and this run has written a checkpoint."""
     before = None if resume else _version(checkpoint)
     try:
         yield
@@ -104,7 +104,7 @@ _STOPPED_BY: dict[Any, str] = {
 
 
 def _version(checkpoint: str | None) -> tuple[int, int] | None:
-    """Return what changes when the file is written."""
+    """Return values that change when the file is written."""
     if checkpoint is None or not Path(checkpoint).exists():
         return None
     found = Path(checkpoint).stat()

@@ -1,4 +1,4 @@
-"""The options that say how data are read, and the stream that they describe."""
+"""The options for reading data, and the stream that they describe."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def open_data(source: str | Sequence[str], **options: Any) -> Stream:
 def open_data_and_test(
     data: Sequence[str], test: str | None, outputs: Sequence[str | None], **options: Any
 ) -> tuple[Stream, Stream | None]:
-    """Open the data and those of --test; none of them may be a file that is to be written."""
+    """Open the data and those of --test; raise an error if one of them is also an output."""
     from thresher.io.atomic import refuse_inputs
 
     if test is not None:

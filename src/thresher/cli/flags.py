@@ -1,6 +1,6 @@
 """Names of methods and their parameters on the command line, also in messages of the library.
 
-The library speaks of parameters: `use shuffle=True`. Here that becomes `use --shuffle`.
+Messages of the library name parameters: `use shuffle=True`. Here that becomes `use --shuffle`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from thresher.methods import METHODS, SHARED_ONLINE, Method
 
 DEFAULT = next(iter(METHODS.values()))
 
-# The parameters that are options: those that the table of methods has a line of help for.
+# The parameters that are options: those that have help in the table of methods.
 PARAMETERS = tuple(
     {
         name: None
@@ -23,14 +23,14 @@ PARAMETERS = tuple(
     }
 )
 
-# Options that are not called as their parameter is.
+# Options whose name differs from that of their parameter.
 _FLAGS = {
     "n_features_to_select": "-k",
     "fit_intercept": "--intercept",
     "n_passes": "--passes",
     "random_state": "--seed",
 }
-# Other arguments that are not called as their option is, and those that are an option only with one value.
+# Other arguments whose name differs from that of their option, and those that are an option only with one value.
 _OPTIONS = {
     "passes": "--passes",
     "n_shards": "--shards",
@@ -44,7 +44,7 @@ _VALUES = {
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
 }
-# What is said otherwise, once parameters are replaced.
+# Phrases to replace after the parameters.
 _PHRASES = {
     "save it in full, with save": "train it with --full",
     "use margins instead": "use --margins instead",
@@ -54,7 +54,7 @@ _PHRASES = {
     "use fewer shards (n_shards)": "use fewer shards (--shards)",
     "validate is needed": "--test is needed",
 }
-_OF_OPTIONS = {  # what a message on the value of an option says of those that are allowed
+_OF_OPTIONS = {  # the allowed values, in messages on the value of an option
     " or None. Got": ". Got",  # an option that is not given is None
     ", such as ',' or '\\t'. Got": ", or tab. Got",
     "a range of lengths from 1 to 1,000, such as 2, (1, 3) or '1-3'. Got": "a range from 1 to 1,000, as 2 or 1-3. Got",

@@ -36,7 +36,7 @@ def new_model(chosen: Mapping[str, Any]) -> Model:
 
 
 def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> dict[str, Any]:
-    """Return the parameters that were given; for one that can't be written, an error names the option."""
+    """Return the parameters that were given; raise an error that names the option for a value that is not allowed."""
     values = {}
     for name, value in chosen.items():
         if name in method.parameters and value not in (None, []):
@@ -47,7 +47,7 @@ def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> d
 
 
 def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool) -> dict[str, Any]:
-    """Return how `train` and the like are to read the rows and to find the classes."""
+    """Return the arguments of `train` for the order of rows and the classes."""
     return {
         "shuffle": "auto" if shuffle is None else shuffle,
         "classes": None if classes is None else _class_names(classes),
@@ -56,12 +56,12 @@ def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool
 
 
 def _option_values(parameter: Parameter) -> tuple[Allowed, ...]:
-    """Return what an option can hold: words for None, and where whole numbers are allowed, no others.
+    """Return the values that an option allows: words for None, and no fractions where whole numbers are allowed.
 
-    The budget as a share of the columns, for one, needs their number, which is not known before the data are read.
+    For example, the budget as a share of the columns needs their number, which is not known before the data are read.
     """
     whole = any(isinstance(kind, Whole) for kind in parameter.allowed)
-    kinds = (kind for kind in parameter.allowed if kind != OneOf((None,)))  # said by not giving the option
+    kinds = (kind for kind in parameter.allowed if kind != OneOf((None,)))  # by leaving the option out
     return tuple(
         OneOf(tuple(_NONE if value is None else value for value in kind.values)) if isinstance(kind, OneOf) else kind
         for kind in kinds
@@ -99,7 +99,7 @@ def _class_names(text: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Spelling:
-    """How the value of a parameter is written, where it is not written as it is."""
+    """How the value of a parameter is written, if differently from Python."""
 
     read: Callable[[Any], Any]
     metavar: str
@@ -191,7 +191,7 @@ LEARNING = Group("learning", {
     "multiclass": (
         option(
             bool, "--multiclass", panel=_PASSES,
-            help="Look for the classes first, however many; reads the data once more.",
+            help="Find all classes first, however many; reads the data once more.",
         ),
         False,
     ),

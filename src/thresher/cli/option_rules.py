@@ -79,7 +79,7 @@ RULES = (
 
 
 def check_together(values: Mapping[str, Any]) -> None:
-    """Raise ValueError if options can't go together; `values` has all options of a command, None if not given."""
+    """Raise ValueError if options can't be used together; `values` has all options of a command, None if not given."""
     given = {option for option, value in values.items() if value is not None}
     if "--method" in values and "--from" not in given:
         given.add(f"--method {method_by_flag(values['--method']).cli}")

@@ -1,7 +1,7 @@
 """Arguments that commands share, how a command gets groups of options, and how numbers are written.
 
-Text that is no number stays text, so that it is refused where the value is checked: in one line that names the option,
-what was given, and what is allowed.
+Text that is not a number stays text, so that the check of the value reports it: in one line with the option, what was
+given, and what is allowed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def with_options(*groups: Group, without: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Give a command these options, and check all of its options for what can't go together."""
+    """Add these options to a command, and check all of its options for combinations that are not allowed."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)

@@ -1,4 +1,4 @@
-"""Output of commands besides rows: lines on stderr, reports, and a check before the work that files can be written."""
+"""Output of commands other than rows: lines on stderr, reports, and the check that files can be written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WHAT = {"-o": "model", "--report": "report", "--checkpoint": "checkpoint"}
 
 
 def name_standard_streams() -> None:
-    """Let errors of writing to standard output name it, also if it is closed."""
+    """Make errors of writing to standard output name it, also if it is closed."""
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 for the rest of the process
     if sys.stdout is not sys.__stdout__:
@@ -38,7 +38,7 @@ def name_standard_streams() -> None:
 
 
 class _Closed(io.RawIOBase):
-    """Standard output that was closed by whoever started the process."""
+    """Standard output that was closed by the program that started the process."""
 
     def writable(self) -> bool:
         return True
@@ -115,5 +115,5 @@ def write_page(report: str, model: Any, stream: Stream, **parts: Any) -> None:
 
 
 def written_line(path: str) -> str:
-    """Return a line on a file that was written."""
+    """Return the line that reports a written file."""
     return f"wrote {path}, {Path(path).stat().st_size:,} bytes"

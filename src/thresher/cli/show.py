@@ -41,7 +41,7 @@ def show(
 
 
 def _setting_text(name: str, value: Any) -> str:
-    """Return a setting, or what was learned, in words."""
+    """Return a setting or a result as text."""
     if name == "mistakes_while_learning" and value is None:
         return "not shown: the rows were grouped by label"
     if isinstance(value, list):

@@ -102,7 +102,7 @@ def train(
 
 
 def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
-    """Raise ValueError for what the library would refuse only when the model is trained."""
+    """Raise ValueError at once for errors that the library would find only after training."""
     from thresher.analysis.threshold import check_target
 
     check_target(threshold)
@@ -111,7 +111,7 @@ def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
 
 
 def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
-    """Return a model to continue with; its parameters are its own, how to read the data is this run's."""
+    """Return a model to continue with: it keeps its parameters, but not how its data were read."""
     from thresher.io.model_files import load_with_parameters
 
     model, parameters = load_with_parameters(path)

@@ -55,7 +55,7 @@ class AfterTraining:
 def finish(
     model: Model, history: History, sample_results: dict[str, Any], stream: Stream, after: AfterTraining
 ) -> None:
-    """Save, test and report. A run that Ctrl-C ended leaves an older model, and an older page, alone."""
+    """Save, test and report. After Ctrl-C, an older model and an older page are not overwritten."""
     from thresher.evaluation.evaluation import evaluate
     from thresher.io.model_files import save_model
 
@@ -63,7 +63,7 @@ def finish(
     if history.interrupted:
         output = None if output is None else output + _INTERRUPTED
         page = held_out = None
-    # What was learned is safe before anything else can go wrong.
+    # The model is saved before anything else can fail.
     if output is not None:
         save_model(model, output, compact=not after.full)
     tested = None
@@ -104,7 +104,7 @@ def finish(
 
 @contextmanager
 def _mention_saved_model(output: str | None) -> Iterator[None]:
-    """Add to an error that the model, which was trained before it, is there."""
+    """Add to an error that the model was trained and written."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -124,7 +124,7 @@ def _report(
         "refitted": history.refitted,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        # A batch method makes no mistakes on its way; on rows grouped by label they say nothing.
+        # Batch methods have no error while learning; on rows grouped by label it says nothing.
         "error_while_learning": history.error[-1] if history.error and not history.grouped_by_label else None,
         "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
         "shuffled": history.shuffled,
@@ -150,7 +150,7 @@ def _report(
 
 
 def _selection_text(report: dict[str, Any]) -> str:
-    """Return how many features were selected, and if the budget is larger, that it is."""
+    """Return how many features were selected, and the budget if it is larger."""
     n, most = report["n_selected"], report["n_features_to_select"]
     if most is None or n >= most:
         return count_noun(n, "feature")

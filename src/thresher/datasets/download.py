@@ -1,6 +1,6 @@
 """Downloads that can be resumed, are checked, and appear completely or not at all.
 
-Nothing is taken that was not asked for: no other file, no more bytes, and none from a place that is less safe.
+It accepts no other file, no more bytes than expected, and no redirection to a less secure address.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def download(url: str, target: Path, *, sha256: str, n_bytes: int | None = None,
 
     The bytes received so far are in `….part` next to the target; a later call resumes from there. A connection that
     fails or stalls is tried again a few times. The file is renamed into place only after its checksum has passed; one
-    that fails, or that gets much larger than the `n_bytes` that are known, is removed. From https, no redirection to
+    that fails, or that gets much larger than `n_bytes`, is removed. From https, no redirection to
     anything else is followed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def download(url: str, target: Path, *, sha256: str, n_bytes: int | None = None,
 
 
 class _RefusedError(Exception):
-    """The server does what no further try would change."""
+    """An error that trying again would not change."""
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):

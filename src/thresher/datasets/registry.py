@@ -19,8 +19,7 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 class Dataset:
     """A data set: its file, its shape, and where it is from.
 
-    It has a URL if the file can be downloaded in this form and is known, byte by byte: then its size and its checksum
-    are here, too.
+    It has a URL if exactly this file can be downloaded: then its size and its checksum are here too.
     """
 
     name: str

@@ -92,7 +92,7 @@ def make_x1(
     random_state : int or None, default=0
         The seed; None chooses one at random.
     permute : bool, default=False
-        Put the informative columns at random places instead of first.
+        Put the informative columns at random positions instead of first.
     dense_noise : int, default=0
         How many of the noise entries lie in columns that are present in every row, as often as the informative ones.
     start : int, default=0

@@ -1,8 +1,8 @@
 """Where tasks run: an engine maps a function over tasks and merges their results in a fixed tree.
 
 The tree depends on the number of results alone, so the merged result is the same bytes on every engine, whatever the
-number of workers. What is wrong with the data travels up the tree as a Failure, in one line: an exception would arrive
-with the worker's traceback.
+number of workers. An error in the data moves up the tree as a Failure, in one line: an exception would arrive with the
+worker's traceback.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_DEATHS = 3  # of a worker in one merge
 
 
 def do_nothing() -> None:
-    """Do nothing, after a task."""
+    """Do nothing."""
 
 
 class Engine(Protocol):
@@ -45,7 +45,7 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Start function(*common, *task) for each task; return their handles, in order.
 
-        Each object of `common` is handed over once; one that was there in the last call is not handed over again.
+        Each object of `common` is sent once, and not again if it was in the last call.
         `after_each` is called after each task, now or while `merge` waits.
         """
 
@@ -64,7 +64,7 @@ class Failure:
 
 
 def attempt(function: Function, *arguments: Any) -> Any:
-    """Return function(*arguments), or the Failure for what it raises about the data."""
+    """Return function(*arguments), or a Failure for an error about the data."""
     try:
         return function(*arguments)
     except (ValueError, OSError, MemoryError) as error:
@@ -90,7 +90,7 @@ def merge_groups(handles: list[T]) -> list[list[T]]:
 
 
 class InProcess:
-    """Everything in this process, one task after the other: what other engines are compared with."""
+    """Runs everything in this process, one task after the other: the reference for the other engines."""
 
     def map(
         self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
@@ -110,7 +110,7 @@ class InProcess:
 
 
 class SharedObjects:
-    """Objects that workers have, each with a reference to it: only what is new is handed over."""
+    """Objects that workers have, each with a reference to it: only new ones are sent."""
 
     def __init__(self, put: Callable[[Any], Any], drop: Callable[[Any], None]) -> None:
         self._put, self._drop = put, drop
@@ -129,7 +129,7 @@ class SharedObjects:
 
 
 class Processes:
-    """Processes on this machine. What is common to all tasks lies in files, which each process reads once.
+    """Processes on this machine. Objects common to all tasks are in files, which each process reads once.
 
     If a process is killed, new ones take over what was not finished.
     """
@@ -142,7 +142,7 @@ class Processes:
     def map(
         self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
     ) -> list[Any]:
-        """Start all tasks; a handle is a future, and what it was started with."""
+        """Start all tasks; a handle is a future and the arguments of its task."""
         paths = self._shared.references(common)
         return [self._submit((function, paths, task), after_each) for task in tasks]
 

@@ -1,4 +1,4 @@
-"""`distributed.train`: the driver. It hands out parts of shards, merges what comes back, and moves the model."""
+"""`distributed.train`: the driver. It distributes parts of shards, merges the results, and updates the model."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def train(
     validate : Stream or path, optional
         Data to measure accuracy on at each sync.
     classes : array, optional
-        The classes. Without them, two are looked for at the start of each shard.
+        The classes. By default the two that occur at the start of the shards.
     multiclass : bool, default=False
-        Look for the classes first, however many there are. That reads the data once more.
+        Find all classes in a separate pass first, however many there are.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
@@ -148,7 +148,7 @@ def train(
 
 
 class _Run:
-    """A model on its way through the syncs."""
+    """A training run: a model and the syncs of its shards."""
 
     def __init__(self, model: Model, task: Task, shards: Shards, engine: Engine, bar: Steps) -> None:
         self.model = model
@@ -160,7 +160,7 @@ class _Run:
         self._is_base_open = self._keeps_as_written = self._zero_seen = False
 
     def agree_on_classes(self) -> None:
-        """Settle on the classes before anything is learned."""
+        """Find the classes before anything is learned."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if model.target is not None:
             classes_for(model, request.classes)
@@ -178,7 +178,7 @@ class _Run:
             self._shards = replace(self._shards, stream=stream.with_base(0))
 
     def _settle(self, labels: Labels) -> None:
-        """Make the learner of a new model. Ids are learned as written; where they count from turns out at the end."""
+        """Make the learner of a new model. Ids are learned as written; their base is known at the end."""
         model, stream, request = self.model, self._task.stream, self._task.request
         if request.classes is not None:
             classes = classes_for(model, request.classes)
@@ -224,7 +224,7 @@ class _Run:
         warn_of_clashes(self.model, n_clashes)
 
     def finish(self) -> None:
-        """Fix what is known only at the end: whether ids count from 0 or 1."""
+        """Set what is known only at the end: whether ids count from 0 or 1."""
         if self._is_base_open and not self._zero_seen:
             count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:
@@ -237,7 +237,7 @@ class _Run:
         self._bar.done(self._n_done, f"sync {len(self.history.rows) + 1}{error}")
 
     def _take(self, learned: Update) -> None:
-        """Merge what the shards have learned, and note it."""
+        """Merge what the shards have learned, and add it to the history."""
         model, history = self.model, self.history
         if learned.changes is not None:
             if len(learned.sample.codes):
@@ -263,7 +263,7 @@ class _Run:
             callback(history)
 
     def _check_shards(self, seen: Survey) -> None:
-        """Refuse shards without rows, and those with one class that should have more."""
+        """Raise an error for shards without rows, and for those with one class that should have more."""
         name, n = self._task.stream.name, self._shards.n
         n_rows = {k: int(counts.sum()) for k, (_, counts, _) in seen.by_shard.items()}
         for k, (labels, _, is_all) in seen.by_shard.items():

@@ -1,4 +1,4 @@
-"""The size of a merge: that of the move with the least loss on the rows that come next.
+"""The size of a merge: the one with the least loss on the rows that come next.
 
 After the last rows those are the first ones, which were learned long ago. A layer that selects has the squared hinge as
 its loss, one that predicts log loss; the one that predicts goes second, since its members are those of the first.
@@ -20,7 +20,7 @@ _PREDICTING = tuple(2.0 ** (k / 2) for k in range(-4, 3))
 
 
 def candidate_sizes(n_shards: int) -> list[float]:
-    """Return what is tried: 1, the mean of the shards' moves, then 2, 4 … times it, up to their sum."""
+    """Return the sizes to try: 1, the mean of the shards' moves, then 2, 4 … times it, up to their sum."""
     return [float(2**k) for k in range(n_shards.bit_length())]
 
 

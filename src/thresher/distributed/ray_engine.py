@@ -1,4 +1,4 @@
-"""Ray as an engine: tasks and the object store, nothing else of it."""
+"""Ray as an engine: only its tasks and its object store are used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OnRay:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._shared = SharedObjects(ray.put, lambda _: None)  # Ray forgets what nobody refers to
+        self._shared = SharedObjects(ray.put, lambda _: None)  # Ray drops objects without references
         self._after_each: After = do_nothing
         self._run = ray.remote(num_cpus=1, max_retries=3)(_run)
         self._join = ray.remote(num_cpus=1, max_retries=3)(_join)
@@ -69,7 +69,7 @@ def _join(function: Function, arguments: tuple[Any, ...], *results: Any) -> Any:
 
 @contextmanager
 def on_ray(address: str | None) -> Iterator[OnRay]:
-    """Connect to a cluster, or start Ray on this machine and stop it at the end; one that is connected stays so."""
+    """Connect to a cluster, or start Ray on this machine and stop it at the end. An existing connection is kept."""
     ray = _ray()
     if ray.is_initialized():
         yield OnRay(ray)
@@ -99,7 +99,7 @@ def _ray() -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Raise ConnectionError at once if nothing answers: Ray itself would try for a minute."""
+    """Raise ConnectionError at once if there is no answer: Ray itself would try for a minute."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")

@@ -57,7 +57,7 @@ class Shards:
         return self.whole(k).shard(sync, self.syncs)
 
     def next_part(self, k: int, sync: int) -> Stream:
-        """Return what a shard learns after a sync; after the last one that is the first again, if there is a pass."""
+        """Return what a shard learns after a sync; after the last one, the first part again, for the next pass."""
         return self.part(k, (sync + 1) % self.syncs)
 
 
@@ -108,7 +108,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Survey:
-    """The labels of a shard, and whatever else must be known before anything is learned."""
+    """The labels of a shard, and what else must be known before anything is learned."""
 
     labels: NDArray[Any]
     # By shard: how many rows of which labels were seen, and whether these are all of its rows.
@@ -117,7 +117,7 @@ class Survey:
 
 
 def survey(shards: Shards, k: int, whole: bool) -> Survey:
-    """Read a shard; unless it is `whole`, up to the batch in which a second label turns up."""
+    """Read a shard; without `whole`, only up to the batch in which a second label occurs."""
     labels, counts = np.zeros(0), np.zeros(0, np.int64)
     is_at_end, large = True, None
     for batch in shards.whole(k).batches():
@@ -167,7 +167,7 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
 
 
 def _n_bytes(done: Update) -> int:
-    """Return the size of what goes to be merged."""
+    """Return the size of what is sent to be merged."""
     arrays = [array for array in done.changes.values() if isinstance(array, np.ndarray)]
     return sum(array.nbytes for array in arrays) + sum(8 + len(name) for name in done.names.values())
 
@@ -175,7 +175,7 @@ def _n_bytes(done: Update) -> int:
 def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRows:
     """Return the first rows of a part that is learned next.
 
-    Only as much of it is read as should have them, judging by the rows of the part before.
+    Reads about as much as should hold these rows, judging by the rows of the part before.
     """
     share = max(1, n_before // (4 * n)) if n_before else 1
     batch: Batch

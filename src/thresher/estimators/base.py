@@ -89,9 +89,9 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X : matrix, Stream or path
             As in `predict`.
         y : array of shape (n_samples,), optional
-            The labels. They can be left out where X is read as a stream, which has its own; `evaluate` measures more.
+            The labels. They can be left out if X is read as a stream, which has its own; `evaluate` has more metrics.
         sample_weight : array of shape (n_samples,), optional
-            What each row counts, where y is given.
+            The weight of each row, if y is given.
         """
         if y is not None:
             return float(super().score(X, as_labels(y) if isinstance(y, list | tuple) else y, sample_weight))
@@ -165,7 +165,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return type(X)((X.data[places], picked, starts), shape=(X.shape[0], len(columns)))
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put the selected columns back into their original places; all other columns are zero."""
+        """Put the selected columns back to their original positions; all other columns are zero."""
         check_is_fitted(self)
         X = check_array(X, accept_sparse="csr", dtype=None, ensure_min_features=0)
         columns = self._columns()
@@ -226,7 +226,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def plot_features(self, n: int = 20, *, ax: Any = None) -> Any:
         """Draw the weights of the selected features, best first, with matplotlib.
 
-        With more than two classes it is the weight of the class for which the feature counts most, which is named.
+        With more than two classes, each bar is the weight of the class for which the feature counts most.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _model_to_train(self) -> Iterator[Model]:
         """Yield the model for `train`: the trained one, if it can continue, or else a new one.
 
-        It is the estimator's model when the block ends, unless it is new and has learned nothing.
+        When the block ends, it becomes the estimator's model, unless it is new and has learned nothing.
         """
         model = self._new_model()  # raises for parameters that are not allowed
         if self.__sklearn_is_fitted__() and not model.method.is_batch:
@@ -352,7 +352,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return margins_of(model, X) if self._is_read(X) else model.decision_function(self._validate_rows(X))
 
     def _is_read(self, X: Any) -> bool:
-        """Return whether X is read as a stream: also a table, where the model knows features by name."""
+        """Return whether X is read as a stream; a table is, if the model's features have names."""
         return isinstance(X, Stream | str | os.PathLike) or (self._fitted_model().naming is not None and is_table(X))
 
     def _check_rows(self, X: Any, **rules: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The base of the batch estimators: all rows at once in, selected columns and a linear classifier on them out."""
+"""The base of the batch estimators, which learn all rows at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from thresher.training.all_rows import fit_all_rows
 class BatchSelector(FeatureSelector):
     """An estimator that sees all rows at once.
 
-    A subclass names its method; `training/solvers/` has what it does, and tools/write_estimators.py writes its
-    `__init__`, from the method's parameters.
+    A subclass names its method, whose solver is in `training/solvers/`; tools/write_estimators.py writes its
+    `__init__` from the method's parameters.
     """
 
     def fit(self, X: Any, y: ArrayLike) -> Self:

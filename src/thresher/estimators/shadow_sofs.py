@@ -28,7 +28,7 @@ class ShadowSOFS(WithZScores):
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
         all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     refit : {"auto", True, False}, default="auto"
-        Whether to end with a closing pass, which learns the weights anew on the features that were selected. "auto": in
+        Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto": in
         `fit` always; in `train` where the rows are read more than once anyway, or where there are more than two classes
         and the data can be read again.
     norm : {"l2", None}, default="l2"

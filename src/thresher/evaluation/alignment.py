@@ -35,7 +35,7 @@ def open_for_model(
 
 
 def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
-    """Yield batches as `batches_for` does; warn if most or all of the data mean nothing to the model."""
+    """Yield batches as `batches_for` does; warn if the model knows few or none of their features."""
     n_rows = n_known = n_values = n_beyond = 0
     limit = (model.n_features or 0) + model.id_base
     selected = _core.ColumnIndex(model.selected_ids())
@@ -58,7 +58,7 @@ def batches_to_predict(model: Model, stream: Stream) -> Iterator[Batch]:
 def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: int) -> None:
     """Warn if far fewer rows have a selected feature than had one in training.
 
-    A few rows may have none by chance: in rows like those of training that must be improbable.
+    Few rows may have none by chance; the warning comes only if that is improbable.
     """
     counters = model.counters
     share = float(counters["n_with_member"] / max(1, counters["n_samples"]))

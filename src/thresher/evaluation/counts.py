@@ -12,19 +12,19 @@ from thresher.evaluation.curves import Curves
 
 _FEW_PAIRS = 1 << 12
 
-_Pairs = NDArray[np.int64]  # each row: the places of an actual and a predicted label, and how many rows have them
+_Pairs = NDArray[np.int64]  # each row: the indices of an actual and a predicted label, and how many rows have them
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """All that was counted over the rows of a stream: what metrics are computed from.
+    """The counts over the rows of a stream, from which metrics are computed.
 
     Attributes
     ----------
     labels : list
         The model's classes, and after them labels that it does not know, sorted.
     pairs : array of shape (n_pairs, 3)
-        Places of the actual and the predicted label, and how many rows have them.
+        Indices of the actual and the predicted label, and how many rows have them.
     log_likelihood : float or None
         Of all rows, where the model has probabilities and knows all labels.
     curves : Curves or None
@@ -84,12 +84,12 @@ class ClassCounts:
 
 
 class PairCounts:
-    """Counts of pairs of labels, actual and predicted; its time and memory go by rows and by the pairs that occur.
+    """Counts of pairs of labels, actual and predicted. Time and memory depend on the rows and the pairs that occur.
 
     Parameters
     ----------
     n_labels : int
-        The places of labels are below it.
+        Indices of labels are below it.
     """
 
     def __init__(self, n_labels: int) -> None:
@@ -98,7 +98,7 @@ class PairCounts:
         self._n_new = 0  # since they were merged
 
     def add(self, actual: NDArray[Any], predicted: NDArray[Any], n_rows: NDArray[np.int64] | None = None) -> None:
-        """Count rows by the places of their labels; with `n_rows`, pairs that stand for several rows each."""
+        """Count rows by the indices of their labels; with `n_rows`, pairs that stand for several rows each."""
         keys = actual.astype(np.int64) * self._n_labels + predicted
         if n_rows is None:
             keys, n_rows = np.unique(keys, return_counts=True)

@@ -34,7 +34,7 @@ class Curves:
 
 
 def thresholds(margins: _Floats, is_positive: NDArray[np.bool_]) -> tuple[_Floats, NDArray[np.intp], _Floats]:
-    """Return the margins from high to low, the place of the last above each threshold, and the positive rows up to it.
+    """Return the margins from high to low, the index of the last above each threshold, and the positive rows up to it.
 
     Rows of equal margin are on the same side, so a threshold is below the last of them.
     """

@@ -66,10 +66,10 @@ class Evaluation(HasMetrics):
     {metrics}
     confusion : array of shape (n_labels, n_labels)
         Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
-        first use: of 10,000 labels, as 800 MB.
+        first use: with 10,000 labels, it has 800 MB.
     confusion_pairs : array of shape (n_pairs, 3)
-        The entries of `confusion` that are not 0, in their order: actual label and predicted label, as places in
-        `labels`, and rows.
+        The entries of `confusion` that are not 0, in their order: actual label and predicted label, as indices
+        into `labels`, and rows.
     per_class : dict
         Precision, recall, f1 and support by label. A ratio of 0 to 0 counts as 0.
     roc_curve : array of shape (n_points, 2) or None
@@ -214,7 +214,7 @@ class Evaluation(HasMetrics):
             return heat_map(names, self.confusion, title, ax)
         if kind not in charts:
             known = ", ".join([*charts, "confusion"])
-            raise ValueError(f"kind={kind!r} is not known of this evaluation; it has {known}.")
+            raise ValueError(f"kind={kind!r} is not available for this evaluation; it has {known}.")
         return draw(charts[kind], ax)
 
     def charts(self) -> dict[str, Chart]:
@@ -285,6 +285,6 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
 
 
 def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
-    """Return what a tally of the data of this name shows."""
+    """Return the evaluation of a tally; `name` is that of the data."""
     reading, counts = reading or Reading(), tally.counts(name)
     return Evaluation(counts, compute_metrics(counts), reading.n_skipped, reading.skipped, tally.threshold)

@@ -1,4 +1,4 @@
-"""The table of metrics: what each is called, how it comes from what was counted, and how it is written.
+"""The table of metrics: the name of each, how it is computed from counts, and how it is printed.
 
 A new metric is a row here. `evaluate`, `cross_validate`, `path`, the report, JSON and the printed tables read it.
 """
@@ -26,7 +26,7 @@ class Metric(Generic[_Counted]):
     name : str
         The attribute of an evaluation, the key in JSON, and the heading in printed tables of classes.
     words : str
-        What people call it.
+        Its name in sentences.
     meaning : str
         A sentence or two on it, for the docstring of `Evaluation`.
     of : function
@@ -115,7 +115,7 @@ class HasMetrics:
 
 
 def document_metrics(table: Sequence[Metric[Any]]) -> Callable[[_Class], _Class]:
-    """Let a class's docstring list the metrics of a table, at "{metrics}"."""
+    """List the metrics of a table in a class's docstring, at "{metrics}"."""
     attributes = "\n    ".join(f"{metric.name} : float\n        {metric.meaning}" for metric in table)
 
     def decorate(decorated: _Class) -> _Class:
@@ -133,8 +133,8 @@ def compute_metrics(counts: Counts) -> dict[str, float | None]:
 def pool_metrics(parts: list[Mapping[str, float | None]], counts: Counts) -> dict[str, float | None]:
     """Return the metrics of several models, each on rows of its own, from the counts over all of these rows.
 
-    What these do not give, such as the areas under curves, is the mean over the parts: margins of different models do
-    not compare.
+    A metric that these do not give, such as an area under a curve, is the mean over the parts, since margins of
+    different models can't be compared.
     """
     found = compute_metrics(counts)
     for name, value in found.items():

@@ -41,7 +41,7 @@ def margins_of(model: Model, data: Data) -> _Floats:
 
 
 def batches_of(model: Model, data: Data) -> Iterator[Batch]:
-    """Yield the rows of data as the model reads them; warn of those that were skipped and will have no result."""
+    """Yield the rows of data as the model reads them; warn of rows that were skipped, which have no result."""
     stream, reading, batches = open_for_model(model, data, "predicting", labelled=False)
     yield from batches
     if reading.n_skipped:

@@ -17,8 +17,8 @@ from thresher.streams import Batch, DataError
 
 _Floats = NDArray[np.float64]
 
-# Labels that the model does not know, of which a confusion matrix can have a few: more of them are measurements,
-# or the wrong column.
+# A confusion matrix can have a few labels that the model does not know; more of them are measurements, or the wrong
+# column.
 _MOST_UNKNOWN = 100
 
 
@@ -73,7 +73,7 @@ class Tally:
         return n_by_label(self._pairs.pairs(), 0, len(self._labels))
 
     def counts(self, name: str) -> Counts:
-        """Return what was counted; `name` is that of the data. Warns where no prediction can be right."""
+        """Return the counts; `name` is that of the data. Warns if no prediction can be right."""
         labels, pairs = self._sort()
         n_rows = int(pairs[:, 2].sum())
         if n_rows == 0:
@@ -103,7 +103,7 @@ class Tally:
         return np.concatenate(self._margins), np.concatenate(self._is_second)
 
     def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
-        """Return the place of each label in `_labels`, which gets those it does not have yet."""
+        """Return the index of each label in `_labels`; new labels are added."""
         batch.refuse_unlabelled("there is nothing to compare with")
         found, indices = np.unique(labels, return_inverse=True)
         codes = [self._index(label, batch) for label in found.tolist()]
@@ -136,7 +136,7 @@ class Tally:
 
 
 def _as_text_or_number(label: Any, as_word: bool) -> Any:
-    """Return a label as text or, if possible, as a number: which of them a batch holds depends on the other rows."""
+    """Return a label as text or, if possible, as a number: its type in a batch depends on the other rows."""
     return label_text(label) if as_word else as_number(label)
 
 

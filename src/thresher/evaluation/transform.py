@@ -118,7 +118,7 @@ def _column_map_file(path: str, text: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The selected features, in column order: their ids and names in the data, and what they are called now."""
+    """The selected features, in column order: their ids and names in the data, and their new names."""
 
     ids: NDArray[np.int64]
     index: _core.ColumnIndex
@@ -226,14 +226,14 @@ def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
     if len(strange):
         row = int(strange[0])
         raise DataError(
-            f"{batch.location(row)}: the label {label_text(batch.labels.tolist()[row])!r} can't stand in a column of "
-            f"{'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
+            f"{batch.location(row)}: the label {label_text(batch.labels.tolist()[row])!r} can't be written to a column "
+            f"of {'' if kind.kind == 'f' else 'whole '}numbers, as the model's classes are: write .svm text instead."
         )
     return column
 
 
 def _number(label: Any, kind: np.dtype[Any]) -> float | int | str | None:
-    """Return a label as a number, None if there is none, or "" if it is not a number of that kind."""
+    """Return a label as a number, None if it is missing, or "" if it is not a number of that kind."""
     if label in ("", None) or label != label:
         return None
     label = as_number(label)

@@ -1,8 +1,8 @@
 """Files that are written completely or not at all, and never over a file that is being read.
 
-Until it is complete, a file has a temporary name beside its own. That has the process which writes it: its number, when
-it started, and its machine since it was last started. So another process of the machine can tell whether it is still at
-work, or was killed.
+Until it is complete, a file has a temporary name beside its own. The name identifies the process that writes it: its
+number, when it started, and the machine since its last boot. So another process on the machine can find out whether
+it is still running or was killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROCESS = re.compile(r"([1-9a-f][0-9a-f]{0,6})-([0-9a-f]{1,16})-([0-9a-f]{8})\.
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that appears at `path` only if the block ends without an error: a temporary file is renamed.
 
-    What is left of it by a process that was killed is removed.
+    Temporary files of processes that were killed are removed.
     """
     refuse_empty_path("output", path)
     target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
@@ -76,7 +76,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
-    """Raise ValueError if a file to be written is one of those to be read, under whatever name; "-" is stdin."""
+    """Raise ValueError if the output is one of the inputs, under any name; "-" is stdin."""
     refuse_empty_path("output", output)
     try:
         target = Path(output).stat()
@@ -92,7 +92,7 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.Path
 
 
 def temporary_path(target: Path) -> Path:
-    """Return a new name for what is to become the file `target`."""
+    """Return a new temporary name for the file `target`."""
     pid = os.getpid()
     process = f"{pid:x}-{_start(pid) or 0:x}-{_machine()}"
     return target.with_name(f"{_prefix(target)}{process}.{secrets.token_hex(4)}.part")

@@ -1,4 +1,4 @@
-"""The part of a checkpoint that is not its model, checked in full: a right digest does not make it valid."""
+"""The part of a checkpoint that is not its model, checked in full: a matching digest does not make it valid."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Checkpoints: a run in the middle of a stream, in the container of `io/container.py`.
 
-It has the model's state, as `io/model_content.py` writes it, and what is known of the run. As with models, nothing in a
+It has the model's state, as `io/model_content.py` writes it, and the state of the run. As with models, nothing in a
 file is executed, and a digest detects damage.
 """
 
@@ -33,7 +33,7 @@ class Saved:
 
     @contextmanager
     def name_file_in_errors(self) -> Iterator[None]:
-        """Raise ValueError, with the name of the file, if what was saved turns out not to fit in the block."""
+        """Raise ValueError, with the name of the file, if the saved values do not fit together."""
         try:
             yield
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError):

@@ -55,7 +55,7 @@ def serialize(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | me
 
 @contextmanager
 def open_file(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
-    """Open a file to read all of it in the block; whatever is wrong with it becomes one line that names it."""
+    """Open a file to read it in the block; any error becomes one line that names it."""
     refuse_empty_path(kind, path)
     try:
         with name_file_in_errors(path), Path(path).open("rb") as file:
@@ -75,7 +75,7 @@ def open_file(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
 def read_verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:
     """Return tensors and metadata, after a check of the digest over all bytes.
 
-    `kind` is what the file is, for messages; `remedy` is what to do about one of another version.
+    `kind` names the kind of file in messages; `remedy` is what to do if it has another version.
     """
     length_bytes = file.read(8)
     length = int.from_bytes(length_bytes, "little")
@@ -160,6 +160,6 @@ def all_finite(array: NDArray[Any]) -> bool:
 
 
 def require(holds: bool, message: str, kind: str = "model") -> None:
-    """Raise ValueError unless something holds that is so in every file that was written here."""
+    """Raise ValueError unless a condition holds that every valid file meets."""
     if not holds:
         raise ValueError(f"the {kind} is not valid: {message}.")

@@ -20,7 +20,7 @@ class FileError(OSError):
 
 
 def error_text(error: Exception) -> str:
-    """Return an error's message; that of the operating system as file and what is wrong with it."""
+    """Return an error's message; for an error of the operating system, the file and what is wrong with it."""
     if not isinstance(error, OSError) or error.filename is None or not error.strerror:
         return str(error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
@@ -29,9 +29,9 @@ def error_text(error: Exception) -> str:
 
 @contextmanager
 def name_file_in_errors(name: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in an error of the operating system that names none.
+    """Add the name of the file to an error of the operating system that has none.
 
-    A pipe whose reader has left stays a BrokenPipeError: that is nobody's mistake.
+    A pipe that its reader has closed stays a BrokenPipeError: that is not an error of the user.
     """
     try:
         yield
@@ -45,7 +45,7 @@ def name_file_in_errors(name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def refuse_empty_path(what: str, path: str | os.PathLike[str]) -> None:
-    """Raise ValueError for the path "", which Python takes for the current folder; `what` it is the path of."""
+    """Raise ValueError for the path "", which Python takes for the current folder; `what` names the path."""
     if not os.fspath(path):
         raise ValueError(f"{what}: the path is empty; name a file.")
 

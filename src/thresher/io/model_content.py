@@ -1,7 +1,6 @@
 """A model's state as tensors and metadata, as model files and checkpoints hold it.
 
-What is read is checked: sizes, ranges and order of everything that the model is built from, since a file can be
-manipulated.
+Everything that is read is checked, in size, range and order, since a file can be manipulated.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from thresher.model.validators import anything, count, flag, gamma, list_of, num
 
 
 class Content(TypedDict):
-    """A model as a file has it."""
+    """The tensors and metadata of a model."""
 
     tensors: Tensors
     metadata: dict[str, Any]  # values for JSON
@@ -64,7 +63,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def content_of(state: State) -> Content:
-    """Return what a file says of a model with this state."""
+    """Return the tensors and metadata of a model with this state."""
     target, (names, clashes) = state["target"], state["names"]
     metadata: dict[str, Any] = {
         name: state[name]
@@ -110,12 +109,12 @@ def _names_of(state: State, ids: NDArray[np.int64]) -> list[str] | None:
 
 
 def _tensor(name: str, k: int, race: Any) -> str:
-    """Return what a tensor of a model is called, or of the k-th learner of a race."""
+    """Return the name of a tensor of a model, or of the k-th learner of a race."""
     return name if race is None else f"{k}/{name}"
 
 
 def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
-    """Return the state that `content_of` was given; ValueError if it is none. `kind` is that of the file."""
+    """Return the state from its tensors and metadata; ValueError if they are not valid. `kind` is that of the file."""
 
     def insist(holds: bool, message: str) -> None:
         require(holds, message, kind)
@@ -243,7 +242,7 @@ def _as_text(pairs: list[tuple[int, str]]) -> NDArray[np.uint8]:
 
 
 def _pairs(written: NDArray[np.uint8]) -> dict[int, str] | None:
-    """Return the names by id; None if that is not what was written."""
+    """Return the names by id; None if the text is not valid."""
     try:
         pairs = json.loads(written.tobytes())
     except (ValueError, RecursionError):
@@ -269,6 +268,6 @@ def to_json_values(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_json_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters that `to_json_values` returned."""
+    """Return parameters from the result of `to_json_values`."""
     weights = given.get("class_weight")
     return {**given, "class_weight": dict(map(tuple, weights))} if isinstance(weights, list) else given

@@ -30,8 +30,8 @@ _REMEDY = "train the model again"
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to a file. An online estimator can later continue learning with the same result.
 
-    Parameters that were set since it was trained are written too. As in memory, they count when it learns next, and
-    predictions go by those that it was trained with.
+    Parameters that were set since it was trained are written too. As in memory, they take effect when it learns
+    next; predictions use those that it was trained with.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def save_model(
     if not model.method.is_batch and state["learned"] is not None:
         _require_finite(state["learned"])
         state = _keep_members_only(model, state) if compact else state
-    content = content_of({**state, "looks": []})  # how the race went is of the run
+    content = content_of({**state, "looks": []})  # the standings belong to the run
     metadata = {"format_version": FORMAT_VERSION, "library_version": __version__, **content["metadata"]}
     metadata["selection_frequency"] = _frequencies(model)
     if set_since is not None:
@@ -122,7 +122,7 @@ def load_with_parameters(path: str | os.PathLike[str]) -> tuple[Model, dict[str,
 
 
 def _frequencies(model: Model) -> list[float] | None:
-    """Return how often each member was selected, best first, if that is known."""
+    """Return how often each member was selected, best first, if it is known."""
     known = model.selection_frequency
     return None if known is None else [known.get(column, 0.0) for column in model.members()[0].tolist()]
 

@@ -17,7 +17,7 @@ class ClassWeightError(ValueError):
 
 
 class ClassWeights:
-    """Weights of rows by their class, for rows that come one after another, and counts of the rows.
+    """Weights of rows by their class, for rows in sequence, and counts of the rows.
 
     With "balanced" a row of class c has the weight n/(C·n_c): of the n rows so far, this one included, n_c are of its
     class, and there are C classes. Rows of weight 0 do not count. So the weights do not depend on how the rows are cut
@@ -26,7 +26,7 @@ class ClassWeights:
     Attributes
     ----------
     counts : array
-        How many different rows of each class came, by code.
+        How many different rows of each class there were, by code.
     weight, squared_weight : float
         Sums of the weights of these rows, and of their squares.
     """
@@ -38,7 +38,7 @@ class ClassWeights:
 
     @property
     def typical_weight(self) -> float:
-        """The mean weight of a row, as far as it counts in what was learned: Σw²/Σw."""
+        """The weighted mean of the rows' weights: Σw²/Σw."""
         return self.squared_weight / self.weight if self.weight > 0 else 1.0
 
     def of_rows(

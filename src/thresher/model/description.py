@@ -1,4 +1,4 @@
-"""A trained model in words and numbers for people: its settings, and the features that it selected."""
+"""A description of a trained model: its settings, and the features that it selected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FeatureList:
     Attributes
     ----------
     names, ids : list
-        What the data call them.
+        Their names and ids in the data.
     weights : array of shape (n_features, n_vectors)
         One per feature; with more than two classes, one per class.
     z : array or None
@@ -50,7 +50,7 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
     columns, weights = model.members()
     n = len(columns)
     columns, weights = columns[:most], weights[:most]
-    # Those of a model whose gamma was changed on its way have no common scale.
+    # If gamma was changed during training, z-scores have no common scale.
     z = z_scores(model, columns) if model.method.has_z_scores and not model.gamma_changed else None
     known = model.selection_frequency
     return FeatureList(
@@ -64,7 +64,7 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
 
 
 def settings(model: Model) -> dict[str, Any]:
-    """Return all that is known of a model but its features."""
+    """Return all settings and counts of a model, without its features."""
     assert model.target is not None
     counters = model.counters
     learned: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def settings(model: Model) -> dict[str, Any]:
 
 
 def _kept(model: Model) -> list[str]:
-    """Return the features that were to be kept, as the data call them."""
+    """Return the features to keep, by their names in the data."""
     return [each if isinstance(each, str) else model.name_of(each) for each in model.parameters["keep"]]
 
 

@@ -1,4 +1,4 @@
-"""The weights of a batch method, which predict as a learner does."""
+"""The weights of a batch method, which predict like a learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features to keep: from what the user calls them, columns, names or ids, to the ids that a learner knows."""
+"""Features to keep: from columns, names or ids, as the user gives them, to the ids of the learner."""
 
 from __future__ import annotations
 

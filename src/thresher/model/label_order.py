@@ -4,7 +4,7 @@ An online learner follows the rows that it saw last. On rows sorted by label it 
 the rows of a class pass by it predicts that class and is right: its mistakes then say nothing about new rows.
 
 The rows are cut into 32 to 64 spans of equal length (up to 64 rows: of one row), and the rows of each class are
-counted in each. In random order all spans have the same share of a class, except for chance. What the spans say
+counted in each. In random order all spans have the same share of a class, except for chance. How much the spans say
 about a class is measured by mutual information: MI of the row's span and whether it belongs to the class, and for
 each window of consecutive spans, MI of whether the row is in the window and whether it belongs to the class. The
 rows are *grouped by label* if for some class one window, or all spans together, are
@@ -54,7 +54,7 @@ _LARGE_WINDOW, _LARGE_TOTAL = 0.05, 0.2  # information, as a share of the entrop
 
 
 class Grouping(NamedTuple):
-    """A window of rows that has another share of a class than the other rows. The first row has number 1."""
+    """A window of rows in which the share of a class differs from that in the other rows. Row numbers start at 1."""
 
     first: int
     last: int
@@ -105,10 +105,10 @@ class LabelOrder:
         return self._n_rows
 
     def seems_grouped(self) -> bool:
-        """Return whether the rows so far are grouped by label, or of one class; asked often, it seldom looks.
+        """Return whether the rows so far are grouped by label, or of one class. Calls are cheap: few of them check.
 
-        With many classes a look takes time, so there is one whenever the rows that are not of the largest class have
-        doubled: sorted rows show soon after the second class begins.
+        With many classes a check takes time, so there is one whenever the rows that are not of the largest class have
+        doubled: sorted rows are detected soon after the second class begins.
         """
         n_others = self._n_rows - int(self._counts.sum(axis=0).max())
         if n_others >= self._next_check:
@@ -117,7 +117,7 @@ class LabelOrder:
         return n_others == 0 or self._seems_grouped
 
     def grouping(self) -> Grouping | None:
-        """Return the window that says most about a class, if the rows are grouped by label; else None."""
+        """Return the window with the most information about a class, if the rows are grouped by label; else None."""
         lengths = self._counts.sum(axis=1)
         ends = np.cumsum(lengths[lengths > 0])
         counts = self._counts[: len(ends), self._counts.any(axis=0)]
@@ -133,12 +133,12 @@ class LabelOrder:
         return window
 
     def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values for JSON."""
+        """Return the counts so far, as values for JSON."""
         return {"n_rows": self._n_rows, "length": self._length, "counts": self._counts.tolist()}
 
     @classmethod
     def from_state(cls, state: Any, n_classes: int) -> Self:
-        """Return an object with the state that `state` returned; ValueError for any other, or of more classes."""
+        """Return an object with the state that `state` returned. ValueError if the state is not valid."""
         sizes = {len(span) for span in state["counts"]} if _STATE(state) else set()
         is_possible = (
             len(sizes) == 1
@@ -159,7 +159,7 @@ _STATE = dict_of(n_rows=count, length=lambda n: count(n) and n > 0, counts=list_
 
 
 def _find_window(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:
-    """Return the window that says most about a class, and MI/H of it; 0 and None if the class is not grouped."""
+    """Return the MI/H of the window with the most information about a class, and the window, or 0 and None."""
     n_rows, n = int(ends[-1]), int(counts.sum())
     if n in (0, n_rows):
         return 0.0, None

@@ -1,7 +1,7 @@
-"""Labels as values: text or numbers. `model/targets.py` says what they are to a model.
+"""Labels as values: text or numbers. `model/targets.py` defines what they mean to a model.
 
-Files and tables are read as float64, but for whole numbers that float64 can't tell apart: these stay whole numbers,
-and what is neither float64 nor 64 bits wide becomes text. An array has one type, so this can differ from batch to
+Files and tables are read as float64. Whole numbers that float64 can't distinguish stay whole numbers, and numbers of
+more than 64 bits become text. An array has one type, so this can differ from batch to
 batch; the functions here compare labels by value and lose nothing when they put them together.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
 
-LARGE = 2**53  # from here on, float64 can't tell whole numbers from their neighbours
+LARGE = 2**53  # from here on, float64 can't represent every whole number
 _WHOLE = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
 
 
@@ -43,16 +43,16 @@ def as_labels(values: ArrayLike) -> Labels:
 
 
 def labels_from_values(values: list[Any]) -> Labels:
-    """Return labels that were read one by one as an array: text if one is, or if numpy would round one.
+    """Return labels that were read one by one as an array: text if one of them is text, or if numpy would round one.
 
-    With a missing one, NaN, they are text too; it is "" then.
+    A missing label, NaN, is "" where labels are text.
     """
     labels = None if any(isinstance(label, str) or label != label for label in values) else _exact_labels(values)
     return _as_text(values) if labels is None else labels
 
 
 def _exact_labels(values: Sequence[Any]) -> Labels | None:
-    """Return labels as numpy has them, or of 64 bits where that would round one; None if these do not hold all."""
+    """Return labels as numpy converts them, or as 64-bit integers; None if neither is exact."""
     labels = np.asarray(values)
     if labels.ndim != 1 or labels.dtype.kind not in "fO" or not any(map(_is_large, values)):
         return labels
@@ -72,7 +72,7 @@ def _is_large(label: Any) -> bool:
 
 
 def are_large(labels: Labels) -> NDArray[np.bool_]:
-    """Return which numbers are too large for float64 to tell them from the next whole number."""
+    """Return which numbers are too large for float64 to distinguish them from the next whole number."""
     return np.asarray((labels >= LARGE) | (labels <= -LARGE))
 
 
@@ -86,7 +86,7 @@ def as_number(label: Any) -> Any:
 
 
 def number_from_text(text: str) -> float:
-    """Return the number that a text is: a float, or an int if it is a large whole number, written in full."""
+    """Return a text as a number: a float, or an int if it is a large whole number that is written in full."""
     number = float(text)
     whole = _WHOLE.fullmatch(text) if LARGE <= abs(number) < float("inf") else None
     return number if whole is None else int(whole[1] + whole[2])
@@ -123,7 +123,7 @@ def distinct_labels(name: str, labels: Labels) -> Labels:
 
 
 def labels_equal(labels: Labels, others: Any) -> NDArray[np.bool_]:
-    """Return which labels equal the others, or a single one; numpy compares whole numbers with float64 rounded."""
+    """Return which labels equal the others, or a single one, exactly; numpy would round large ones."""
     others = np.asarray(others)
     same = np.asarray(labels == others)
     if labels.dtype.kind != others.dtype.kind and are_large(others).any():

@@ -22,7 +22,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     """Return a new learner for a model; a race if its method has γ and that is not known yet.
 
     A feature has `n_vectors` weights, and `kept` are the ids of the features to keep. The learner of a compact model
-    will predict alone: it has no sketch.
+    only predicts: it has no sketch.
     """
     method, parameters = model.method, model.parameters
     assert method.kernels is not None

@@ -1,4 +1,4 @@
-"""Rows being learned: the one loop that hands them to a learner, and what is provisional until they end.
+"""Learning rows: the one loop that passes them to a learner, and what is provisional until the end of a stream.
 
 `fit` and `partial_fit` learn matrices. A `Session` learns the batches of a stream, in which classes, columns and the id
 base are known only at its end; shards and training runs use it too.
@@ -57,7 +57,7 @@ def learn_rows(
 ) -> _core.Fault | None:
     """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
 
-    `n_values` is how many values they have. Without `check`, another check has found that all rows are valid. In a
+    `n_values` is the number of their values. Without `check`, the rows must have been checked before. In a
     closing pass only the predicting layer learns them.
     """
     bounds = blocks(len(codes), n_values)
@@ -81,7 +81,7 @@ def fit(
     sample_weight: ArrayLike | None = None,
     feature_names: list[str] | None = None,
 ) -> None:
-    """Let a model start again and learn a matrix, `n_passes` times; see `Model.fit`."""
+    """Train a model from the start on a matrix, `n_passes` times; see `Model.fit`."""
     new = model.untrained_copy()
     target = classes_for_matrix(new, y)
     codes = target.encode(y)
@@ -112,7 +112,7 @@ def fit(
 def _learn_matrix(
     model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None
 ) -> tuple[Learner, float | None, list[Standing]]:
-    """Return a learner of all rows, the γ that it has won a race with, and how that went."""
+    """Return a learner of all rows, the γ that won the race, and the standings."""
     given, batch = model.parameters, as_batch(X, 0)
     learner: Learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
     gamma, standings = None, list[Standing]()
@@ -148,15 +148,15 @@ def n_passes_after(asked: int | str, n_rows: int) -> int:
 
 
 def start_refit(model: Model) -> None:
-    """Let the predicting layer start again, for a closing pass."""
+    """Reset the predicting layer, for a closing pass."""
     assert model.learner is not None
     _selector(model.learner).start_refit()
 
 
 def end_refit(model: Model, keep: bool) -> bool:
-    """End a closing pass; unless it is to be kept, put back the layer of before. Return whether it was kept.
+    """End a closing pass. Without `keep`, restore the layer of before the pass. Return whether the result was kept.
 
-    After a run that was resumed in its closing pass, nothing is known of the layer before: then it is kept.
+    After a run that was resumed in its closing pass, the layer of before is not known: then the result is kept.
     """
     assert model.learner is not None
     return _selector(model.learner).end_refit(keep)
@@ -175,7 +175,7 @@ def partial_fit(
     sample_weight: ArrayLike | None = None,
     feature_names: list[str] | None = None,
 ) -> None:
-    """Let a model learn more rows; see `Model.partial_fit`."""
+    """Train a model on more rows; see `Model.partial_fit`."""
     with model.lock:
         model.check_can_learn("partial_fit")
         target = classes_for(model, classes)
@@ -212,8 +212,8 @@ class Session:
     """One pass of a model over a stream.
 
     Rows can have any width. The classes are those that occur, unless they are given or the model has classes already.
-    `state` returns all that a session knows beyond its model, and `from_state` continues from it, as if the pass had
-    never stopped.
+    `state` returns the state of a session beyond that of its model, and `from_state` continues from it as if the pass
+    had never stopped.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ class Session:
     names : list of str or Naming, optional
         The names of the columns, if they have names, or how names are hashed.
     n_features : int, optional
-        The number of columns, if it is known in advance: the model then has as many, also of those in which no row has
-        a value. One that has fewer grows, one that has more keeps them.
+        The number of columns, if it is known in advance: the model then has as many, also if no row has a value in some
+        of them. A model with fewer columns grows, one with more keeps them.
     is_first_pass : bool, default=True
         Whether the rows come for the first time.
     is_refit : bool, default=False
@@ -300,7 +300,7 @@ class Session:
         return codes
 
     def _read_names(self, batch: Batch) -> None:
-        """Find the names of the members in the batch that was learned last: those that are new occur in it."""
+        """Find the names of the members in the last batch: every new member occurs in it."""
         assert batch.names is not None
         model = self.model
         model.names.read(self._learner.member_ids() if model.method.has_budget else None, batch.indices, batch.names)
@@ -330,7 +330,7 @@ class Session:
         warn_of_clashes(model, self._n_clashes_before)
 
     def state(self) -> dict[str, Any]:
-        """Return what the session knows in addition to its model's state, as values for JSON."""
+        """Return the state of the session in addition to its model's, as values for JSON."""
         return {
             "target": self.target.state(),
             "is_first_pass": self._is_first_pass,
@@ -385,7 +385,7 @@ def ids_to_keep(model: Model, id_base: int | None, names: ColumnNames, n_feature
 
 
 def fix_classes(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
-    """Set what the first rows have shown; `swapped`: the provisional codes were in the opposite order."""
+    """Set the classes and the id base of a model; `swapped`: the provisional codes were in reverse order."""
     assert model.learner is not None
     learner, gamma, standings = winner_of(model.learner)
     if learner is not model.learner:
@@ -407,7 +407,7 @@ def include_id(model: Model, largest_id: int) -> None:
 
 
 def drop_stale_measurements(model: Model) -> None:
-    """Drop what was measured on a model before it learned these rows."""
+    """Drop measurements from before the model learned these rows."""
     if model.threshold != 0.0:
         warn(
             f"The threshold of {model.threshold:g} was chosen before the model learned these rows and is back at 0: "

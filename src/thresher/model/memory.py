@@ -1,4 +1,4 @@
-"""Memory for the state of features, and errors that say what to do where there is not enough."""
+"""Memory for the state of features, and errors that say what to do if there is not enough."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reserve(learner: Learner, n_ids: int) -> None:
 
 @contextmanager
 def explain_lack_of_memory() -> Iterator[None]:
-    """Name the remedy where memory runs out while a hash table grows."""
+    """Raise an error with a remedy if memory runs out while a hash table grows."""
     try:
         yield
     except MemoryError:
@@ -29,7 +29,7 @@ def explain_lack_of_memory() -> Iterator[None]:
 
 @contextmanager
 def explain_lack_of_memory_for(n_ids: int) -> Iterator[None]:
-    """Name the number of ids where there is not enough memory for them."""
+    """Raise an error with the number of ids if there is not enough memory for them."""
     try:
         yield
     except MemoryError:

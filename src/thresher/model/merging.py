@@ -1,4 +1,4 @@
-"""Models that learned side by side from the same start: what has changed in each, and one model of all of them."""
+"""Models that learned side by side from the same start: the changes of each, and one model of all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from thresher.model.names import MemberNames
 class MergeSizes(NamedTuple):
     """How far a merge goes.
 
-    In the layer that selects, in means of the copies' moves; in one that predicts, as a share of all that they learned.
+    For the layer that selects, in multiples of the mean of the copies' moves; for one that predicts, as a share of the
+    sum of what they learned.
     """
 
     selecting: float = 1.0
@@ -36,7 +37,7 @@ def core_class(model: Model) -> Any:
 
 
 def changes_since(model: Model, start: Model) -> _core.Changes:
-    """Return what a model has learned since it was a copy of `start`; it can learn no more afterwards."""
+    """Return what a model has learned since it was a copy of `start`. It can't learn afterwards."""
     return _selector(model).changes_since(_selector(start))
 
 
@@ -53,13 +54,13 @@ def merge_preview(
 
 
 def merge(model: Model, changes: _core.Changes, sizes: MergeSizes, counted: ClassWeights) -> None:
-    """Move a model by what its copies have changed."""
+    """Apply the changes of its copies to a model."""
     _selector(model).merge(changes, sizes.selecting, sizes.predicting)
     model.class_weights = model.class_weights + counted
 
 
 def merge_names(model: Model, names: dict[int, str], clashes: tuple[int, str, str]) -> None:
-    """Set the names of a model's members from those that its copies know."""
+    """Set the names of a model's members from those of its copies."""
     if model.naming is None:
         return
     known = {**model.names.by_id, **names}

@@ -1,6 +1,6 @@
 """A model: a method, its parameters, its classes, and what it has learned.
 
-It takes CSR matrices and batches and needs only numpy; estimators and the command line are thin layers on top of it.
+It takes CSR matrices and batches, and needs only numpy; estimators and the command line are thin layers on top of it.
 How rows are learned is in `thresher.model.learning`.
 
 Features have *ids*, which is what the learner knows, and *columns*, which is what the user sees: column = id − id_base.
@@ -38,14 +38,14 @@ class Model:
     Parameters
     ----------
     method : str
-        The name of a method in `thresher.methods`. That of a batch method learns by `train` alone.
+        The name of a method in `thresher.methods`. A model of a batch method is trained by `train` only.
     **given
         Its parameters, as listed in `thresher.methods`; the others have their defaults.
 
     Attributes
     ----------
     target : Classes or None
-        What it predicts, once known: a stream has to be read to its end for that.
+        What it predicts. None until a first stream has been read to its end.
     n_vectors : int
         How many weights a feature has.
     n_features : int or None
@@ -62,12 +62,12 @@ class Model:
         Whether it has learned rows in an order grouped by label, so that its mistakes while learning say nothing about
         new rows.
     threshold : float
-        With two classes, the margin above which `predict` gives the second one. It is 0 unless `set_threshold` has
-        chosen another; learning more rows sets it back.
+        With two classes, the margin above which `predict` returns the second one. It is 0 unless `set_threshold` has
+        chosen another value; learning more rows resets it to 0.
     selection_frequency : dict or None
         How often each member was selected in samples of the rows, if `stability` has counted it.
     extras : dict
-        What else the solver of a batch method has found, such as the C of L1SVM; it is not saved.
+        Further results of the solver of a batch method, such as the C of L1SVM; they are not saved.
     """
 
     def __init__(self, method: str, **given: Any) -> None:
@@ -114,7 +114,7 @@ class Model:
         """Return the model of a batch method, which can predict and be saved.
 
         Columns are ordered best first. Weights and intercept have one row or entry for two classes, else one per class.
-        Of `counters` it has `n_samples` and `n_with_member`.
+        Its `counters` are `n_samples` and `n_with_member`.
         """
         model = cls(method, **given)
         model.target, model.n_vectors = target, target.n_vectors
@@ -125,9 +125,9 @@ class Model:
         return model
 
     def keep_as_written(self, names: list[str]) -> None:
-        """Set features to keep by what the data call them: the names of columns or, where there are none, ids.
+        """Set the features to keep by their names in the data: the names of columns or, without names, ids.
 
-        For a new model that a stream will train; `keep` then has their columns.
+        For a new model that a stream will train; after that, `keep` has their columns.
         """
         parameters.check_keep({"keep": names}, parameters.budget(self.parameters, None))
         self.words_to_keep = names
@@ -255,15 +255,15 @@ class Model:
         return self.names.by_id.get(id_, str(id_))
 
     def state(self) -> State:
-        """Return all that it knows, by name, as it is now: for pickle, files and checkpoints, and to undo learning."""
+        """Return all that it has learned, by name: for pickle, files and checkpoints, and to undo learning."""
         return state_of(self)
 
     def restore(self, state: State) -> None:
-        """Know what a state says, and nothing else."""
+        """Replace everything by a saved state."""
         restore(self, state)
 
     def become(self, other: Model) -> None:
-        """Take over all that another model of the same method knows."""
+        """Replace everything by the state of another model of the same method."""
         with self.lock:
             self.__dict__.update({name: value for name, value in other.__dict__.items() if name != "lock"})
 
@@ -273,7 +273,7 @@ class Model:
     def adopt_parameters(self, given: dict[str, Any]) -> None:
         """Continue learning with other parameters; only the budget and the features to keep can't be changed.
 
-        Until rows were learned with them, `undo_adoption` sets them back.
+        Until rows were learned with them, `undo_adoption` restores the old ones.
         """
         new = self.method.complete(given)
         if new == self.parameters:
@@ -290,7 +290,7 @@ class Model:
             self._set_parameters(new)
 
     def undo_adoption(self) -> None:
-        """Set back parameters that were adopted, unless rows were learned with them."""
+        """Restore the parameters of before `adopt_parameters`, unless rows were learned with the new ones."""
         with self.lock:
             if self.before_adoption is not None:
                 (before, self.chosen_gamma), self.before_adoption = self.before_adoption, None

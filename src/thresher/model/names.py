@@ -77,7 +77,7 @@ class Naming:
         label: str | None = None,
         weight: str | None = None,
     ) -> Self:
-        """Return the naming that a user asks for; raise ValueError for a value that is not allowed."""
+        """Return the naming with these settings; raise ValueError for a value that is not allowed."""
         roles = {"text": _names(text), "categorical": _names(categorical), "numeric": _names(numeric)}
         given: dict[str, str] = {name: role for role, name in (("label", label), ("weight", weight)) if name}
         for role, names in roles.items():
@@ -121,7 +121,7 @@ class Naming:
     def difference(self, other: Naming) -> tuple[str, Any, Any] | None:
         """Return the first setting that differs, with both values, where both read columns; else None."""
         if not self.columns or not other.columns:
-            return None  # the names of VW text are what they are
+            return None  # VW text has no such settings
         for name in ("text", "categorical", "numeric", "ngrams", "analyzer", "counts", "lowercase"):
             mine, its = getattr(self, name), getattr(other, name)
             if (set(mine) != set(its)) if name in ("text", "categorical", "numeric") else mine != its:
@@ -129,7 +129,7 @@ class Naming:
         return None
 
     def other_types(self, other: Naming) -> dict[str, tuple[str, str]]:
-        """Return the categorical columns that hold something else than in `other`, with both types."""
+        """Return the categorical columns whose type differs from that in `other`, with both types."""
         mine, its = (dict(zip(each.categorical, each.types, strict=bool(each.types))) for each in (self, other))
         both = {name: (kind, its.get(name, "")) for name, kind in mine.items()}
         return {name: types for name, types in both.items() if all(types) and types[0] != types[1]}
@@ -173,7 +173,7 @@ class Naming:
 
 
 def id_of(word: str) -> int | None:
-    """Return the feature id that a word is, as a file writes it, from 0 to 2^63 - 2; None if it is none."""
+    """Return a feature id from its text in a file, from 0 to 2^63 - 2; None if the text is not an id."""
     digits = word.lstrip("0") or word[-1:]
     # Python converts no more than 4,300 digits.
     if word.isascii() and word.isdigit() and len(digits) < 20 and int(digits) < 2**63 - 1:

@@ -1,8 +1,8 @@
-"""The race that gamma="auto" stands for: a learner for each γ of a grid, all on the same rows, until one is left.
+"""The race for gamma="auto": a learner for each γ of a grid, all on the same rows, until one is left.
 
-Who leads, who is dropped at which check, and when the race ends is in docs/gamma.md. The rule needs nothing but the
-counts of the learners; rows of weight 0 are not counted, as if they were not there. So everything depends on the rows
-alone: not on how they are cut into batches, not on the number of threads, not on the machine.
+Who leads, who is dropped at which check, and when the race ends is in docs/gamma.md. The rule uses only the counts of
+the learners; rows of weight 0 do not count. So the result depends on the rows alone, not on how they are cut into
+batches, on the number of threads, or on the machine.
 
 The pages of all states are counted at each check and at seven points, evenly spaced, between two powers of two of rows,
 and only where they could be too many if all ids had a feature.
@@ -65,7 +65,7 @@ def are_level(mistakes: float, least: float, weight: float = 1.0) -> bool:
 
 
 class Race:
-    """Learners for several γ that are used like one: all of them learn, and the leader answers.
+    """Learners for several γ that are used like one: all of them learn, and the leader predicts.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Race:
         self._default = default
         self._n_vectors = n_vectors
         self._norm = norm
-        self._checked: _core.CsrBatch | None = None  # the last batch that was
+        self._checked: _core.CsrBatch | None = None  # the last batch that was checked
         self._learners = {gamma: new_learner(gamma) for gamma in grid(default)}
         self._n_ids = 0
         self._pages_at_start = next(iter(self._learners.values())).n_pages()  # of a sketch, all that it ever takes
@@ -108,7 +108,7 @@ class Race:
         check: bool,
         is_new: bool = True,
     ) -> _core.Fault | None:
-        """Learn rows with all learners that are left, and decide who is dropped where that is due."""
+        """Learn rows with all remaining learners, and drop some of them where a check is due."""
         if len(self._learners) == 1:
             return self.leader.learn(batch, classes, row_weights, order, begin, end, check, is_new)
         if check and batch is not self._checked:  # once for all learners
@@ -204,7 +204,7 @@ class Race:
         self.standings = [standing.copy() for standing in race["looks"]]
 
     def _next_check(self) -> int:
-        """Return the number of rows at which something is to be decided next."""
+        """Return the number of rows at which the next check is due."""
         check = FIRST_CHECK
         while check <= self._n_rows:
             check *= 2
@@ -258,7 +258,7 @@ class Race:
         return sorted(self._learners, key=rank_key)
 
     def _keep_only(self, stay: list[float], reason: str) -> None:
-        """Note how the race stands, and drop all others."""
+        """Note the standing, and drop all others."""
         counters = [learner.counters for learner in self._learners.values()]
         self.standings.append(
             {
@@ -273,7 +273,7 @@ class Race:
         self._learners = {gamma: learner for gamma, learner in self._learners.items() if gamma in stay}
 
     def _each(self, work: Callable[[_core.Selector], _Answer]) -> list[_Answer]:
-        """Return what `work` gives for each learner; they are distributed over the cores."""
+        """Return the results of `work` for all learners, which are distributed over the cores."""
         n_threads = min(len(self._learners), default_threads())
         if self._pool is None:
             self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="thresher-race")
@@ -319,7 +319,7 @@ Learner: TypeAlias = "_core.Selector | Race"
 
 
 def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Standing]]:
-    """Return the winner of a race, its γ, and how the race went; without a race, the learner itself."""
+    """Return the winner of a race, its γ, and the standings; without a race, the learner itself."""
     if not isinstance(learner, Race):
         return learner, None, []
     gamma, winner = learner.finish()

@@ -1,4 +1,4 @@
-"""All that a model knows, by name: one state for pickle, model files, checkpoints and shards, and to undo learning."""
+"""The state of a model, by name: for pickle, model files, checkpoints and shards, and to undo learning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class State(TypedDict):
-    """A model at one moment; it stays as it is while the model goes on. The names are those of the model."""
+    """A model at one moment; it does not change when the model learns more. The names are those of the model."""
 
     method: str
     parameters: dict[str, Any]
@@ -46,7 +46,7 @@ class State(TypedDict):
     weights: FixedWeights | None
 
 
-_CONVERTED = ("method", "names", "row_counts", "looks", "learned")  # which the model has in another form
+_CONVERTED = ("method", "names", "row_counts", "looks", "learned")  # stored in another form by the model
 
 
 def state_of(model: Model) -> State:
@@ -61,7 +61,7 @@ def state_of(model: Model) -> State:
 
 
 def restore(model: Model, state: State) -> None:
-    """Let a model of the same method know what a state says, and nothing else."""
+    """Replace everything in a model of the same method by a saved state."""
     with model.lock:
         for name, value in state.items():
             if name not in _CONVERTED:

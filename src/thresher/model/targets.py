@@ -1,7 +1,7 @@
 """The targets of models: what a label may be, how it is coded, what a prediction and a mistake are.
 
-There is one kind of target so far, `Classes`, two or many; nothing outside of this file needs to know how many. While a
-first stream is learned they are provisional: `StreamClasses`.
+There is one kind of target so far, `Classes`, two or more; nothing outside this file needs to know how many. While a
+first stream is learned, they are provisional: `StreamClasses`.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_MANY = 20  # classes that nobody has announced
+_MANY = 20  # with more different labels than this, they are hardly classes
 HARDLY_CLASSES = (
     "Labels must be classes, not numbers to predict or ids: in a table, name their column with label=. If they "
     "are classes, use multiclass=True."
 )
-_ENOUGH = 10  # rows with a label of their own each, for these to be ids
+_ENOUGH = 10  # rows that all have different labels, for these to be ids
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Classes that are all known. A label's code is its place among them.
+    """Classes that are all known. A label's code is its index among them.
 
     Attributes
     ----------
@@ -100,17 +100,17 @@ class Classes:
 
     @property
     def type_in_tables(self) -> np.dtype[Any]:
-        """The type of a column of labels: whole numbers have no point there."""
+        """The type of a column of labels: whole numbers are integers there."""
         return as_whole_numbers(self.labels).dtype
 
     def headings(self, what: str, *, of_vectors: bool = True) -> list[str]:
-        """Return the headings of columns that have a number for each vector, or for each class."""
+        """Return the headings of columns with a number for each vector, or for each class."""
         if of_vectors and self.n_vectors == 1:
             return [what]
         return [f"{what}_{label_text(label)}" for label in self.labels.tolist()]
 
     def problem_with_sample(self, n_rows: NDArray[np.int64]) -> str | None:
-        """Return what is wrong with a sample of so many rows by code, if it is too small to learn or to measure."""
+        """Return why a sample with these numbers of rows by code is too small to learn or to measure, or None."""
         codes = np.flatnonzero(n_rows)
         if len(codes) > 1:
             return None
@@ -122,7 +122,7 @@ class Classes:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
 
     def describe(self) -> dict[str, Any]:
-        """Return what there is to say of them to people."""
+        """Return the settings that `show` prints."""
         return {"classes": [label_text(label) for label in self.labels.tolist()]}
 
     def to_json(self) -> list[Any]:
@@ -132,7 +132,7 @@ class Classes:
 
 
 def target_from_json(value: Any) -> Classes:
-    """Return the target that `to_json` was called on; raise ValueError if that was nothing of the kind."""
+    """Return the target that `to_json` was called on; raise ValueError for any other value."""
     if (
         not isinstance(value, list)
         or len(value) < 2
@@ -164,9 +164,9 @@ def classes_for(model: Model, given: ArrayLike | None) -> Classes:
 
 
 def collect_labels(labels: Iterable[Labels]) -> Labels | None:
-    """Return all classes of a stream, of which these are the labels, part by part.
+    """Return all classes of a stream, from the labels of its batches.
 
-    Fewer than two are none: learning will say what is wrong with that.
+    None if there are fewer than two: learning then raises the error.
     """
     found: list[Labels] = []
     for part in labels:
@@ -176,7 +176,7 @@ def collect_labels(labels: Iterable[Labels]) -> Labels | None:
 
 
 def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
-    """Return the classes that all different labels of the data are; more than two are an error unless `many`."""
+    """Return all different labels of the data as classes; more than two are an error unless `many`."""
     if len(labels) < 2:
         one = f"all rows have the label {label_text(labels[0])}: two classes are needed." if len(labels) else ""
         raise ValueError(one or "there are no rows.")
@@ -192,7 +192,7 @@ def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
 
 
 def classes_for_matrix(model: Model, y: ArrayLike) -> Classes:
-    """Return the classes of a model, or of a new one that will see no other labels than those in y."""
+    """Return the classes of a model, or for a new one the labels in y."""
     if model.target is not None:
         return model.target
     found = distinct_labels("y", labels_of_rows(y))
@@ -215,7 +215,7 @@ class StreamClasses:
     """The classes of a stream, those given or the two that occur, and whether its rows are grouped by them.
 
     The classes are not known before the stream is read, so the first label gets a provisional code: 1 if it is a
-    positive number, else 0. `final_classes` says at the end whether that is the order of the sorted labels.
+    positive number, else 0. At the end `final_classes` returns whether that is the order of the sorted labels.
     """
 
     def __init__(self, given: Classes | None = None) -> None:
@@ -228,12 +228,12 @@ class StreamClasses:
 
     @classmethod
     def for_model(cls, model: Model, given: ArrayLike | None = None) -> Self:
-        """Return the target of a pass over a stream: a model's classes, those given, or the first that turn up."""
+        """Return the target of a pass over a stream: a model's classes, those given, or the first two to occur."""
         return cls(None if given is None and model.target is None else classes_for(model, given))
 
     @classmethod
     def from_state(cls, state: Any, n_vectors: int) -> Self:
-        """Return the target of a stream as it was when `state` was called, for a model with that many vectors.
+        """Return the target with a state that `state` returned, for a model with that many vectors.
 
         Raise ValueError if the values, which come from a file, can't be a state.
         """
@@ -287,7 +287,7 @@ class StreamClasses:
         return labels
 
     def state(self) -> dict[str, Any]:
-        """Return what was seen so far, as values for JSON."""
+        """Return the labels and counts so far, as values for JSON."""
         return {
             "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code,
             "order": self.order.state(),

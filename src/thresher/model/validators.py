@@ -1,4 +1,4 @@
-"""Rules for the values in the metadata of our files: a right digest does not make them valid."""
+"""Validators of the values in the metadata of our files: a matching digest does not make them valid."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _chart_parts(chart: Chart, note: str = "") -> dict[str, Any]:
 def _figures(
     model: Model, history: History | None, evaluations: Sequence[Evaluation | CrossValidation]
 ) -> list[tuple[str, str]]:
-    """Return the few numbers that come first, with what they are."""
+    """Return the main figures at the top of the page, as (value, description)."""
     found = []
     for each in evaluations[:1]:
         evaluation, where = (
@@ -184,7 +184,7 @@ def _learning(history: History | None) -> dict[str, Any] | None:
     elif history.n_passes > 1:
         words.append("From the second pass on, the model had seen the rows before.")
     if history.refitted:
-        words.append("In the closing pass, the weights of the selected features were learned anew.")
+        words.append("In the closing pass, the weights of the selected features were learned again.")
     if history.shuffled:
         words.append("The rows were learned in random order.")
     if history.interrupted:

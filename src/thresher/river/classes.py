@@ -13,8 +13,8 @@ from thresher.model.labels import refuse_missing
 class Classes:
     """The classes, given or the two that occur, and their codes.
 
-    River's labels are any hashable objects, told apart as a dict does, and a row at a time; `StreamClasses` compares
-    arrays of text and numbers as files write them, which takes seven times as long for a single row.
+    River's labels are any hashable objects, compared as dict keys, one row at a time. `StreamClasses` compares arrays
+    of text and numbers as files write them, which takes seven times as long for a single row.
 
     The first label gets a provisional code. Once there is a second, codes are in the ascending order of the two, if
     they have one.
@@ -22,8 +22,8 @@ class Classes:
     Attributes
     ----------
     labels : list
-        The labels that can be predicted, by code. As in river's own classifiers they are False and True, until another
-        one is seen; that one is then the only one, until there is a second.
+        The labels that can be predicted, by code. As in river's own classifiers they are False and True until
+        another label is seen; it is then the only one until there is a second.
     are_given : bool
         Whether the classes were given.
     swapped : bool
@@ -97,7 +97,7 @@ class Classes:
 
 
 def _python_value(label: Any) -> Any:
-    """Return one of numpy's labels as Python's own."""
+    """Return a label of numpy as a Python object."""
     return label.item() if isinstance(label, np.generic) else label
 
 

@@ -200,7 +200,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes, those included that the core has allocated."""
+        """Bytes, including those that the core has allocated."""
         return super()._raw_memory_usage + 4096 * self._learner.n_pages()
 
     @property

@@ -93,8 +93,8 @@ def kind_of(type_: Any, where: str) -> str:
 def looks_like_text(column: Any) -> bool:
     """Return whether the first values of a column of strings are text, rather than categories.
 
-    There are at least ten of them, most are distinct, and they have three words or more on average. A dictionary holds
-    what somebody has called categories.
+    There are at least ten of them, most are distinct, and they have three words or more on average. A dictionary
+    column holds categories.
     """
     if not is_text(column.type):
         return False

@@ -190,7 +190,7 @@ _Found: TypeAlias = deque[tuple[_Part, Batch] | Exception]
 
 
 def _tasks(parts: list[_Part]) -> Iterator[Callable[[], _Found]]:
-    """Yield what reads the parts: one batch at a time, or several small files."""
+    """Yield the tasks that read the parts: one batch each, or several small files."""
     alone = Lock()
     for are_small, group in groupby(parts, lambda part: part.is_small):
         if are_small:

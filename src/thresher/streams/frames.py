@@ -1,4 +1,4 @@
-"""Tables of other libraries, which hand over their rows as an Arrow stream: DuckDB, polars, pyarrow, pandas."""
+"""Tables of other libraries, which give their rows as an Arrow stream: DuckDB, polars, pyarrow, pandas."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class _FrameRows:
 
 
 def reader_of(frame: Any, name: str) -> Any:
-    """Return a reader of the rows of a table; raise DataError, a ValueError, for what is none."""
+    """Return a reader of the rows of a table; raise DataError, a ValueError, if it is not a table."""
     pa = arrow()
     if is_pandas(frame):
         try:

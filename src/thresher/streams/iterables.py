@@ -64,7 +64,7 @@ class ListRows(NumberedRows):
 
 @contextmanager
 def _name_batch_in_errors(number: int) -> Iterator[None]:
-    """Name the batch in what is wrong with it."""
+    """Add the number of the batch to errors."""
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Contents whose rows are counted, and cut by number: lists of matrices, a generator, the blocks of a Ray Dataset."""
+"""Contents that are cut by row number: lists of matrices, a generator, the blocks of a Ray Dataset."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NumberedRows(ABC):
 
     @abstractmethod
     def _tasks(self, first: int, end: int) -> Iterator[Task]:
-        """Yield what reads these rows, in their order."""
+        """Yield the tasks that read these rows, in order."""
 
 
 def identity_of(sizes: list[int]) -> Identity:

@@ -201,7 +201,7 @@ def _open_files(formats: list[Format], sources: list[Source], options: Options) 
 
 
 def _refuse_options(name: str, format: Format, **options: str | None) -> None:
-    """Refuse options that have no meaning for a format."""
+    """Raise an error for options that have no meaning for a format."""
     for option, value in options.items():
         if value and option not in format.options:
             raise ValueError(f"{name}: {option}={value!r} has no meaning for {format.name} data: leave it out.")

@@ -21,7 +21,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Identity:
-    """The marks of one file, generator or list of batches, by which another or an earlier version of it is told apart.
+    """What distinguishes a file, generator or list of batches from another one, or from an earlier version of it.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Ray Datasets: their blocks are Arrow tables in Ray's object store, fetched one at a time and cut by rows.
 
-A block is fetched by whoever reads it, so a stream that was handed to a Ray task reads the blocks where the task runs.
+A block is fetched by the process that reads it, so a stream in a Ray task reads the blocks where the task runs.
 """
 
 from __future__ import annotations

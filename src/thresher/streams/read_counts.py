@@ -14,7 +14,7 @@ _MOST_REASONS = 100
 
 
 class Skips(Protocol):
-    """Counts lines that were skipped, and has the first reasons."""
+    """An object with a count of skipped lines and the first reasons."""
 
     n_skipped: int
     skipped: list[str]
@@ -28,7 +28,7 @@ def add_skipped(total: Skips, n: int, reasons: list[str]) -> None:
 
 @dataclass
 class Reading:
-    """How much was read.
+    """How many rows were read, and which lines were skipped.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Reading:
         add_skipped(self, len(batch.skipped), batch.skipped)
 
     def count_batches(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
-        """Let a stream's batches pass and count them, with a bar on stderr if `progress` and that is a terminal."""
+        """Yield a stream's batches and count them, with a bar on stderr if `progress` and that is a terminal."""
         with progress_bar(what, stream, 1, progress) as bar:
             for batch in batches:
                 self.count(batch)

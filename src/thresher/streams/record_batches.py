@@ -30,7 +30,7 @@ _BATCH_CELLS = 1 << 20
 def tables_of(reader: Any, columns: Columns, name: str, row: int = 0) -> Iterator[Any]:
     """Yield all rows of a reader, of which the first is row `row`, in tables as large as are converted at a time.
 
-    What a query raises in the middle gets the name of the table.
+    Errors of a query get the name of the table.
     """
     is_checked = False
     try:
@@ -67,7 +67,7 @@ def _rows_at_a_time(table: Any, columns: Columns) -> int:
 
 
 def rows_of_bytes(n_bytes: int, n_rows: int) -> int:
-    """Return how many rows of columns with names to convert at a time, if `n_rows` have so many bytes."""
+    """Return how many rows with hashed names to convert at a time, if `n_rows` have `n_bytes`."""
     return min(BATCH_ROWS, max(1, _BATCH_BYTES * n_rows // max(1, n_bytes)))
 
 
@@ -101,7 +101,7 @@ def _check_structure(table: Any, columns: Columns, file: str, row: int) -> Any:
 
 @contextmanager
 def name_table_in_errors(name: str) -> Iterator[None]:
-    """Name the file, or the table, in what pyarrow raises."""
+    """Add the name of the file or table to errors of pyarrow."""
     try:
         yield
     except (arrow().ArrowException, OSError) as error:

@@ -77,7 +77,7 @@ class _RowStore:
         return len(self._labels)
 
     def shard(self, k: int, n: int) -> _RowStore:
-        """Refuse: each reading would draw an order of its own."""
+        """Raise an error: each shard would have its own random order."""
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
     def check(self, start: Position) -> None:
@@ -85,7 +85,7 @@ class _RowStore:
         start.check(self._stream.name, self._identity)
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Draw a new order and read in it, or continue in the current order."""
+        """Read in a new random order, or continue in the current one."""
         first = 0
         if start is not None:
             first = start.row or 0

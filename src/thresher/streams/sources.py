@@ -46,7 +46,7 @@ class Source:
         return self.flow is None and self.compression is None
 
     def open(self) -> Flow:
-        """Open it for reading; for a pipe or standard input, return the flow that is open already."""
+        """Open it for reading; for a pipe or standard input, return the flow that is already open."""
         if self.flow is not None:
             return self.flow
         return Flow(Path(self.path).open("rb"), self.name, self.compression)

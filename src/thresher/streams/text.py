@@ -25,7 +25,7 @@ _LARGE_BLOCK, _LARGE_FILE = 1 << 22, 1 << 26
 
 
 class LineReader(Reader):
-    """Reads text with one row per line: svmlight, VW, and in a class of its own what else the core parses.
+    """Reads text with one row per line: svmlight and VW; subclasses read other text that the core parses.
 
     Parameters
     ----------

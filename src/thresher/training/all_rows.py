@@ -26,14 +26,14 @@ from thresher.training.solvers.memory_check import check_memory
 from thresher.training.solvers.problem import Solver, add_kept_columns, problem_of
 from thresher.training.task import Task
 
-# What a value takes while a stream is collected: an id and a value as they were read, and once more in the matrix.
+# Bytes per value while a stream is collected: its id and value as they were read, and again in the matrix.
 _BYTES_TO_COLLECT = 24
 
 
 def train_on_all_rows(runs: list[Run], task: Task) -> list[Run]:
-    """Train new models of a batch method on rows that are read once; on an error or Ctrl-C they stay as they were.
+    """Train new models of a batch method on rows that are read once. On an error or Ctrl-C they do not change.
 
-    `on_batch` is called with all rows as one batch, once they were learned.
+    `on_batch` is called with all rows as one batch, after they were learned.
     """
     request, reading = task.request, SharedReading(runs, n_threads=1)
     try:
@@ -57,7 +57,7 @@ def train_on_all_rows(runs: list[Run], task: Task) -> list[Run]:
 
 
 def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
-    """Train a new model of a batch method; only when all is done does it change.
+    """Train a new model of a batch method. The model changes only at the end.
 
     Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
     """
@@ -77,7 +77,7 @@ def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[
     problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
     found = add_kept_columns(solver.solve(problem, given) if problem.budget > 0 else problem.empty_solution(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
-    # Predictions and files go by what was learned.
+    # Predictions and files use the parameters of training.
     learned_with = {**given, "progress": False}
     if model.words_to_keep:
         learned_with["keep"] = keep.tolist()
@@ -115,7 +115,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
 
 
 def _check_memory_for(model: Model, stream: Stream, batches: Iterator[Batch], history: History) -> Iterator[Batch]:
-    """Let batches pass while all rows will fit in memory, by the share of the stream that has been read."""
+    """Yield the batches as long as all rows will fit in memory, judging by the share read so far."""
     method, n_values, scale = model.method, 0, ScaleCheck(stream, model.norm)
     bytes_per_value = _BYTES_TO_COLLECT + method.load_solver().BYTES_PER_VALUE
     for batch in batches:
@@ -129,14 +129,14 @@ def _check_memory_for(model: Model, stream: Stream, batches: Iterator[Batch], hi
         n_values += len(batch.data)
         share = min(1.0, history.n_bytes / stream.n_bytes) if stream.n_bytes else 1.0
         expected = n_values / share if share > 0 else n_values
-        # Better now than in the middle of the work. What was read so far is in memory by now.
+        # Checked now rather than in the middle of the work. What was read so far is already in memory.
         needed = bytes_per_value * expected - _BYTES_TO_COLLECT // 2 * n_values
         check_memory(method.estimator, needed, f"the part of {stream.name} that has been read")
         yield batch
 
 
 def _check_labels(classes: StreamClasses, stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Let batches pass while their labels are among the classes, or the first two that turn up."""
+    """Yield the batches as long as their labels are among the classes, or the first two that occur."""
     for batch in batches:
         with name_rows_in_errors(batch, stream):
             classes.encode(batch.labels)

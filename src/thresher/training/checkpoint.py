@@ -23,7 +23,7 @@ from thresher.training.run import SharedReading
 from thresher.training.stop_signals import StopRequests
 from thresher.training.task import Task
 
-# Writing takes at most this share of the time, however often it is asked for.
+# Writing takes at most this share of the time, whatever `every` says.
 _MOST_TIME = 0.05
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -59,7 +59,7 @@ class Checkpoint:
         self.requests = StopRequests()
 
     def read(self) -> Saved | None:
-        """Return what was saved, or None if there is nothing yet; refuse that of another run."""
+        """Return the saved run, or None if there is none yet; raise an error for that of another run."""
         saved = read_checkpoint(self._path)
         if saved is None:
             return None
@@ -85,15 +85,15 @@ class Checkpoint:
         return saved
 
     def begin(self, classes: ArrayLike | None) -> None:
-        """Set what is known of the run before its first pass."""
+        """Set what is known about the run before its first pass."""
         self.note(classes=_as_list(classes), finished=False, grouping=None)
 
     def note(self, **about: Any) -> None:
-        """Set what will be saved beside the reading."""
+        """Set values to save in addition to the reading."""
         self._about |= about
 
     def after_batch(self, reading: SharedReading) -> None:
-        """Save if it is time, or if the process was asked to stop; then that request is carried out."""
+        """Save if it is time, or if the process was asked to stop, and then stop it."""
         stops = self.requests.received is not None
         if stops or self._is_due(reading.n_learned):
             self.save(reading, reading.state())
@@ -128,7 +128,7 @@ def _as_list(classes: ArrayLike | None) -> list[Any] | None:
 
 
 def _initial_settings(model: Model) -> dict[str, Any]:
-    """Return what distinguishes models before they learn, by the names of their parameters."""
+    """Return the settings that distinguish new models, by the names of their parameters."""
     given = dict(model.parameters)
     if isinstance(given.get("class_weight"), dict):
         given["class_weight"] = sorted([str(label), float(weight)] for label, weight in given["class_weight"].items())

@@ -1,4 +1,4 @@
-"""A warning about numbers so large that little is left of the features beside them, once rows have unit length."""
+"""A warning about columns with numbers so large that other features hardly count in rows of unit length."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from thresher.model.names import Naming
 from thresher.streams.stream import Stream
 
 _FIRST_ROWS = 1_000
-_LEFT = 0.01  # of a row's squared length, for all other features together
+_LEFT = 0.01  # the share of a row's squared length that all other features have together
 
 
 class ScaleCheck:
-    """Looks at the first rows that are learned, and warns if numeric columns leave little of the others.
+    """Checks the first rows that are learned, and warns if numeric columns outweigh the other features.
 
     Parameters
     ----------

@@ -41,13 +41,13 @@ class History:
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
     n_predicted : int
-        How many rows the last error is of.
+        How many rows the last error was measured on.
     n_validation_rows : int
         How many rows the validation data have.
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     refitted : bool
-        Whether there was a closing pass, in which the weights are learned anew on the selected features. It is not
+        Whether there was a closing pass, in which the weights are learned again on the selected features. It is not
         counted in `n_passes`. One that Ctrl-C ended early is undone.
     interrupted : bool
         Whether Ctrl-C ended it early.
@@ -57,7 +57,7 @@ class History:
         Whether the rows were learned in an order grouped by label (docs/order.md). `error` and `loss` then say nothing
         about new rows.
     race : list of dict
-        With gamma="auto", how the race for γ went in this run: each time that some could be dropped, the `rows` so far,
+        With gamma="auto", the standings of the race for γ in this run. At each check: the `rows` so far,
         the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
         `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
     merges : list of dict
@@ -65,7 +65,7 @@ class History:
         also the `predicting_size`, a share of what its predicting layer has learned on all shards), the `bytes` that
         the shards sent to be merged, and the `sample_bytes` of the rows that the sizes were chosen on.
     resumed_at : int or None
-        Where the run was resumed from a checkpoint: how many rows it had learned by then.
+        Number of rows learned when the run was resumed from a checkpoint.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -89,7 +89,7 @@ class History:
     resumed_at: int | None = None
 
     def passes_in_words(self) -> str:
-        """Return " in 3 passes and a closing one", or what there is to say of passes."""
+        """Return " in 3 passes and a closing one", " in one pass and a closing one", or "" for a single pass."""
         passes = f" in {self.n_passes} passes" if self.n_passes > 1 else " in one pass" if self.refitted else ""
         return passes + (" and a closing one" if self.refitted else "")
 
@@ -113,13 +113,13 @@ class History:
         return cls(**copy.deepcopy(state))
 
     def plot(self, kind: Literal["error", "loss", "members", "race"] = "error", *, ax: Any = None) -> Any:
-        """Draw what happened as rows went by, with matplotlib.
+        """Draw the course of training over the rows, with matplotlib.
 
         Parameters
         ----------
         kind : {"error", "loss", "members", "race"}, default="error"
-            The error or the loss while learning; how many features were newly selected; or how the race of gamma="auto"
-            went.
+            The error or the loss while learning; how many features were newly selected; or the mistakes in the race of
+            gamma="auto".
         ax : matplotlib Axes, optional
             Where to draw; by default new ones.
 

@@ -43,7 +43,7 @@ def train(
     """Train a model on a stream; reading, parsing and learning overlap.
 
     On an error, in the data, in `validate` or in `callback`, the model is as it was before. For that, what a trained
-    model has learned is copied first, which takes 16 bytes per feature that has occurred, more with more than
+    model has learned is copied first, which takes 16 bytes per feature that has occurred, and more with more than
     two classes (docs/memory.md). To learn few rows often, use `partial_fit`: it checks them first and copies nothing.
 
     Parameters
@@ -69,10 +69,9 @@ def train(
         or the model was trained before, there is only a warning. The model's own `shuffle` concerns `fit` alone. Batch
         methods do not depend on the order.
     classes : array, optional
-        The classes, where they are to be fixed up front. Without them two are expected, whichever turn up.
+        The classes, if they are fixed in advance. By default the two that occur; a third is an error.
     multiclass : bool, default=False
-        Look for the classes first, however many there are. That reads the stream once more; to name them with
-        `classes` is faster.
+        Find all classes in a separate pass first, however many there are. Naming them with `classes` is faster.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
@@ -159,7 +158,7 @@ def train_many(
 
 @contextmanager
 def models_of(models: Sequence[Model | Estimator]) -> Iterator[list[Model]]:
-    """Yield the models to train: those of estimators too, which have them, trained, when the block ends."""
+    """Yield the models to train, also those of estimators, which get them back when the block ends."""
     with ExitStack() as stack:
         yield [each if isinstance(each, Model) else stack.enter_context(_model_of(each)) for each in models]
 
@@ -173,7 +172,7 @@ def _model_of(estimator: Estimator) -> AbstractContextManager[Model]:
 
 
 def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
-    """Train models of one method in one reading; the first one's parameters stand for all, since they agree on them.
+    """Train models of one method in one reading. Parameters that all must share are taken from the first one.
 
     Only a run of one online model can have checkpoints.
     """

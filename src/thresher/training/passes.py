@@ -81,7 +81,7 @@ class Passes:
         before = reading.runs[0].history
         again = self._runs_on(self._shuffle(), before.n_bytes)
         again[0].history.resumed_at = before.resumed_at  # with a checkpoint there is one run
-        reading = SharedReading(again, request.n_threads)  # nobody needs to watch: the shuffled rows can be read again
+        reading = SharedReading(again, request.n_threads)  # no on_batch: the shuffled rows can be read again
         with reading:
             self._learn_all(reading, stop_if_grouped=False)
         return reading
@@ -102,7 +102,7 @@ class Passes:
     ) -> Grouping | str | None:
         """Learn all passes, or the rest of them; return how the rows were grouped by label, if they were.
 
-        With `stop_if_grouped` the models are then as new, after the first pass. It takes the whole pass to know: rows
+        With `stop_if_grouped` the models are then reset after the first pass. Only the whole pass can show it: rows
         that are grouped at first can be a small part of a stream that is not.
         """
         grouping: Grouping | str | None = None
@@ -164,12 +164,12 @@ class Passes:
         return [run for run in reading.runs if self._task.has_refit(run.model, n_passes)]
 
     def _n_readings(self, reading: SharedReading) -> int:
-        """Return how often the stream will be read, as far as that is known before the first pass."""
+        """Return how often the stream will be read, as far as it is known before the first pass."""
         n_passes = self._task.n_passes
         return 1 if isinstance(n_passes, str) else n_passes + bool(self._runs_to_refit(reading, n_passes))
 
     def _resume(self, reading: SharedReading, saved: Saved) -> Position | None:
-        """Put the run where the checkpoint was written; return where to continue reading."""
+        """Restore the run from the checkpoint; return where to continue reading."""
         assert self._saver is not None
         self._saver.note(grouping=saved.about["grouping"])
         run = reading.runs[0]

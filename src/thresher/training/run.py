@@ -48,7 +48,7 @@ def session_on(
 
 @contextmanager
 def name_rows_in_errors(batch: Batch, stream: Stream) -> Iterator[None]:
-    """Give the file, and the line if it is of one row, in errors of learning a batch."""
+    """Add the file, and the line if one row is to blame, to errors of learning a batch."""
     try:
         yield
     except UnknownLabelError as error:
@@ -98,7 +98,7 @@ class Run:
         self.history.refitted = True
 
     def end_refit(self) -> None:
-        """End it; where Ctrl-C came before its end, the model predicts as before it."""
+        """End it; after Ctrl-C, the model predicts as before the pass."""
         self.history.refitted = end_refit(self.model, keep=not self.history.interrupted)
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
@@ -255,7 +255,7 @@ class SharedReading:
                 after_batch(self)
 
     def n_rows_learned(self) -> int:
-        """Return how many rows were learned in all passes, by the run that has learned most."""
+        """Return the largest number of rows that a run has learned, over all passes."""
         return max(run.recorder.n_rows() for run in self.runs)
 
     def grouping(self) -> Grouping | None:
@@ -289,7 +289,7 @@ class SharedReading:
         return None if state["position"] is None else Position.from_dict(state["position"])
 
     def end_pass(self) -> None:
-        """Fix what is known only at the end of a stream."""
+        """Set what is known only at the end of a stream."""
         stream = self.runs[0].stream
         if self.is_refit:
             for run in self.learning:
@@ -337,7 +337,7 @@ class SharedReading:
             run.call_back()
 
     def _skipped_sentence(self) -> str:
-        """Return a sentence on skipped lines, which may be why there is too little left."""
+        """Return a sentence on skipped lines, which may explain why too few rows are left."""
         history = self.runs[0].history
         if not history.n_skipped:
             return ""

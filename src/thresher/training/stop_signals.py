@@ -22,7 +22,7 @@ class StopRequests:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            # What is ignored stays so: nohup ignores SIGHUP.
+            # Signals that are ignored stay ignored: nohup ignores SIGHUP.
             heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
             self._before = {number: signal.signal(number, self._note) for number in heard}
         return self

@@ -19,10 +19,10 @@ from thresher.training.samples import Sample
 
 @dataclass(frozen=True)
 class Request:
-    """What a training run is asked for; `train` and `train_many` say what it means.
+    """The arguments of a training run; `train` and `train_many` document them.
 
-    A new argument of `train` is a line in its signature, a line here, and what it changes: all functions between take
-    the request whole.
+    A new argument of `train` needs a line in its signature, a line here, and the code that it changes: all functions
+    between take the whole request.
     """
 
     passes: int | Literal["auto"] | None = None
@@ -43,7 +43,7 @@ class Request:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """Return what a public function was asked for: its `locals()`, among which others can be."""
+        """Return the request from the `locals()` of a public function, which can have other names too."""
         return cls(**{each.name: arguments[each.name] for each in fields(cls) if each.name in arguments})
 
 
@@ -58,11 +58,11 @@ class Task:
     held_out: Stream | None
 
     def has_refit(self, model: Model, n_passes: int) -> bool:
-        """Return whether a closing pass follows so many others; `model` has read the stream, or will."""
+        """Return whether a closing pass follows after `n_passes`, for a model that has read the stream or will."""
         refit: bool | Literal["auto"] = model.parameters.get("refit", False)
         if refit != "auto":
             return refit
-        # One that was trained before keeps what its layer learned then, unless asked to learn it anew from these rows.
+        # A model that was trained before keeps its layer, unless refit=True asks to learn it again from these rows.
         return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
 
 

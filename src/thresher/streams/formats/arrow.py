@@ -13,7 +13,7 @@ from thresher.streams.sources import Source
 
 
 class ArrowReader(ColumnarReader):
-    """Reads Arrow files; what is before the rows asked for is passed over."""
+    """Reads Arrow files; rows before the requested ones are skipped."""
 
     @staticmethod
     def _schema(source: Source, raw: Any) -> Any:

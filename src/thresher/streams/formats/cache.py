@@ -153,7 +153,7 @@ def _read(source: Source, file: SharedFile, number: int, block: Block, labels: _
 
 
 def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, location: str) -> Batch:
-    """Build a batch from a block; its content is checked, since a right checksum does not make it valid."""
+    """Build a batch from a block; its content is checked, since a matching checksum does not make it valid."""
     at = 0
 
     def take(dtype: Any, count: int) -> NDArray[Any]:

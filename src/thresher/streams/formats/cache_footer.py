@@ -1,6 +1,6 @@
 """The footer of a cache (.thc), checked in full against the file before any of it is used.
 
-A right checksum does not make it valid: nothing is read, and no memory is taken, because a footer says so.
+A matching checksum does not make it valid: no read and no allocation relies on an unchecked footer.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class ColumnarReader(RowReader):
 def _open_unmapped(source: Source) -> Iterator[Any]:
     """Open a file for pyarrow. It is not mapped: the process would be killed if the file got shorter while it is read.
 
-    That it did is an error, also where pyarrow takes it for the end of the rows.
+    A file that got shorter is an error, also where pyarrow takes it for the end of the rows.
     """
     # The second one is for the size: not every version of pyarrow exposes its file descriptor.
     with name_table_in_errors(source.name), arrow().OSFile(source.path) as raw, Path(source.path).open("rb") as same:

@@ -20,7 +20,7 @@ from thresher.training.solvers.problem import Floats, Problem, Solution, by_size
 BYTES_PER_VALUE = 60
 
 _GROWTH = 4.0  # of C, until there are too many features
-_FARTHEST = 2.0**18  # times the least C that selects anything; beyond it a fit takes long and changes little
+_FARTHEST = 2.0**18  # times the least C that selects anything; above it a fit takes long and changes little
 _PRECISION = 1.01  # how near C is to the largest that is allowed, as a ratio
 
 
@@ -31,7 +31,7 @@ def solve(problem: Problem, parameters: Mapping[str, Any]) -> Solution:
         problem = replace(problem, X=X, columns=columns, keep=problem.keep[:0])
     least = _least_c(problem, parameters["fit_intercept"])
     with warnings.catch_warnings(), steps_bar("selecting", None, parameters["progress"]) as bar:
-        # Said by LIBLINEAR of each fit that is given up; here that only means a smaller C.
+        # LIBLINEAR warns of each fit that is given up; here that only means a smaller C.
         warnings.simplefilter("ignore", ConvergenceWarning)
         best = _search_c(problem, parameters, least, bar) if math.isfinite(least) else _Fit(least, 0, 0)
     extras = {"C": best.C, "n_iter": best.n_iter}
@@ -89,5 +89,5 @@ def _least_c(problem: Problem, fit_intercept: bool) -> float:
     """Return the C up to which all weights are zero: at w = 0 the gradient of the loss, times C, stays within ±1."""
     Y = signs(problem)
     pull = max(np.abs(problem.X.T @ Y).max(initial=0.0), np.abs(Y.sum(axis=0)).max() if fit_intercept else 0.0)
-    # A pull that is only rounding is none: then zero weights are best whatever C is.
+    # Gradients that are only rounding errors count as zero: then zero weights are best for every C.
     return float(0.5 / pull) if pull > 1e-12 * np.abs(problem.X.data).sum() else math.inf

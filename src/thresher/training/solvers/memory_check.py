@@ -1,4 +1,4 @@
-"""The check that a batch method has enough memory, made before its work begins."""
+"""The check that a batch method has enough memory, before its work begins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def check_memory(method: str, n_bytes: float, what: str) -> None:
-    """Raise ValueError if a method needs more bytes than there are."""
+    """Raise ValueError if a method needs more bytes than are available."""
     available = available_bytes()
     if n_bytes > available:
         raise ValueError(
@@ -17,7 +17,7 @@ def check_memory(method: str, n_bytes: float, what: str) -> None:
 
 
 def available_bytes() -> float:
-    """Return the memory that this process may still take: the machine's, or its container's where that is less."""
+    """Return the memory that this process may still use: the machine's, or its container's if that is less."""
     return min(_of_machine(), _of_container())
 
 

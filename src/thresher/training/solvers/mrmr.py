@@ -59,8 +59,8 @@ def _fit_classifier(problem: Problem, chosen: Columns, parameters: Mapping[str, 
 def discretize(X: Any, how: str) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
     """Return row starts, column ids and levels 1 or 2 of the entries that differ from an absent one, which is level 0.
 
-    X holds no zeros. Mutual information does not care which level has which name, so an absent entry has level 0 in
-    every column, on whatever side of its column's mean it lies.
+    X holds no zeros. Mutual information does not depend on the numbers of levels, so an absent entry has level 0 in
+    every column, on whichever side of its column's mean it lies.
     """
     n_rows, n_columns = X.shape
     ids, values, starts = X.indices, X.data, X.indptr.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The `Problem` that a solver of a batch method takes, and the `Solution` that it gives."""
+"""The `Problem` that a solver of a batch method takes, and the `Solution` that it returns."""
 
 from __future__ import annotations
 
