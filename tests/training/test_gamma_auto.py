@@ -691,7 +691,7 @@ class TestCommandLine:
         assert_same_state(load(alone), loaded)
         about = json.loads(thresher("show", model, "--json").stdout)
         assert (about["gamma"], about["chosen_gamma"]) == ("auto", loaded.gamma_)
-        assert f"chosen gamma             {loaded.gamma_}\n" in thresher("show", model).stdout
+        assert f"chosen gamma             {loaded.gamma_:g}\n" in thresher("show", model).stdout
         assert "chosen_gamma" not in json.loads(thresher("show", alone, "--json").stdout)
         for path in (model, alone):
             assert thresher("train", data, "--from", path, "-o", path).returncode == 0
