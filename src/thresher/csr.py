@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.messages import parameter
 
 
 class Csr(Protocol):
@@ -96,7 +97,7 @@ def raise_fault(fault: _core.Fault, X: Csr, id_base: int = 0) -> NoReturn:
     if kind == "not_finite":
         shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
         raise ValueError(f"X[{row}, {column}] is {shown}: values must be finite. Drop the entry or fill it in.")
-    limit = "1e18 with norm=None" if abs(value) < 3.4e38 else "3.4e38, the largest float32"
+    limit = f"1e18 with {parameter('norm', None)}" if abs(value) < 3.4e38 else "3.4e38, the largest float32"
     raise ValueError(f"X[{row}, {column}] is {value:g}: the absolute value must not be above {limit}. Scale the data.")
 
 

@@ -5,9 +5,45 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 _MOST_COMPARED = 10_000  # names: a table can have millions
+
+
+Spelling: TypeAlias = Callable[..., str]
+
+
+def as_keyword(name: str, *value: object) -> str:
+    """Return a parameter as in Python: "keep", or "shuffle=True" with a value; with ... as the value, "label="."""
+    return "=".join([name, *("" if each is ... else as_literal(each) for each in value)])
+
+
+def as_literal(value: object) -> str:
+    """Return a value as in Python, but 8.0 as 8."""
+    return f"{value:.10g}" if isinstance(value, float) else repr(value)
+
+
+_spelling: Spelling = as_keyword
+
+
+def spelling() -> Spelling:
+    """Return how messages of this process write parameters."""
+    return _spelling
+
+
+def spell_parameters(new: Spelling) -> None:
+    """Let messages of this process write parameters in another way, as the command line does."""
+    global _spelling
+    _spelling = new
+
+
+def parameter(name: str, *value: object) -> str:
+    """Return a parameter, with its value or without, as whoever reads the message would write it.
+
+    Messages name all parameters by this: in a finished text they could not be told from the user's own words.
+    """
+    return _spelling(name, *value)
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from thresher.messages import parameter
 from thresher.parameters import (
     Between,
     Bytes,
@@ -157,14 +158,14 @@ FEW_ROWS, PASSES_OF_FEW = 5_000, 3  # what "auto" means
 
 
 _NOTHING_TO_SKETCH = "it stores its selected features only, which takes little memory at any width"
-_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or memory='hash'"
+_KEEPS_ALL = "it keeps every feature exactly; use ShadowSOFS or SOFS, or {hash}"
 
 
 def _check_decay(values: Mapping[str, Any]) -> None:
     if values["eta"] * values["lam"] >= 1:
         raise ValueError(
             "eta times lam of FOFS must be below 1, or the decay (1 − lam·eta) would flip the sign of the weights. "
-            f"Got eta={values['eta']:g} and lam={values['lam']:g} instead."
+            f"Got {parameter('eta', values['eta'])} and {parameter('lam', values['lam'])} instead."
         )
 
 
@@ -216,7 +217,7 @@ class Method:
                 raise ValueError(f"{self.estimator} has no parameter {name!r}; it has {', '.join(known)}.")
         values = {name: plain(given.get(name, parameter.default)) for name, parameter in known.items()}
         for name, value in values.items():
-            check(f"{name} of {self.estimator}", value, *known[name].allowed)
+            check(f"{parameter(name)} of {self.estimator}", value, *known[name].allowed)
         if self.check_together is not None:
             self.check_together(values)
         self._check_memory(values)
@@ -227,9 +228,13 @@ class Method:
     def _check_memory(self, values: Mapping[str, Any]) -> None:
         memory, n_bytes = values.get("memory"), values.get("memory_bytes")
         if memory == "sketch" and self.sketch_kernels is None:
-            raise ValueError(f"memory='sketch' can't be used with {self.estimator}: {self.why_no_sketch}.")
+            why = self.why_no_sketch.format(hash=parameter("memory", "hash"))
+            raise ValueError(f"{parameter('memory', 'sketch')} can't be used with {self.estimator}: {why}.")
         if n_bytes is not None and memory != "sketch":
-            raise ValueError(f"memory_bytes={n_bytes} is the size of a sketch: use memory='sketch', or leave it out.")
+            raise ValueError(
+                f"{parameter('memory_bytes', n_bytes)} is the size of a sketch: use {parameter('memory', 'sketch')}, "
+                "or leave it out."
+            )
 
     def kernel_parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""

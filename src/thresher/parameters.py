@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from thresher.messages import parameter as written
 from thresher.messages import size_text
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Parameter:
 def check(name: str, value: object, *allowed: Allowed) -> None:
     """Raise ValueError if a value is not allowed."""
     if not any(kind.admits(value) for kind in allowed):
-        raise ValueError(f"{name} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
+        raise ValueError(f"{written(name)} must be {' or '.join(map(str, allowed))}. Got {value!r} instead.")
 
 
 def plain(value: Any) -> Any:
@@ -188,7 +189,7 @@ def budget(values: Mapping[str, Any], n_features: int | None) -> int:
         return min(int(n_features_to_select), NO_LIMIT)
     if n_features is None:
         raise ValueError(
-            f"n_features_to_select={n_features_to_select} is a share of the features, "
+            f"{written('n_features_to_select', n_features_to_select)} is a share of the features, "
             "but the number of features in a stream is not known: give a whole number."
         )
     return max(1, int(float(n_features_to_select) * n_features))
@@ -199,5 +200,6 @@ def check_keep(values: Mapping[str, Any], budget: int) -> None:
     n_kept = len(values.get("keep") or ())
     if n_kept > budget:
         raise ValueError(
-            f"keep lists {n_kept} features, more than the budget of {budget}: raise the budget, or keep fewer."
+            f"{written('keep')} lists {n_kept} features, more than the budget of {budget}: raise the budget, or keep "
+            "fewer."
         )

@@ -96,7 +96,7 @@ def test_where_ids_count_from(zero_based, columns):
     table = pa.table({"label": [1, 0, 1], "ids": [[1], [2], [3]], "values": [[1.0], [1.0], [1.0]]})
     X, _, _ = open_stream(table, zero_based=zero_based).to_csr()
     assert X.indices.tolist() == columns
-    with pytest.raises(ValueError, match=r"the DataFrame: zero_based can't be False where"):
+    with pytest.raises(ValueError, match=r"the DataFrame: zero_based=False can't be used where"):
         open_stream(NUMBERS, zero_based=False)
 
 

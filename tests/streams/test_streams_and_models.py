@@ -92,7 +92,7 @@ class TestOptions:
 
     def test_columns_with_names_do_not_count_from_one(self, tmp_path):
         (tmp_path / "t.csv").write_text("label,a\n1,2\n0,3\n")
-        with pytest.raises(ValueError, match=r"t\.csv: zero_based can't be False where features have"):
+        with pytest.raises(ValueError, match=r"t\.csv: zero_based=False can't be used where features have"):
             open_stream(tmp_path / "t.csv", zero_based=False)
 
     def test_bad_parameters_are_found_before_the_file_is_read(self, tmp_path):

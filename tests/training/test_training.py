@@ -88,7 +88,7 @@ class TestClasses:
         path = write(tmp_path / "c.svm", ["a", "b", "a", "c"], [[(0, 1.0)]] * 4)
         with pytest.raises(
             DataError,
-            match=r"c.svm, line 4: the label c is a third class, after a and b: list all classes, classes=\[a, b, c, …",
+            match=r"c.svm, line 4: the label c is a third class, after a and b: list all classes, classes=\['a', 'b', ",
         ):
             trained(path)
         with pytest.raises(DataError, match="line 2: the label b is not among the classes a, c"):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher.analysis.resampling import require_budget, untrained_copy
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.evaluation.metrics import ACCURACY
-from thresher.messages import count_noun
+from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
@@ -177,10 +177,10 @@ def path(
         shares = [history.validation[-1] or 0.0 for history in histories]
         return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, models, histories)
     if histories[0].grouped_by_label:
-        shuffle_them = "use shuffle=True, or " if stream.can_be_read_again else ""
+        shuffle_them = f"use {parameter('shuffle', True)}, or " if stream.can_be_read_again else ""
         raise DataError(
             f"{stream.name}: the rows are grouped by label, so the accuracy on rows before they were learned says "
-            f"nothing about new rows: {shuffle_them}name test data (validate=)."
+            f"nothing about new rows: {shuffle_them}name test data ({parameter('validate', ...)})."
         )
     shares = [1.0 - history.error[-1] for history in histories]
     return _curve(budgets, shares, histories[0].n_predicted, "rows before they were learned", models, histories)
@@ -192,11 +192,14 @@ def _check_validation(model: Model, request: Request) -> None:
         return
     if model.method.is_batch:
         name = model.method.estimator
-        raise ValueError(f"validate is needed with {name}, which sees all rows at once: name test data.")
+        raise ValueError(f"{parameter('validate')} is needed with {name}, which sees all rows at once: name test data.")
     n_passes = model.parameters["n_passes"] if request.passes is None else request.passes
     # Where a layer predicts, mistakes are those of first readings.
     if n_passes != 1 and not model.method.predicts_apart:
-        raise ValueError(f"validate is needed with passes={n_passes}: in later passes no row is new. Name test data.")
+        raise ValueError(
+            f"{parameter('validate')} is needed with {parameter('passes', n_passes)}: in later passes no row is new. "
+            "Name test data."
+        )
 
 
 def _curve(

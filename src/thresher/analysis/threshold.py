@@ -11,6 +11,7 @@ from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
+from thresher.messages import parameter
 from thresher.model.labels import label_text
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError
@@ -85,7 +86,9 @@ def _precision(target: str) -> float | None:
     except ValueError:
         share = float("nan")
     if not (Between(0.0, 1.0).admits(share) or OneOf((1.0,)).admits(share)):
-        raise ValueError(f'target must be "f1" or "precision=P" with P above 0 and up to 1. Got {target!r} instead.')
+        raise ValueError(
+            f'{parameter("target")} must be "f1" or "precision=P" with P above 0 and up to 1. Got {target!r} instead.'
+        )
     return share
 
 

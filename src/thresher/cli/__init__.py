@@ -8,13 +8,16 @@ import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from thresher.cli.flags import with_flags
+from thresher.cli.flags import as_option
 from thresher.io.file_errors import error_text
+from thresher.messages import spell_parameters, spelling
 
 
 def main() -> NoReturn:
     """Run the command line; whatever the user can fix is one line on stderr and exit code 2."""
     code: Any = 2
+    as_before = spelling()
+    spell_parameters(as_option)
     try:
         status = _run()
         sys.stdout.flush()
@@ -22,7 +25,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         code = 0  # the reader of our output has closed it: not an error
     except (ValueError, OSError) as error:
-        _report(with_flags(error_text(error)))
+        _report(error_text(error))
     except MemoryError:
         _report("not enough memory.")
     except (ImportError, RuntimeError) as error:
@@ -34,6 +37,8 @@ def main() -> NoReturn:
         code = 130
     except SystemExit as ended:
         code = ended.code
+    finally:
+        spell_parameters(as_before)
     try:
         sys.stdout.flush()
     except OSError:
@@ -81,7 +86,7 @@ def _is_for_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def _warn(message: Warning | str) -> None:
-    print(f"thresher: warning: {with_flags(str(message))}", file=sys.stderr)
+    print(f"thresher: warning: {message}", file=sys.stderr)
 
 
 def _report(message: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from thresher.cli.options import SIZE, WHOLE, Group, option
 from thresher.io.file_errors import refuse_empty_path
+from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
     from thresher.streams import Stream
@@ -114,6 +115,8 @@ def open_data(source: str | Sequence[str], **options: Any) -> Stream:
     given = {name: value for name, value in options.items() if value is not None}
     for name in {"ignore", "text", "categorical", "numeric"} & given.keys():
         given[name] = _columns(given[name])
+    if "threads" in given:
+        check("--threads", given["threads"], Whole(1))
     if given.get("delimiter") in ("tab", r"\t"):
         given["delimiter"] = "\t"
     return open_stream(source, **given)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.options import WHOLE, Group, option
+from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -55,6 +56,8 @@ def train_on_shards(model: Model, stream: Stream, sharding: dict[str, Any], opti
     """Train a model on the shards of a stream, each of which learns its rows in their order."""
     from thresher.distributed import train
 
+    if sharding["workers"] is not None:
+        check("--workers", sharding["workers"], Whole(1))
     ray, syncs = sharding["ray"], sharding["syncs"]
     return train(
         model, stream, n_shards=sharding["shards"], syncs=16 if syncs is None else syncs,

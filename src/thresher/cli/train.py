@@ -118,6 +118,11 @@ def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
     if model.method.is_batch:
         name = model.method.name
         raise ValueError(f"--from {path}: {name} does not support incremental training; train without --from.")
+    if model.compact:
+        raise ValueError(
+            f"--from {path}: the model was saved compact, with its selected features only, and can't continue "
+            "learning: train it with --full."
+        )
     model.adopt_parameters(parameters)
     # How the new rows are read changes nothing of what was learned.
     model.parameters = model.method.complete({**parameters, "n_passes": 1, **values_of(model.method, chosen)})

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.batch import Batch
 from thresher.csr import in_configured_type
+from thresher.messages import parameter
 from thresher.parameters import Whole, check
 from thresher.streams.numbered_rows import NumberedRows
 from thresher.streams.pipeline import Task
@@ -193,7 +194,7 @@ def _check_parameters(
         random_state = int(np.random.SeedSequence().generate_state(1)[0])
     check("random_state", random_state, Whole(0))
     if random_state >= 2**64:
-        raise ValueError(f"random_state must be below 2^64. Got {random_state} instead.")
+        raise ValueError(f"{parameter('random_state')} must be below 2^64. Got {random_state} instead.")
     return tuple(int(each) for each in (n_features, n_informative, n_noise, dense_noise, permute, random_state))
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from thresher.batch import DataError
+from thresher.messages import Spelling, spell_parameters, spelling
 from thresher.threads import default_threads
 
 T = TypeVar("T")
@@ -190,7 +191,7 @@ class Processes:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # A new process must not inherit the threads of this one.
-        return ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), _start_worker)
+        return ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), _start_worker, (spelling(),))
 
 
 @contextmanager
@@ -213,7 +214,8 @@ def _is_lost(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _start_worker() -> None:
+def _start_worker(spelled: Spelling) -> None:
+    spell_parameters(spelled)  # a message that ends the run is read where it was started
     os.environ["OMP_NUM_THREADS"] = "1"  # the processes share the cores
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which stops the workers
 

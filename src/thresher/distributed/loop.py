@@ -18,6 +18,7 @@ from thresher.distributed.ray_engine import on_ray
 from thresher.distributed.shards import Shards, Start, Survey, Update, add_surveys, add_updates, learn, survey
 from thresher.evaluation.alignment import warn_of_unsure_base
 from thresher.evaluation.evaluation import evaluate
+from thresher.messages import parameter
 from thresher.model.labels import Labels, label_text
 from thresher.model.learning import (
     drop_stale_measurements,
@@ -116,7 +117,7 @@ def train(
     parameters.check("workers", workers, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("engine", engine, parameters.OneOf(("ray", "local")))
     if engine == "local" and address is not None:
-        raise ValueError(f"address={address!r} is for engine='ray' only.")
+        raise ValueError(f"{parameter('address', address)} is for {parameter('engine', 'ray')} only.")
     with models_of([model]) as (own,):
         if own.method.is_batch:
             name = own.method.estimator
@@ -124,13 +125,14 @@ def train(
         own.check_can_learn("shards")
         if own.parameters.get("gamma") == "auto":
             raise ValueError(
-                "gamma='auto' can't be used with shards: choose γ by training on one, such as stream.shard(0, 64)."
+                f"{parameter('gamma', 'auto')} can't be used with shards: choose γ by training on one, such as "
+                "stream.shard(0, 64)."
             )
         task = open_task(own, source, request)
         stream, n_passes = task.stream, task.n_passes
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
-            raise ValueError(f"{stream.name} can be read on Ray alone: use engine='ray'.")
+            raise ValueError(f"{stream.name} can be read on Ray alone: use {parameter('engine', 'ray')}.")
         starting: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
         n_readings = 1 if n_passes == "auto" else n_passes + task.has_refit(own, n_passes)
         with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
@@ -269,8 +271,8 @@ class _Run:
         for k, (labels, _, is_all) in seen.by_shard.items():
             if n_rows[k] == 0 and any(n_rows.values()):
                 raise DataError(
-                    f"{name}: shard {k + 1} of {n} has no rows: use fewer shards (n_shards). A compressed "
-                    "file is not cut."
+                    f"{name}: shard {k + 1} of {n} has no rows: use fewer shards ({parameter('n_shards')}). A "
+                    "compressed file is not cut."
                 )
             if not is_all or len(labels) != 1:
                 continue

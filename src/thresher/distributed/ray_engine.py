@@ -20,6 +20,7 @@ from thresher.distributed.engines import (
     merge_groups,
     result_or_raise,
 )
+from thresher.messages import Spelling, parameter, spell_parameters, spelling
 
 # Seconds in which a cluster must answer.
 _PATIENCE = 10.0
@@ -41,7 +42,7 @@ class OnRay:
         """Start all tasks; what is common to them is put into the object store once."""
         shared = self._shared.references(common)
         self._after_each = after_each
-        return [self._run.remote(function, task, *shared) for task in tasks]
+        return [self._run.remote(spelling(), function, task, *shared) for task in tasks]
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Merge the results by tasks, up a tree, and fetch the last."""
@@ -59,7 +60,8 @@ class OnRay:
             raise ChildProcessError(f"Ray could not finish a task: {_first_line(error)}") from None
 
 
-def _run(function: Function, task: tuple[Any, ...], *common: Any) -> Any:
+def _run(spelled: Spelling, function: Function, task: tuple[Any, ...], *common: Any) -> Any:
+    spell_parameters(spelled)  # a message that ends the run is read where it was started
     return attempt(function, *common, *task)
 
 
@@ -82,7 +84,7 @@ def on_ray(address: str | None) -> Iterator[OnRay]:
     try:
         ray.init(address="local" if address is None else address, **options)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise ConnectionError(f"address={address!r}: {_first_line(error)}") from None
+        raise ConnectionError(f"{parameter('address', address)}: {_first_line(error)}") from None
     try:
         yield OnRay(ray)
     finally:
@@ -94,7 +96,8 @@ def _ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise ValueError(
-            "engine='ray' needs Ray: install it with pip install 'thresher[ray]', or use engine='local'."
+            f"{parameter('engine', 'ray')} needs Ray: install it with pip install 'thresher[ray]', or use "
+            f"{parameter('engine', 'local')}."
         ) from None
 
 
@@ -104,17 +107,17 @@ def _check_address(address: str) -> None:
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"address={address!r}: give a host and a port, as 10.0.0.1:6379, or 'auto'.")
+        raise ValueError(f"{parameter('address', address)}: give a host and a port, as 10.0.0.1:6379, or 'auto'.")
     try:
         with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
             is_ray = _is_grpc(connection)
     except OSError as error:
         raise ConnectionError(
-            f"address={address!r}: no answer from there ({error.strerror or error}): start the cluster with "
-            "ray start --head, or leave the address out to start Ray on this machine."
+            f"{parameter('address', address)}: no answer from there ({error.strerror or error}): start the cluster "
+            "with ray start --head, or leave the address out to start Ray on this machine."
         ) from None
     if not is_ray:
-        raise ConnectionError(f"address={address!r}: the server there is not Ray.")
+        raise ConnectionError(f"{parameter('address', address)}: the server there is not Ray.")
 
 
 def _is_grpc(connection: socket.socket) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from thresher import _core
 from thresher.batch import Batch, DataError
 from thresher.io.atomic import refuse_inputs
-from thresher.messages import join_some, warn
+from thresher.messages import join_some, parameter, warn
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.streams import Data, Stream, as_stream
@@ -86,11 +86,13 @@ def batches_for(model: Model, stream: Stream, start: Position | None = None) -> 
             _refuse_plain_ids(model, stream, batch)
             is_checked = True
         if batch.zero_seen and stream.id_base == 1:
-            raise DataError(f"{batch.file}: id 0 occurs, but zero_based=False says that ids count from 1.")
+            raise DataError(
+                f"{batch.file}: id 0 occurs, but {parameter('zero_based', False)} says that ids count from 1."
+            )
         if batch.zero_seen and stream.id_base is None and model.target is not None and model.id_base == 1:
             raise DataError(
                 f"{batch.file}: id 0 occurs, but the model was trained on ids that count from 1. "
-                "If the ids of this file count from 0, set zero_based=True."
+                f"If the ids of this file count from 0, set {parameter('zero_based', True)}."
             )
         if shift:
             batch.indices = batch.indices.astype(np.int64) + shift
@@ -110,7 +112,7 @@ def warn_of_unsure_base(model: Model, stream: Stream, n_rows: int, zero_seen: bo
     if is_unsure and not zero_seen and n_rows >= enough:
         warn(
             f"{stream.name}: the model counts ids from 0, but id 0 does not occur in these {n_rows:,} rows. "
-            "If the ids of these rows count from 1, set zero_based=False.",
+            f"If the ids of these rows count from 1, set {parameter('zero_based', False)}.",
             UserWarning,
         )
 
@@ -145,7 +147,8 @@ def _check_naming(model: Model, stream: Stream) -> None:
     if model.naming is not None and stream.feature_names is not None:
         raise DataError(
             f"{stream.name}: the model was trained on features with names, and here each column is one: open it with "
-            "the roles of its columns (text=, categorical=, numeric=)."
+            f"the roles of its columns ({parameter('text', ...)}, {parameter('categorical', ...)}, "
+            f"{parameter('numeric', ...)})."
         )
     if model.naming is not None and stream.naming is not None:
         _warn_of_types(model.naming, stream.naming, stream.name)
@@ -153,8 +156,8 @@ def _check_naming(model: Model, stream: Stream) -> None:
         if differs is not None:
             name, trained, read = differs
             raise DataError(
-                f"{stream.name}: it is read with {name}={read!r}, but the model was trained with {name}={trained!r}: "
-                "leave the option out, since a model remembers how its data were read."
+                f"{stream.name}: it is read with {parameter(name, read)}, but the model was trained with "
+                f"{parameter(name, trained)}: leave the option out, since a model remembers how its data were read."
             )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import open_for_model
-from thresher.messages import count_noun, warn
+from thresher.messages import count_noun, parameter, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data
@@ -47,7 +47,7 @@ def batches_of(model: Model, data: Data) -> Iterator[Batch]:
     if reading.n_skipped:
         warn(
             f"{stream.name}: the result has nothing for {count_noun(reading.n_skipped, 'bad row')}, which "
-            f"on_bad_line='skip' left out. The first one: {reading.skipped[0]}",
+            f"{parameter('on_bad_line', 'skip')} left out. The first one: {reading.skipped[0]}",
             UserWarning,
         )
 
@@ -101,7 +101,7 @@ def write_predictions(
     path = os.fspath(path)
     trained = as_model(model)
     if probabilities and not trained.method.has_probabilities:
-        raise ValueError(f"{trained.method.name} has no probabilities; use margins instead.")
+        raise ValueError(f"{trained.method.name} has no probabilities; use {parameter('margins')} instead.")
     _, reading, batches = open_for_model(trained, data, "predicting", labelled=False, outputs=[path], progress=progress)
     columns = _columns(trained, batches, margins, probabilities)
     if table_format(path) is not None:

@@ -21,6 +21,7 @@ from thresher import _core
 from thresher.batch import BatchNames
 from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.prediction import as_model, batches_of
+from thresher.messages import parameter
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream
@@ -83,9 +84,11 @@ def write_selected(
     trained = as_model(model)
     is_table = table_format(path) is not None
     if is_table and keep_ids:
-        raise ValueError(f"{path}: a table's columns have names, so keep_ids can't be used with it.")
+        raise ValueError(f"{path}: a table's columns have names, so {parameter('keep_ids')} can't be used with it.")
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
-        raise ValueError(f"{column_map}: column_map must be another file, with a name that ends in .csv.")
+        raise ValueError(
+            f"{column_map}: {parameter('column_map')} must be another file, with a name that ends in .csv."
+        )
     outputs = [path] if column_map is None else [path, column_map]
     stream, reading, batches = open_for_model(
         trained, data, "transforming", labelled=False, outputs=outputs, progress=progress

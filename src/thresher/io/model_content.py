@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thresher import methods
 from thresher.io.container import Tensors, all_finite, is_ascending, require
+from thresher.messages import parameter
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
 from thresher.model.race import RACE_RULE, STANDINGS_RULE
@@ -257,7 +258,9 @@ def to_json_values(given: dict[str, Any]) -> dict[str, Any]:
         out["random_state"] = None
     for name, value in out.items():
         if not isinstance(value, str | int | float | dict | list | None):
-            raise ValueError(f"{name}={value!r} can't be written to a model file: pickle the estimator instead.")
+            raise ValueError(
+                f"{parameter(name, value)} can't be written to a model file: pickle the estimator instead."
+            )
     weights = out.get("class_weight")
     if isinstance(weights, dict):
         out["class_weight"] = [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thresher.messages import parameter
 from thresher.model.labels import Codes, Labels, label_text
 
 
@@ -147,17 +148,21 @@ def _weights_by_class(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.f
     """Return the weight of each class; labels are compared as a file would write them."""
     for label, weight in given.items():
         if not isinstance(label, str | Real):
-            raise ClassWeightError(f"class_weight has the class {label!r}: classes are numbers or text.")
+            raise ClassWeightError(f"{parameter('class_weight')} has the class {label!r}: classes are numbers or text.")
         if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
-            raise ClassWeightError(f"class_weight[{label!r}] is {weight!r}: weights must be finite and not negative.")
+            raise ClassWeightError(
+                f"{parameter('class_weight')}[{label!r}] is {weight!r}: weights must be finite and not negative."
+            )
     by_name = {label_text(label): float(weight) for label, weight in given.items()}
     if len(by_name) < len(given):
-        raise ClassWeightError(f"class_weight has a class twice, as a number and as text: {given!r}.")
+        raise ClassWeightError(f"{parameter('class_weight')} has a class twice, as a number and as text: {given!r}.")
     names = [None if label is None else label_text(label) for label in classes]
     unknown = next((label for label in given if label_text(label) not in names), None)
     if unknown is not None and None not in names:  # None: a class of a stream that was not seen yet
         known = ", ".join(name for name in names if name is not None)
-        raise ClassWeightError(f"class_weight names class {unknown!r}, which is not among the classes ({known}).")
+        raise ClassWeightError(
+            f"{parameter('class_weight')} names class {unknown!r}, which is not among the classes ({known})."
+        )
     return np.array([1.0 if name is None else by_name.get(name, 1.0) for name in names])
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.messages import join_some
+from thresher.messages import join_some, parameter
 from thresher.model.names import Naming, id_of
 
 # Of all columns, or by column; or how names are hashed. None: they have no names.
@@ -20,14 +20,18 @@ def ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features
         if isinstance(names, Naming):
             return np.sort(names.ids_of(keep))
         if names is None:
-            raise ValueError(f"keep names {keep[0]!r}, but the columns of the data have no names: use their numbers.")
+            raise ValueError(
+                f"{parameter('keep')} names {keep[0]!r}, but the columns of the data have no names: use their numbers."
+            )
         places = {name: column for column, name in (names.items() if isinstance(names, dict) else enumerate(names))}
         unknown = next((name for name in keep if name not in places), None)
         if unknown is not None:
-            raise ValueError(f"keep names {unknown!r}, which is not among the columns ({join_some(list(places))}).")
+            raise ValueError(
+                f"{parameter('keep')} names {unknown!r}, which is not among the columns ({join_some(list(places))})."
+            )
         keep = [places[name] for name in keep]
     elif keep and n_features is not None and max(keep) >= n_features:
-        raise ValueError(f"keep lists column {max(keep)}, but there are {n_features}, counted from 0.")
+        raise ValueError(f"{parameter('keep')} lists column {max(keep)}, but there are {n_features}, counted from 0.")
     return np.array(sorted(keep), np.int64) + id_base
 
 
@@ -37,7 +41,7 @@ def ids_as_written(words: list[str], names: ColumnNames, id_base: int | None) ->
         return ids_of_columns(words, id_base or 0, names, None)
     ids = np.array(sorted(_id(word) for word in words), np.int64)
     if id_base is not None and len(ids) and ids[0] < id_base:
-        raise ValueError(f"keep names id {ids[0]}, but the ids of the data count from {id_base}.")
+        raise ValueError(f"{parameter('keep')} names id {ids[0]}, but the ids of the data count from {id_base}.")
     return ids
 
 
@@ -46,7 +50,7 @@ def _id(word: str) -> int:
     id_ = id_of(word)
     if id_ is None:
         raise ValueError(
-            f"keep names {word!r}, which is not a feature id: the columns of the data have no names, so ids must be "
-            "whole numbers from 0 to 2^63 - 2."
+            f"{parameter('keep')} names {word!r}, which is not a feature id: the columns of the data have no names, "
+            "so ids must be whole numbers from 0 to 2^63 - 2."
         )
     return id_

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
+from thresher.messages import parameter
 from thresher.methods import DEFAULT_BYTES, LEAST_BYTES
 from thresher.model.memory import explain_lack_of_memory_for, reserve
 from thresher.model.race import Learner, Race
@@ -34,7 +35,9 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
         assert method.sketch_kernels is not None
         kernels, n_bytes = method.sketch_kernels, parameters["memory_bytes"] or DEFAULT_BYTES
         if n_vectors > 1 and n_bytes < (least := LEAST_BYTES * n_vectors):
-            raise ValueError(f"memory_bytes={n_bytes} is too small for {n_vectors} classes: use at least {least}.")
+            raise ValueError(
+                f"{parameter('memory_bytes', n_bytes)} is too small for {n_vectors} classes: use at least {least}."
+            )
     elif memory == "auto" and method.keeps_members_only:
         memory = "hash"
     kernel = getattr(_core, kernels[n_vectors > 1])

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import _core, parameters
 from thresher.batch import Batch, blocks, core_rows
 from thresher.csr import Csr, NotCanonicalError, as_batch, check_rows, raise_fault, to_canonical
-from thresher.messages import count_noun, warn
+from thresher.messages import count_noun, parameter, warn
 from thresher.methods import FEW_ROWS, PASSES_OF_FEW
 from thresher.model.kept_features import ColumnNames, ids_as_written, ids_of_columns
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
@@ -106,7 +106,7 @@ def fit(
         grouping = order.grouping()
         model.grouped_by_label = grouping is not None
         if grouping is not None:
-            warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use shuffle=True.", UserWarning)
+            warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use {parameter('shuffle', True)}.", UserWarning)
 
 
 def _learn_matrix(
@@ -292,7 +292,8 @@ class Session:
         )  # fmt: skip
         if fault is not None:
             raise ValueError(
-                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with norm=None: scale the data."
+                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with {parameter('norm', None)}: "
+                "scale the data."
             )
         if batch.names is not None:
             self._read_names(batch)
@@ -378,8 +379,8 @@ def ids_to_keep(model: Model, id_base: int | None, names: ColumnNames, n_feature
     columns = model.parameters.get("keep") or []
     if columns and id_base is None:
         raise ValueError(
-            "keep lists columns, but whether ids count from 0 or 1 is not known before the data are read: "
-            "set zero_based= in open_stream."
+            f"{parameter('keep')} lists columns, but whether ids count from 0 or 1 is not known before the data are "
+            f"read: set {parameter('zero_based', ...)} in open_stream."
         )
     return ids_of_columns(columns, id_base or 0, names, n_features)
 

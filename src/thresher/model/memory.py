@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from thresher.messages import parameter
 from thresher.model.race import Learner
 
 
@@ -24,7 +25,9 @@ def explain_lack_of_memory() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise NotEnoughMemoryError("not enough memory for all features of these rows: use memory='sketch'.") from None
+        raise NotEnoughMemoryError(
+            f"not enough memory for all features of these rows: use {parameter('memory', 'sketch')}."
+        ) from None
 
 
 @contextmanager
@@ -35,5 +38,5 @@ def explain_lack_of_memory_for(n_ids: int) -> Iterator[None]:
     except MemoryError:
         raise NotEnoughMemoryError(
             f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more than "
-            "two): use memory='hash' or memory='sketch'."
+            f"two): use {parameter('memory', 'hash')} or {parameter('memory', 'sketch')}."
         ) from None

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import _core, methods, parameters
 from thresher.batch import Batch, core_rows
 from thresher.csr import Csr, check_rows
+from thresher.messages import parameter
 from thresher.model import learning
 from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
@@ -315,9 +316,12 @@ class Model:
                 "save it in full, with save."
             )
         if source == "partial_fit" and self.parameters.get("gamma") == "auto":
-            chosen = "" if self.gamma is None else f", or continue with gamma={self.gamma:g}, which was chosen"
+            chosen = (
+                "" if self.gamma is None else f", or continue with {parameter('gamma', self.gamma)}, which was chosen"
+            )
             raise ValueError(
-                f"gamma='auto' can't be used with partial_fit: a race needs a whole stream: use fit or train{chosen}."
+                f"{parameter('gamma', 'auto')} can't be used with partial_fit: a race needs a whole stream: use fit or "
+                f"train{chosen}."
             )
 
     def _trained_learner(self) -> Learner | FixedWeights:

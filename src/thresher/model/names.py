@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import Names
+from thresher.messages import parameter
 
 N_IDS = 1 << 62  # ids of names are below it
 ANALYZERS = ("word", "char")
@@ -87,9 +88,11 @@ class Naming:
                     raise ValueError(f"column {name!r} can't be {twice}: give it one role.")
                 given[name] = role
         if analyzer not in ANALYZERS:
-            raise ValueError(f"analyzer must be one of {', '.join(ANALYZERS)}. Got {analyzer!r} instead.")
+            raise ValueError(
+                f"{parameter('analyzer')} must be one of {', '.join(ANALYZERS)}. Got {analyzer!r} instead."
+            )
         if hash not in HASHES:
-            raise ValueError(f"hash must be one of {', '.join(HASHES)}. Got {hash!r} instead.")
+            raise ValueError(f"{parameter('hash')} must be one of {', '.join(HASHES)}. Got {hash!r} instead.")
         return cls(
             **roles,
             ngrams=ngram_range(ngrams),
@@ -192,7 +195,7 @@ def ngram_range(given: NGrams) -> tuple[int, int]:
         lengths *= 2
     if isinstance(given, bool) or len(lengths) != 2 or not 1 <= lengths[0] <= lengths[1] <= _LONGEST:
         raise ValueError(
-            f"ngrams must be a length or a range of lengths from 1 to {_LONGEST:,}, such as 2, (1, 3) or '1-3'. "
+            f"{parameter('ngrams')} must be a length or a range of lengths from 1 to {_LONGEST:,}, such as 2 or '1-3'. "
             f"Got {given!r} instead."
         )
     return lengths[0], lengths[1]

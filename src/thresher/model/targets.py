@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.messages import join_some
+from thresher.messages import join_some, parameter
 from thresher.model.class_weights import ClassWeights, row_weights
 from thresher.model.label_order import LabelOrder
 from thresher.model.labels import (
     Codes,
     Labels,
     as_labels,
+    as_number,
     as_text_labels,
     as_whole_numbers,
     concatenate_labels,
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _MANY = 20  # with more different labels than this, they are hardly classes
-HARDLY_CLASSES = (
-    "Labels must be classes, not numbers to predict or ids: in a table, name their column with label=. If they "
-    "are classes, use multiclass=True."
-)
 _ENOUGH = 10  # rows that all have different labels, for these to be ids
 
 
@@ -75,7 +72,9 @@ class Classes:
         codes, strange = find_labels(labels, self.labels)
         if np.any(strange):
             row = int(np.flatnonzero(strange)[0])
-            raise ValueError(f"y[{row}] is {labels.tolist()[row]!r}, which is not in classes={self.labels.tolist()}.")
+            raise ValueError(
+                f"y[{row}] is {labels.tolist()[row]!r}, which is not in {parameter('classes', self.labels.tolist())}."
+            )
         return codes
 
     def row_weights(
@@ -149,16 +148,20 @@ def classes_for(model: Model, given: ArrayLike | None) -> Classes:
     known = model.target
     if given is None:
         if known is None:
-            raise ValueError("classes must be given on the first call to partial_fit, for example classes=[0, 1].")
+            raise ValueError(
+                f"{parameter('classes')} must be given on the first call to partial_fit, for example "
+                f"{parameter('classes', [0, 1])}."
+            )
         return known
     labels = distinct_labels("classes", as_labels(given))
     if known is None:
         if len(labels) < 2:
-            raise ValueError(f"classes must have at least two entries. Got {given!r} instead.")
+            raise ValueError(f"{parameter('classes')} must have at least two entries. Got {given!r} instead.")
         return Classes(labels)
     if labels.tolist() != known.labels.tolist():
         raise ValueError(
-            f"classes={labels.tolist()} differ from the classes that the model was trained on, {known.labels.tolist()}."
+            f"{parameter('classes', labels.tolist())} differ from the classes that the model was trained on, "
+            f"{known.labels.tolist()}."
         )
     return known
 
@@ -183,10 +186,10 @@ def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
     if len(labels) > 2 and not many:
         these = join_some([label_text(label) for label in labels.tolist()])
         if are_hardly_classes(labels, len(labels)):
-            raise ValueError(f"there are {len(labels):,} labels ({these}). {HARDLY_CLASSES}")
+            raise ValueError(f"there are {len(labels):,} labels ({these}). {_hardly_classes()}")
         raise ValueError(
-            f"there are more than two classes ({these}): name them with classes=['a', 'b', 'c'], or use "
-            "multiclass=True."
+            f"there are more than two classes ({these}): name them with {parameter('classes', ['a', 'b', 'c'])}, or "
+            f"use {parameter('multiclass', True)}."
         )
     return Classes(labels)
 
@@ -333,11 +336,11 @@ class StreamClasses:
         n_different = len(np.unique(labels))
         if are_hardly_classes(labels, n_different):
             these = f"these {len(labels):,} rows have {n_different:,} different labels"
-            raise UnknownLabelError(row, f"{third}, and {these}. {HARDLY_CLASSES}")
+            raise UnknownLabelError(row, f"{third}, and {these}. {_hardly_classes()}")
         raise UnknownLabelError(
             row,
-            f"{third}: list all classes, classes=[{', '.join([*known, label])}, …], or let them be found in an extra "
-            "pass, multiclass=True.",
+            f"{third}: list all classes, {parameter('classes', [*map(as_number, [*known, label]), '…'])}, or let them "
+            f"be found in an extra pass, {parameter('multiclass', True)}.",
         )
 
 
@@ -372,3 +375,11 @@ def probabilities(log_odds: Floats) -> Floats:
     (tied,) = np.nonzero(chances.argmax(axis=1) != best)
     chances[tied, best[tied]] = np.nextafter(chances[tied, best[tied]], 1.0)
     return np.asarray(chances)
+
+
+def _hardly_classes() -> str:
+    """Return what to do where labels are hardly classes."""
+    return (
+        "Labels must be classes, not numbers to predict or ids: in a table, name their column with "
+        f"{parameter('label', ...)}. If they are classes, use {parameter('multiclass', True)}."
+    )

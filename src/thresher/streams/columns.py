@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.batch import DataError
+from thresher.messages import parameter
 from thresher.model.names import Naming
 
 _FIRST_ROWS = 1_000  # that show whether strings are text
@@ -36,6 +37,11 @@ def table_columns(table: Any, naming: Naming) -> list[_core.TableColumn]:
     return [kinds[kind](table.column(name)) for name, kind in naming.columns]
 
 
+def roles_text() -> str:
+    """Return the parameters that say what columns are, for a message."""
+    return f"{parameter('text', ...)}, {parameter('categorical', ...)} and {parameter('numeric', ...)}"
+
+
 def check_kinds(file: str, schema: Any, naming: Naming) -> None:
     """Raise DataError if a column has a type that its role does not allow."""
     for name, kind in naming.columns:
@@ -45,13 +51,13 @@ def check_kinds(file: str, schema: Any, naming: Naming) -> None:
             continue  # all values are missing
         if kind == "text" and not is_text(plain):
             raise DataError(
-                f"{file}: column {name!r} has type {type_}; a text column must hold strings. Numbers are numeric= or "
-                "categorical=."
+                f"{file}: column {name!r} has type {type_}; a text column must hold strings. Numbers are "
+                f"{parameter('numeric', ...)} or {parameter('categorical', ...)}."
             )
         if kind == "number" and (plain != type_ or not (is_numeric(plain) or arrow().types.is_decimal(plain))):
             raise DataError(
                 f"{file}: column {name!r} has type {type_}; a numeric column must hold numbers. Strings, dates and "
-                "times are categorical=, or text=."
+                f"times are {parameter('categorical', ...)}, or {parameter('text', ...)}."
             )
         if kind == "category" and not _can_be_category(plain):
             raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a category.")

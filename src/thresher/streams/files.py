@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from thresher.batch import Batch, DataError
-from thresher.messages import count_noun
+from thresher.messages import count_noun, parameter
 from thresher.streams.formats.format import Reader, Span
 from thresher.streams.pipeline import Task, in_order
 from thresher.streams.position import Identity, Position
@@ -119,7 +119,8 @@ class FileRows:
                 if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                     raise DataError(
                         f"{batch.location_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} "
-                        f"after {namespace!r}, would be the same features: use hash='all'."
+                        f"after {namespace!r}, would be the same features: use "
+                        f"{parameter('hash', 'all')}."
                     )
                 namespace = batch.namespace if namespace is None else namespace
                 batch.handle_bad_lines(self._skip_bad)

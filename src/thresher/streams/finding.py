@@ -10,6 +10,7 @@ from typing import Any
 
 from thresher.batch import DataError
 from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
+from thresher.messages import parameter
 from thresher.streams.archives import ENDINGS
 from thresher.streams.formats.registry import FORMATS, recognise
 from thresher.streams.sources import Flow, Pipe, Source, ending
@@ -23,7 +24,7 @@ _HIDDEN = (".", "_")  # how the names of other files start, such as _SUCCESS
 def find(source: StrPath | Iterable[StrPath], format: str) -> list[Source]:
     """Return the files for a path, list, glob or folder, in order, each with its compression and format."""
     if format not in ("auto", *FORMATS):
-        raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
+        raise ValueError(f"{parameter('format')} must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not names:
         raise ValueError("source is an empty list: name at least one file.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
+from thresher.messages import parameter
 from thresher.model.labels import Labels, concatenate_labels
 from thresher.streams.stream import Stream
 
@@ -44,7 +45,7 @@ def collect(stream: Stream, batches: Iterator[Batch] | None = None) -> Matrix:
     parts = [_without_names(batch) for batch in (stream.batches() if batches is None else batches)]
     zero = next((part.file for part in parts if part.zero_seen), None)
     if zero is not None and stream.id_base == 1:
-        raise DataError(f"{zero}: id 0 occurs, but zero_based=False says that ids count from 1.")
+        raise DataError(f"{zero}: id 0 occurs, but {parameter('zero_based', False)} says that ids count from 1.")
     id_base = stream.id_base if stream.id_base is not None else 1 if zero is None else 0
     width = max((part.largest_id + 1 - id_base for part in parts), default=0)
     width = max(width, 0) if stream.n_features is None else stream.n_features

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from thresher.batch import DataError
-from thresher.messages import size_text
+from thresher.messages import parameter, size_text
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams.files import FileRows
@@ -133,12 +133,19 @@ def open_stream(
         values, defaults = locals(), {"format": "auto", **(open_stream.__kwdefaults__ or {})}
         given = next((name for name, default in defaults.items() if values[name] != default), None)
         if given is not None:
-            raise ValueError(f"{given} can't be changed for a stream that is open: open its source with {given}=.")
+            raise ValueError(
+                f"{parameter(given)} can't be changed for a stream that is open: open its source with "
+                f"{parameter(given, ...)}."
+            )
         return source
     if on_bad_line not in ON_BAD_LINE:
-        raise ValueError(f"on_bad_line must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead.")
+        raise ValueError(
+            f"{parameter('on_bad_line')} must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead."
+        )
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise ValueError(f"delimiter must be a single character, such as ',' or '\\t'. Got {delimiter!r} instead.")
+        raise ValueError(
+            f"{parameter('delimiter')} must be a single character, such as ',' or a tab. Got {delimiter!r} instead."
+        )
     check("threads", threads, Whole(1), OneOf((None,)))
     check("longest_line", longest_line, ALLOWED_LONGEST_LINE)
     id_base = None if zero_based is None else 0 if zero_based else 1
@@ -204,7 +211,7 @@ def _refuse_options(name: str, format: Format, **options: str | None) -> None:
     """Raise an error for options that have no meaning for a format."""
     for option, value in options.items():
         if value and option not in format.options:
-            raise ValueError(f"{name}: {option}={value!r} has no meaning for {format.name} data: leave it out.")
+            raise ValueError(f"{name}: {parameter(option, value)} has no meaning for {format.name} data: leave it out.")
 
 
 def as_stream(data: Data, **options: Any) -> Stream:

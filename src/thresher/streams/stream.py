@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.batch import Batch, DataError
 from thresher.csr import in_configured_type
+from thresher.messages import parameter
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.parameters import Whole, check
 from thresher.streams.position import Position
@@ -96,7 +97,7 @@ class Stream:
     ) -> None:
         has_names = bool(feature_names) or naming is not None
         if has_names and id_base == 1:
-            raise ValueError(f"{name}: zero_based can't be False where features have names.")
+            raise ValueError(f"{name}: {parameter('zero_based', False)} can't be used where features have names.")
         self.name = name
         self.feature_names = feature_names
         self.naming = naming
@@ -252,7 +253,9 @@ class Stream:
         Id 0 may occur in one part and not in another, and the same feature would have two columns.
         """
         if self.is_part and self.id_base is None:
-            raise DataError(f"{self.name}: a shard needs to know whether ids count from 0 or 1: set zero_based=.")
+            raise DataError(
+                f"{self.name}: a shard needs to know whether ids count from 0 or 1: set {parameter('zero_based', ...)}."
+            )
 
     def __repr__(self) -> str:
         sizes = [f"{self.n_rows:,} rows"] if self.n_rows is not None else []

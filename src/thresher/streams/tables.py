@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from thresher.batch import DataError
-from thresher.messages import join_and_suggest
+from thresher.messages import join_and_suggest, parameter
 from thresher.model.names import Naming
-from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, is_whole
+from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, is_whole, roles_text
 
 DEFAULT_LABEL = "label"
 PAIR = ("ids", "values")
@@ -53,7 +53,7 @@ def _label(file: str, names: list[str], roles: Roles) -> str | None:
     if wanted in names:
         return wanted
     if roles.labelled or roles.label:
-        hint = "" if roles.label else " Name the label's column with label=."
+        hint = "" if roles.label else f" Name the label's column with {parameter('label', ...)}."
         raise DataError(f"{file}: there is no column {wanted!r}; there are {join_and_suggest(names, wanted)}{hint}")
     return None
 
@@ -143,8 +143,7 @@ class Columns:
             if not is_numeric(schema.field(name).type):
                 raise DataError(
                     f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers, unless "
-                    "text=, categorical= and numeric= say what columns are. Leave "
-                    f"it out with ignore={name!r}."
+                    f"{roles_text()} say what columns are. Leave it out with {parameter('ignore', name)}."
                 )
         for name in () if self.features else PAIR:
             kind, is_right = schema.field(name).type, is_whole if name == "ids" else is_numeric

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from thresher.io.atomic import refuse_inputs
 from thresher.io.checkpoints import Saved, read_checkpoint, write_checkpoint
-from thresher.messages import count_noun
+from thresher.messages import count_noun, parameter
 from thresher.model.labels import as_labels
 from thresher.model.model import Model
 from thresher.streams import DataError
@@ -44,7 +44,10 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], model: Model, task: Task) -> None:
         stream, request = task.stream, task.request
         if not stream.has_positions:
-            raise DataError(f"{stream.name} has no positions, so checkpoint= can't be used: write it to a file first.")
+            raise DataError(
+                f"{stream.name} has no positions, so {parameter('checkpoint', ...)} can't be used: write it to a "
+                "file first."
+            )
         refuse_inputs(path, stream.files)
         self._path = path
         self._seconds, self._rows = interval(request.every)
@@ -67,7 +70,7 @@ class Checkpoint:
             other = saved.about["settings"].get(name)
             if other != value:
                 raise ValueError(
-                    f"{self._path}: this is a checkpoint of a run with {name}={other!r}, not {value!r}: use "
+                    f"{self._path}: this is a checkpoint of a run with {parameter(name, other)}, not {value!r}: use "
                     "the same, or another checkpoint."
                 )
         before = saved.about["inputs"]
@@ -119,7 +122,9 @@ def interval(every: str | int) -> tuple[float, int | None]:
     """Return the seconds, or the rows, of "60s" or 10_000."""
     found = re.fullmatch(r"([0-9]+)([smh]?)", str(every)) if not isinstance(every, bool) else None
     if found is None or int(found[1]) == 0:
-        raise ValueError(f"every must be a time, as 60s, 5m or 1h, or a number of rows. Got {every!r} instead.")
+        raise ValueError(
+            f"{parameter('every')} must be a time, as 60s, 5m or 1h, or a number of rows. Got {every!r} instead."
+        )
     return (0.0, int(found[1])) if not found[2] else (float(int(found[1]) * _UNITS[found[2]]), None)
 
 
@@ -147,5 +152,7 @@ def _as_json(settings: dict[str, Any]) -> dict[str, Any]:
                 json.dumps(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
             )
         except TypeError:
-            raise ValueError(f"{name}={value!r} can't be saved in a checkpoint: use plain numbers or text.") from None
+            raise ValueError(
+                f"{parameter(name, value)} can't be saved in a checkpoint: use plain numbers or text."
+            ) from None
     return plain

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from numpy.typing import ArrayLike
 
 from thresher import parameters
+from thresher.messages import parameter
 from thresher.model.model import Model
 from thresher.streams import Data, DataError, Stream
 from thresher.training.history import History
@@ -187,13 +188,15 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     parameters.check("shuffle", request.shuffle, parameters.OneOf(("auto", True, False)))
     if not task.stream.can_be_read_again:
         refits = any(each.parameters.get("refit") is True for each in models)
-        for asked, is_more in ((f"passes={task.n_passes}", task.n_passes != 1), ("refit=True", refits)):
+        for asked, is_more in ((("passes", task.n_passes), task.n_passes != 1), (("refit", True), refits)):
             if is_more:
-                raise DataError(f"{task.stream.name} can be read only once, but {asked}: write it to a file first.")
+                raise DataError(
+                    f"{task.stream.name} can be read only once, but {parameter(*asked)}: write it to a file first."
+                )
     if model.target is None:
         task.stream.check_base()
     if request.resume and request.checkpoint is None:
-        raise ValueError("resume needs checkpoint=, the file to resume from.")
+        raise ValueError(f"{parameter('resume')} needs {parameter('checkpoint', ...)}, the file to resume from.")
     samples = [None] * len(models) if request.samples is None else request.samples
 
     def runs_on(stream: Stream, n_bytes: int = 0) -> list[Run]:
@@ -214,13 +217,18 @@ def _check_can_learn(model: Model, request: Request) -> None:
         return
     name = model.method.estimator
     if request.checkpoint is not None:
-        raise ValueError(f"checkpoint={request.checkpoint!r} can't be used with {name}, which sees all rows at once.")
+        raise ValueError(
+            f"{parameter('checkpoint', request.checkpoint)} can't be used with {name}, which sees all rows at once."
+        )
     if request.passes not in (None, 1):
         raise ValueError(
-            f"passes={request.passes!r} can't be used with {name}, which sees all rows at once: use passes=None."
+            f"{parameter('passes', request.passes)} can't be used with {name}, which sees all rows at once: use "
+            f"{parameter('passes', None)}."
         )
     if request.shuffle is True:
-        raise ValueError(f"shuffle=True can't be used with {name}, which sees all rows at once: leave it out.")
+        raise ValueError(
+            f"{parameter('shuffle', True)} can't be used with {name}, which sees all rows at once: leave it out."
+        )
 
 
 def _check_together(models: Sequence[Model], request: Request) -> None:
@@ -235,15 +243,16 @@ def _check_together(models: Sequence[Model], request: Request) -> None:
         first = models[0]
         if request.passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
             raise ValueError(
-                f"models[{place}] has n_passes={model.parameters['n_passes']} and models[0] has "
-                f"{first.parameters['n_passes']}, but all models read the stream equally often: give passes=."
+                f"models[{place}] has {parameter('n_passes', model.parameters['n_passes'])} and models[0] has "
+                f"{first.parameters['n_passes']}, but all models read the stream equally often: give "
+                f"{parameter('passes', ...)}."
             )
         can_shuffle = request.shuffle is True or (request.shuffle == "auto" and first.target is None)
         seed, first_seed = model.parameters["random_state"], first.parameters["random_state"]
         if can_shuffle and seed is not first_seed and seed != first_seed:
             raise ValueError(
-                f"models[{place}] has random_state={seed!r} and models[0] has {first_seed!r}, but all models read the "
-                "rows in the same order: use the same, or shuffle=False."
+                f"models[{place}] has {parameter('random_state', seed)} and models[0] has {first_seed!r}, but all "
+                f"models read the rows in the same order: use the same, or {parameter('shuffle', False)}."
             )
         if (model.target is None, model.id_base) != (first.target is None, first.id_base):
             raise ValueError(f"models[{place}] and models[0] count ids from different bases: train them separately.")

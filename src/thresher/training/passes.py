@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from thresher import parameters
 from thresher.io.checkpoints import Saved
-from thresher.messages import warn
+from thresher.messages import parameter, warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.model.labels import Labels, labels_from_values
 from thresher.model.learning import n_passes_after
@@ -74,8 +74,8 @@ class Passes:
             warn(f"{stream.name}: {grouping}. {POOR_ON_GROUPED_ROWS}: {self._remedy()}.", UserWarning)
             return reading
         warn(
-            f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; shuffle=True does so at "
-            "once.",
+            f"{stream.name}: {grouping}. Training starts again on a seeded shuffle of them; "
+            f"{parameter('shuffle', True)} does so at once.",
             UserWarning,
         )
         before = reading.runs[0].history
@@ -94,8 +94,8 @@ class Passes:
         if not self._task.stream.can_be_read_again:
             return "write them to a file, and train on that"
         if not self._is_new:
-            return "start from the earlier model again, with shuffle=True"
-        return "use shuffle=True"
+            return f"start from the earlier model again, with {parameter('shuffle', True)}"
+        return f"use {parameter('shuffle', True)}"
 
     def _learn_all(
         self, reading: SharedReading, *, stop_if_grouped: bool, saved: Saved | None = None
@@ -186,7 +186,7 @@ def _labels_of(stream: Stream, progress: bool) -> Iterator[Labels]:
     if not stream.can_be_read_again:
         raise DataError(
             f"{stream.name} can be read only once, so its classes can't be looked for first: "
-            "name them with classes=['a', 'b', 'c']."
+            f"name them with {parameter('classes', ['a', 'b', 'c'])}."
         )
     with progress_bar("looking for classes", stream, 1, progress) as bar:
         for batch in stream.batches():

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from thresher.batch import Batch, DataError
-from thresher.messages import shorten
+from thresher.messages import parameter, shorten
 from thresher.model.labels import are_large, number_from_text
-from thresher.streams.columns import arrow
+from thresher.streams.columns import arrow, roles_text
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
 from thresher.streams.formats.layout import Layout, read_layout, records_of
 from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
@@ -245,11 +245,12 @@ class DelimitedReader(Reader):
             number = number_from_text(text)
         except ValueError:
             must = (
-                "features must be numbers, unless text=, categorical= and numeric= say what columns are; or "
-                f"leave it out with ignore={name!r}"
+                f"features must be numbers, unless {roles_text()} say what columns are; or leave it out with "
+                f"{parameter('ignore', name)}"
             )
             if self._columns.naming is not None:
-                must = "numeric columns must hold numbers; use categorical= or text="
+                other_roles = f"{parameter('categorical', ...)} or {parameter('text', ...)}"
+                must = f"numeric columns must hold numbers; use {other_roles}"
             if name == self._columns.label:
                 must = "in the first rows it is a number"
             elif name == self._columns.weight:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from thresher.messages import size_text
+from thresher.messages import parameter, size_text
 from thresher.model.names import Naming
 from thresher.parameters import Bytes
 from thresher.streams.pipeline import Task
@@ -65,7 +65,8 @@ ALLOWED_LONGEST_LINE = Bytes(1 << 22, 1 << 40)
 
 def too_long_message(what: str, longest: int, hint: str = "") -> str:
     """Return what is wrong with a line or row that is longer than allowed, and what to do."""
-    return f"the {what} is longer than {size_text(longest)}: {hint}if it is a row, raise the limit with longest_line="
+    raise_limit = f"raise the limit with {parameter('longest_line', ...)}"
+    return f"the {what} is longer than {size_text(longest)}: {hint}if it is a row, {raise_limit}"
 
 
 # Options of formats whose columns have roles.

@@ -7,7 +7,7 @@ from typing import Any
 
 from thresher import _core
 from thresher.batch import DataError
-from thresher.messages import join_and_suggest, join_some
+from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.sources import BOM, Flow, Source
@@ -55,7 +55,8 @@ def _reader(source: Source, options: Options) -> JsonReader:
     known = frozenset(keys)
     if naming is None:
         found = f"; the first rows have {join_some(keys)}" if keys else ""
-        raise DataError(f"{source.name}: say which keys are features, with text=, categorical= or numeric={found}.")
+        ways = f"{parameter('text', ...)}, {parameter('categorical', ...)} or {parameter('numeric', ...)}"
+        raise DataError(f"{source.name}: say which keys are features, with {ways}{found}.")
     label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
     features = [name for name, _ in naming.columns]
     refuse_clash(source.name, features, label, roles.weight)
@@ -65,7 +66,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
     wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
     for role, name in wanted:
         if keys and name not in known:
-            hint = " Name the label with label=." if role == "the label" and not roles.label else ""
+            hint = f" Name the label with {parameter('label', ...)}." if role == "the label" and not roles.label else ""
             there = join_and_suggest(keys, name)
             raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
     return JsonReader(source, options, naming, label, roles.weight or "")
