@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, train
 from thresher.features import ColumnHasher, TextHasher
+from thresher.streams.columns import looks_like_text
 
 TEXTS = ["Free money now", "see you at lunch", "more free money", "lunch is at noon"] * 50
 LABELS = ["spam", "ham", "spam", "ham"] * 50
@@ -169,7 +170,9 @@ class TestColumnHasher:
         ids=["one word", "two words", "repeated", "called categories", "mostly missing"],
     )
     def test_categories(self, values):
-        ColumnHasher().fit(pd.DataFrame({"c": values}))  # warnings are errors here
+        frame = pd.DataFrame({"c": values})
+        assert not looks_like_text(pa.Table.from_pandas(frame).column("c"))
+        ColumnHasher().fit(frame)  # warnings are errors here
 
     def test_a_reader_is_not_read_by_fit(self):
         reader = pa.table({"body": [f"the mail of day {k}" for k in range(100)]}).to_reader()

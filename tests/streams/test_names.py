@@ -45,6 +45,7 @@ from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming, ngram_range
 from thresher.streams import DataError
 from thresher.streams.shuffling import shuffle_stream
+from thresher.training.column_scale import large_columns
 
 # Characters that every version of the Unicode database knows.
 LETTERS = st.characters(exclude_categories=["Cs"]).filter(lambda letter: unicodedata.ucd_3_2_0.category(letter) != "Cn")
@@ -872,9 +873,15 @@ class TestLargeNumbers:
         assert "scale such numbers to about 1 first, or leave them out (docs/dense_tables.md)" in messages[0]
         assert caught[0].filename == __file__
 
+    @staticmethod
+    def reported(stream):
+        """Return what the check says of the first rows: that nothing warned does not show that it was asked."""
+        return large_columns(next(iter(stream.batches())), stream.naming)
+
     def test_rows_of_values_too_small_for_float32_have_no_length(self):
         stream = open_stream(self.table(p=[1e-60] * 400, q=[1e-50] * 400), numeric=["p", "q"])
-        train(ShadowSOFS(2), stream)  # a warning would be an error here
+        assert self.reported(stream) is None
+        train(ShadowSOFS(2), stream)
 
     @pytest.mark.parametrize(
         "learn",
@@ -908,7 +915,9 @@ class TestLargeNumbers:
         table = self.table(a=[0.5, 1.0] * 200, b=[100.0, 0.0, 200.0, 100.0] * 100)
         with pytest.warns(UserWarning, match="column 'b' has more than 99%"):
             train(ShadowSOFS(2), open_stream(table, numeric=["a", "b"]))
-        train(ShadowSOFS(2), open_stream(table, numeric=["b"]))  # there is nothing beside it
+        alone = open_stream(table, numeric=["b"])  # there is nothing beside it
+        assert self.reported(alone) is None
+        train(ShadowSOFS(2), alone)
 
     @pytest.mark.parametrize(
         "columns",
@@ -920,10 +929,14 @@ class TestLargeNumbers:
         ids=["not so large", "not in most rows", "large where there is nothing else"],
     )
     def test_nothing_to_report(self, columns):
-        train(ShadowSOFS(2), open_stream(self.table(**columns), text="t", numeric="a"))  # warnings are errors here
+        stream = open_stream(self.table(**columns), text="t", numeric="a")
+        assert self.reported(stream) is None
+        train(ShadowSOFS(2), stream)
 
     def test_rows_of_any_length(self):
-        train(ShadowSOFS(2, norm=None), open_stream(self.table(a=[1e3] * 400), text="t", numeric="a"))
+        stream = open_stream(self.table(a=[1e3] * 400), text="t", numeric="a")
+        assert self.reported(stream) == "column 'a' has"
+        train(ShadowSOFS(2, norm=None), stream)  # warnings are errors here: rows are not scaled
 
 
 class TestCommandLine:
