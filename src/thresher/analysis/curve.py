@@ -52,10 +52,18 @@ class Curve:
     suggested: int
     n_rows: int
     measured_on: str
-    n_skipped: int
-    skipped: list[str]
     model: Any
     history: History
+
+    @property
+    def n_skipped(self) -> int:
+        """Lines that were skipped."""
+        return self.history.n_skipped
+
+    @property
+    def skipped(self) -> list[str]:
+        """Why; the first hundred."""
+        return self.history.skipped
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold."""
@@ -212,7 +220,7 @@ def _curve(
     suggested = int(near.argmax())
     history = histories[suggested]
     return Curve(
-        budgets, accuracy, error, budgets[suggested], n_rows, measured_on, history.n_skipped, history.skipped,
+        budgets, accuracy, error, budgets[suggested], n_rows, measured_on,
         models[suggested], history,
     )  # fmt: skip
 

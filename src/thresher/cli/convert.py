@@ -29,5 +29,5 @@ def convert(
     from thresher.streams.writing import convert as run
 
     done = run(open_data(data, **reading), output, progress=True)
-    report_skipped(done.skipped, done.n_skipped)
+    report_skipped(done)
     report_written(done.n_rows, output)

@@ -32,5 +32,5 @@ def evaluate(
     trained = load_model(model)
     stream = open_data(data, **reading, naming=trained.naming)
     found = run(trained, stream, progress=not json)
-    report_skipped(found.skipped, found.n_skipped)
+    report_skipped(found)
     print(json_.dumps(found.to_dict()) if json else found)

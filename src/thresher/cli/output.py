@@ -8,7 +8,6 @@ import itertools
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,7 +15,9 @@ from thresher.io.file_errors import FileError, NamedOutput, refuse_empty_path
 from thresher.messages import count_noun, join_some
 
 if TYPE_CHECKING:
+    from thresher.evaluation.evaluation import Evaluation
     from thresher.streams import Stream
+    from thresher.streams.read_counts import Skipped
 
 _WHAT = {"-o": "model", "--report": "report", "--checkpoint": "checkpoint"}
 
@@ -52,10 +53,11 @@ def say(line: str) -> None:
     print(f"thresher: {line}", file=sys.stderr)
 
 
-def report_skipped(reasons: Sequence[str], n: int) -> None:
+def report_skipped(found: Skipped | Evaluation) -> None:
     """Report lines of data that were skipped."""
+    n, first = found.n_skipped, "".join(found.skipped[:1])
     if n:
-        say("1 line was skipped: " + reasons[0] if n == 1 else f"{n:,} lines were skipped; the first is {reasons[0]}")
+        say(f"1 line was skipped: {first}" if n == 1 else f"{n:,} lines were skipped; the first is {first}")
 
 
 def report_written(n_rows: int, path: str, what: str = "") -> None:

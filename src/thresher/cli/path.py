@@ -47,7 +47,7 @@ def path(
     check_outputs({"--report": report})
     stream, held_out = open_data_and_test(data, test, [report], **reading)
     curve = run(template, stream, budgets, held_out, **options, progress=not json)
-    report_skipped(curve.skipped, curve.n_skipped)
+    report_skipped(curve.history)
     if not json:
         print(curve, flush=True)  # it stays, should the report fail
     if report is not None:

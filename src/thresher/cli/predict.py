@@ -54,7 +54,7 @@ def predict(
     trained = load_model(model)
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
-    report_skipped(done.skipped, done.n_skipped)
+    report_skipped(done)
     if (margins or probabilities) and table_format(output) is None:
         say(f"the columns are {', '.join(column_names(trained, margins, probabilities))}")
     if output != "-":

@@ -96,7 +96,7 @@ def train(
             history = train_on_shards(model, stream, sharding, options)
         else:
             history = train_with_checkpoint(model, stream, saving, options)
-        report_skipped(history.skipped, history.n_skipped)
+        report_skipped(history)
         full = full or from_ is not None  # a model that could continue learning can do so again
         finish(model, history, sample_results, stream, AfterTraining(held_out, threshold, output, full, report, json))
 

@@ -76,7 +76,7 @@ def finish(
                 if output is not None:
                     save_model(model, output, compact=not after.full)
             tested = evaluate(model, held_out, progress=not after.as_json)
-        report_skipped(tested.skipped, tested.n_skipped)
+        report_skipped(tested)
     if page is not None:
         evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
         with _mention_saved_model(output):

@@ -54,5 +54,5 @@ def transform(
     trained = load_model(model)
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
     done = write_selected(trained, stream, output, keep_ids=keep_ids, column_map=column_map, progress=True)
-    report_skipped(done.skipped, done.n_skipped)
+    report_skipped(done)
     report_written(done.n_rows, output, f" with at most {count_noun(len(trained.members()[0]), 'feature')} each")

@@ -34,7 +34,6 @@ from thresher.model.model import Model
 from thresher.model.targets import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
-from thresher.streams.read_counts import add_skipped
 from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
 from thresher.training.loop import Estimator, models_of
@@ -250,7 +249,7 @@ class _Run:
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
         if history.n_passes == 1 and not history.refitted:  # later passes skip the same lines
-            add_skipped(history, learned.n_skipped, learned.skipped)
+            history.add_skipped(learned.n_skipped, learned.skipped)
         self._recorder.note(history)
         own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}
         history.merges.append(

@@ -20,7 +20,7 @@ from thresher.model.merging import changes_since
 from thresher.model.model import Model
 from thresher.model.targets import StreamClasses, UnknownLabelError
 from thresher.streams import Batch, Stream
-from thresher.streams.read_counts import add_skipped
+from thresher.streams.read_counts import Skipped
 from thresher.training.column_scale import large_columns
 from thresher.training.run import name_rows_in_errors, session_on
 
@@ -89,7 +89,7 @@ class SampleRows:
 
 
 @dataclass
-class Update:
+class Update(Skipped):
     """The changes that one shard, or several, have learned between two syncs."""
 
     counted: ClassWeights  # rows, for class weights
@@ -102,8 +102,6 @@ class Update:
     n_moved: int = 0  # bytes of the changes that were sent to be merged
     largest_id: int = -1
     zero_seen: bool = False  # whether id 0 occurs
-    skipped: list[str] = field(default_factory=list)
-    n_skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
         done.n_rows += batch.n_rows
         done.zero_seen |= batch.zero_seen
         done.n_read += batch.n_bytes
-        add_skipped(done, len(batch.skipped), batch.skipped)
+        done.add_skipped(len(batch.skipped), batch.skipped)
     done.largest_id = session.largest_id
     done.counted = model.class_weights.since(start.model.class_weights)
     done.sample = _first_rows(model, shards.next_part(k, sync), -(-SAMPLE_ROWS // shards.n), done.n_rows)
@@ -218,5 +216,5 @@ def _add(a: Update, b: Update, *, method: Any) -> Update:
         a.n_moved + b.n_moved, max(a.largest_id, b.largest_id), a.zero_seen or b.zero_seen,
     )  # fmt: skip
     for each in (a, b):
-        add_skipped(both_done, each.n_skipped, each.skipped)
+        both_done.add_skipped(each.n_skipped, each.skipped)
     return both_done

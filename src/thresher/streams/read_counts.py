@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from thresher.batch import Batch
 from thresher.progress import progress_bar
@@ -13,41 +12,45 @@ from thresher.streams.stream import Stream
 _MOST_REASONS = 100
 
 
-class Skips(Protocol):
-    """An object with a count of skipped lines and the first reasons."""
+@dataclass(kw_only=True)
+class Skipped:
+    """The lines or rows that were skipped, with `on_bad_line="skip"`.
 
-    n_skipped: int
-    skipped: list[str]
+    Attributes
+    ----------
+    n_skipped : int
+        How many lines or rows.
+    skipped : list of str
+        Why; the first hundred.
+    """
 
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
 
-def add_skipped(total: Skips, n: int, reasons: list[str]) -> None:
-    """Add lines that were skipped; the first hundred reasons are kept."""
-    total.n_skipped += n
-    total.skipped += reasons[: _MOST_REASONS - len(total.skipped)]
+    def add_skipped(self, n: int, reasons: list[str]) -> None:
+        """Add lines or rows that were skipped."""
+        self.n_skipped += n
+        self.skipped += reasons[: _MOST_REASONS - len(self.skipped)]
 
 
 @dataclass
-class Reading:
+class Reading(Skipped):
     """How many rows were read, and which lines were skipped.
 
     Attributes
     ----------
     n_rows : int
         Rows read.
-    n_skipped : int
-        Lines or rows that were skipped, with `on_bad_line="skip"`.
-    skipped : list of str
-        Why; the first hundred.
+    n_skipped, skipped : int and list of str
+        Lines or rows that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
     """
 
     n_rows: int = 0
-    n_skipped: int = 0
-    skipped: list[str] = field(default_factory=list)
 
     def count(self, batch: Batch) -> None:
         """Add what a batch holds."""
         self.n_rows += batch.n_rows
-        add_skipped(self, len(batch.skipped), batch.skipped)
+        self.add_skipped(len(batch.skipped), batch.skipped)
 
     def count_batches(self, stream: Stream, what: str, batches: Iterator[Batch], progress: bool) -> Iterator[Batch]:
         """Yield a stream's batches and count them, with a bar on stderr if `progress` and that is a terminal."""

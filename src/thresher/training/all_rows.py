@@ -110,7 +110,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
     rows = collect(stream, batches)
     if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
-    history.n_skipped, history.skipped = reading.n_skipped, reading.skipped
+    history.add_skipped(reading.n_skipped, reading.skipped)
     return rows, history
 
 

@@ -15,10 +15,11 @@ from thresher.charts import Chart, Line, as_svg, draw, fragment
 from thresher.messages import count_noun
 from thresher.model.model import Model
 from thresher.model.race import Standing
+from thresher.streams.read_counts import Skipped
 
 
 @dataclass
-class History:
+class History(Skipped):
     """The course of training. The lists have one entry for each point in time.
 
     There is one after 100 rows, then whenever the rows have grown by a quarter, and at the end of each pass, however
@@ -76,8 +77,6 @@ class History:
     entered: list[int] = field(default_factory=list)
     n_predicted: int = 0
     n_validation_rows: int = 0
-    skipped: list[str] = field(default_factory=list)
-    n_skipped: int = 0
     n_passes: int = 0
     n_bytes: int = 0
     refitted: bool = False

@@ -25,7 +25,6 @@ from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.position import Position
-from thresher.streams.read_counts import add_skipped
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.column_scale import ScaleCheck
@@ -107,7 +106,7 @@ class Run:
         `rows` are their numbers in the stream.
         """
         if self.history.n_passes == 1 and not self.history.refitted:  # later passes skip the same lines
-            add_skipped(self.history, len(batch.skipped), batch.skipped)
+            self.history.add_skipped(len(batch.skipped), batch.skipped)
         with name_rows_in_errors(batch, self.stream):
             self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
         self.history.n_bytes += batch.n_bytes
