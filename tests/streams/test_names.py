@@ -965,7 +965,7 @@ class TestCommandLine:
         [
             (["--text", "txt"], "no key 'txt', a feature"),
             (["--text", "body", "--categorical", "body"], "column 'body' can't be both text and categorical"),
-            (["--text", "body", "--ngrams", "3-1"], "--ngrams must be a length or a range from 1 to 1,000"),
+            (["--text", "body", "--ngrams", "3-1"], "--ngrams must be a length or a range of lengths from 1 to 1,000"),
             (["--text", "body", "--analyzer", "x"], "--analyzer must be one of word, char"),
             (["--ngrams", "2"], "--ngrams needs --text COLUMN"),
             (["--categorical", "site", "--counts"], "--counts needs --text COLUMN"),
