@@ -80,6 +80,13 @@ def to_canonical(X: Csr) -> Csr:
     return sorted_copy
 
 
+def scale_to_unit_length(values: NDArray[Any], row_of: NDArray[np.intp], n_rows: int) -> NDArray[np.float64]:
+    """Return values, each with the row that it is in, scaled so that rows have length 1; an empty or zero row stays."""
+    exact = values.astype(np.float64)
+    lengths = np.sqrt(np.bincount(row_of, exact * exact, n_rows))
+    return np.asarray(exact / np.where(lengths > 0, lengths, 1.0)[row_of])
+
+
 def _too_large_error(row: int, column: int, X: Csr) -> ValueError:
     return ValueError(f"Row {row} of X has column id {column}, but X has {X.shape[1]} columns: ids start at 0.")
 

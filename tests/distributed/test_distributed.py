@@ -190,7 +190,9 @@ def test_validation_and_callback(files):
     _, history = trained(
         ShadowSOFS(100), files / "all.svm", validate=files / "test.svm", callback=lambda h: calls.append(len(h.rows))
     )
-    assert calls == list(range(1, 17))  # four syncs in each of three passes, and in the closing one
+    assert calls == [*range(1, 13), *[12] * 4]  # four syncs in each of three passes, and in the closing one
+    assert len(set(history.rows)) == len(history.rows) == len(history.validation) == 12  # no row is new in that one
+    assert len(history.merges) == 16
     assert all(0.5 < each <= 1 for each in history.validation)
     assert history.n_validation_rows == 1_000
 

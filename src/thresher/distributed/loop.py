@@ -99,7 +99,8 @@ def train(
     Returns
     -------
     History
-        With a point for each sync. After Ctrl-C it ends at the last one, and `interrupted` is true.
+        With a point for each sync; those of a closing pass, in which no row is new, are one. After Ctrl-C it ends at
+        the last one, and `interrupted` is true.
 
     Examples
     --------
@@ -235,7 +236,7 @@ class _Run:
         """Count a shard that has learned its part."""
         self._n_done += 1
         error = f", error {self.history.error[-1]:.2%}" if self.history.error else ""
-        self._bar.done(self._n_done, f"sync {len(self.history.rows) + 1}{error}")
+        self._bar.done(self._n_done, f"sync {len(self.history.merges) + 1}{error}")
 
     def _take(self, learned: Update) -> None:
         """Merge what the shards have learned, and add it to the history."""

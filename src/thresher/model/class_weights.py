@@ -123,16 +123,7 @@ def row_weights(
     class_weight: Any, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
 ) -> NDArray[np.float64] | None:
     """Return the weight of each row: its own times its class's; None if all are 1."""
-    weights = None
-    if sample_weight is not None:
-        try:
-            weights = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"sample_weight must contain numbers: {error}.") from None
-        weights = np.ascontiguousarray(np.broadcast_to(weights, codes.shape) if weights.ndim == 0 else weights)
-        if weights.shape != codes.shape:
-            raise ValueError(f"sample_weight has shape {weights.shape}, but X has {len(codes)} rows.")
-        check_weights("sample_weight", weights)
+    weights = None if sample_weight is None else check_row_weights("sample_weight", sample_weight, len(codes))
     if class_weight is None:
         return weights
     if isinstance(class_weight, dict):
@@ -171,12 +162,19 @@ def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.isfinite(numbers) & (numbers >= 0)
 
 
-def check_weights(name: str, weights: NDArray[np.float64]) -> None:
-    """Raise ValueError for the first weight that can't be one; `weights` can be a single number."""
+def check_row_weights(name: str, given: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Return the weight of each row; `given` can be one for all of them. ValueError for what can't be weights."""
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must contain numbers: {error}.") from None
+    if weights.ndim > 0 and weights.shape != (n_rows,):
+        raise ValueError(f"{name} has shape {weights.shape}, but X has {n_rows} rows.")
     bad = np.flatnonzero(~are_weights(weights))
     if len(bad):
         index = f"[{bad[0]}]" if weights.ndim else ""
         raise ValueError(f"{name}{index} is {weights.flat[bad[0]]:g}: weights must be finite and not negative.")
+    return np.ascontiguousarray(np.broadcast_to(weights, n_rows))
 
 
 def add_in_order(total: float, numbers: NDArray[np.float64]) -> float:

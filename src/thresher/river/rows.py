@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.messages import shorten
-from thresher.model.class_weights import check_weights
+from thresher.model.class_weights import check_row_weights
 from thresher.model.names import are_texts
 
 if TYPE_CHECKING:
@@ -128,8 +128,5 @@ def names_by_id(names: list[str]) -> dict[int, str]:
 
 def row_weights(w: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return the weight of each row; None if all are 1."""
-    weights = np.asarray(w, np.float64)
-    if weights.ndim > 0 and weights.shape != (n_rows,):
-        raise ValueError(f"w has shape {weights.shape}, but X has {n_rows} rows.")
-    check_weights("w", weights)
-    return None if weights.ndim == 0 and weights == 1.0 else np.array(np.broadcast_to(weights, n_rows))
+    weights = check_row_weights("w", w, n_rows)
+    return None if np.ndim(w) == 0 and w == 1.0 else weights

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.batch import Batch, DataError
 from thresher.csr import check_rows
-from thresher.model.class_weights import check_weights
+from thresher.model.class_weights import check_row_weights
 from thresher.model.labels import as_labels, distinct_labels
 from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
 from thresher.streams.pipeline import Task
@@ -81,7 +81,8 @@ def to_batch(item: Any, number: int, labelled: bool) -> Batch:
         n_rows, ids = X.shape[0], X.indices
         parts = item if isinstance(item, tuple | list) else (item,)
         labels = np.full(n_rows, np.nan) if len(parts) == 1 else _labels(parts[1], n_rows)
-        weights = _weights(parts[2], n_rows) if len(parts) == 3 and parts[2] is not None else None
+        given = parts[2] if len(parts) == 3 else None
+        weights = None if given is None else check_row_weights("weights", given, n_rows)
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(X.data, dtype=np.float32)
         if not np.isfinite(values).all():
@@ -121,17 +122,6 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
         raise ValueError(f"y has type {labels.dtype}; labels must be numbers or text.")
     distinct_labels("y", labels)
     return labels
-
-
-def _weights(given: Any, n_rows: int) -> NDArray[np.float64]:
-    try:
-        weights = np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("weights must be numbers.") from None
-    if weights.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows, but weights has shape {weights.shape}.")
-    check_weights("weights", weights)
-    return weights
 
 
 def _describe(item: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.batch import Batch
+from thresher.csr import scale_to_unit_length
 from thresher.messages import warn
 from thresher.model.names import Naming
 from thresher.streams.stream import Stream
@@ -48,9 +49,7 @@ def large_columns(batch: Batch, naming: Naming) -> str | None:
     starts = batch.indptr[: n_rows + 1].astype(np.int64)
     row_of = np.repeat(np.arange(n_rows), np.diff(starts))
     ids = batch.indices[starts[0] : starts[-1]]
-    squares = np.square(batch.data[starts[0] : starts[-1]], dtype=np.float64)
-    lengths = np.bincount(row_of, squares, n_rows)
-    shares = squares / np.where(lengths > 0, lengths, 1.0)[row_of]  # values too small for float32 are 0
+    shares = scale_to_unit_length(batch.data[starts[0] : starts[-1]], row_of, n_rows) ** 2
     numeric_ids = naming.ids_of(list(naming.numeric))
     order = np.argsort(numeric_ids)
     places = order[np.minimum(np.searchsorted(numeric_ids, ids, sorter=order), len(order) - 1)]

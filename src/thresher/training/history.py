@@ -96,12 +96,6 @@ class History(Skipped):
         """Return how many rows the data have; of a run that Ctrl-C ended, how many were learned in all passes."""
         return self.rows[-1] if self.interrupted else self.rows[-1] // max(1, self.n_passes)
 
-    def drop_last(self) -> int:
-        """Remove the last point; return how many features had entered there."""
-        for values in (self.rows, self.seconds, self.error, self.loss, self.validation):
-            values.pop()
-        return self.entered.pop() if self.entered else 0
-
     def state(self) -> dict[str, Any]:
         """Return the history as values for JSON: as that of a run that never stopped."""
         return {name: value for name, value in asdict(self).items() if name != "resumed_at"}
@@ -234,8 +228,12 @@ class Recorder:
         return time.perf_counter() - self._started
 
     def note(self, history: History) -> None:
-        """Add a point."""
-        rows = self.n_rows()
+        """Add a point; one at the same row, as after a closing pass, takes the place of the one before."""
+        rows, entered_before = self.n_rows(), 0
+        if history.rows[-1:] == [rows]:
+            for values in (history.rows, history.seconds, history.error, history.loss, history.validation):
+                values.pop()
+            entered_before = history.entered.pop() if history.entered else 0
         history.rows.append(rows)
         history.seconds.append(self.seconds())
         history.error.append(self.error())
@@ -244,7 +242,7 @@ class Recorder:
         history.validation.append(None)
         if self._model.method.has_budget:
             before, self._members = self._members, self._selected_ids()
-            history.entered.append(len(np.setdiff1d(self._members, before, assume_unique=True)))
+            history.entered.append(entered_before + len(np.setdiff1d(self._members, before, assume_unique=True)))
 
     def _selected_ids(self) -> NDArray[np.int64]:
         """Return the ids of the members: columns are provisional until the first pass ends."""

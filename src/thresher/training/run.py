@@ -134,15 +134,10 @@ class Run:
             self.call_back()
 
     def note(self) -> None:
-        """Add a point to the history; one at the same row, if the pass ended there, is replaced."""
-        history = self.history
-        is_again = history.rows[-1:] == [self.recorder.n_rows()]
-        entered_before = history.drop_last() if is_again else 0
-        self.recorder.note(history)
-        if history.entered:
-            history.entered[-1] += entered_before
+        """Add a point to the history."""
+        self.recorder.note(self.history)
         if not self.is_continued:
-            history.race = copy.deepcopy(self.model.race)
+            self.history.race = copy.deepcopy(self.model.race)
 
     def call_back(self) -> None:
         """Call the user's function with the history."""
