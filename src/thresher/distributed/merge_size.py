@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.csr import scale_to_unit_length
 from thresher.distributed.shards import SampleRows
 from thresher.model.merging import MergeSizes, merge_preview
 from thresher.model.model import Model
@@ -52,7 +53,9 @@ def _best_for_layer(model: Model, changes: Any, sample: SampleRows, tried: list[
         table = np.zeros((len(features), len(intercept)), np.float32)
         where = np.searchsorted(features, ids)
         table[where] = weights.reshape(len(ids), -1)
-        x = values if layer == 0 or model.norm == "none" else _scale_over_members(values, row_of, places, where)
+        x: NDArray[Any] = values
+        if layer == 1 and model.norm == "l2":  # as the layer that predicts sees them: of unit length over the members
+            x = scale_to_unit_length(np.where(np.isin(places, where), values, 0.0), row_of, len(sample.codes))
         scores = [
             np.bincount(row_of, x * table[places, k], len(sample.codes)) + float(intercept[k])
             for k in range(len(intercept))
@@ -60,15 +63,6 @@ def _best_for_layer(model: Model, changes: Any, sample: SampleRows, tried: list[
         loss = _squared_hinge if layer == 0 else _log_loss
         losses.append((loss(np.stack(scores, axis=1), sample.codes), size))
     return min(losses)[1]
-
-
-def _scale_over_members(
-    values: NDArray[np.float32], row_of: NDArray[np.intp], places: NDArray[np.intp], members: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return values scaled to rows of unit length over the members, as the layer that predicts sees them."""
-    x = np.where(np.isin(places, members), values, 0.0).astype(np.float64)
-    lengths = np.sqrt(np.bincount(row_of, x * x))
-    return x / np.where(lengths > 0, lengths, 1.0)[row_of]
 
 
 def _squared_hinge(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.csr import scale_to_unit_length
 from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeights
 from thresher.model.labels import as_text_labels, concatenate_labels
@@ -189,11 +190,10 @@ def _scale_rows(model: Model, batch: Batch) -> SampleRows:
         codes = StreamClasses.for_model(model).encode(batch.labels)
     except UnknownLabelError:  # the next sync will say where
         return SampleRows.none()
-    values, lengths = batch.data.astype(np.float64), np.diff(batch.indptr)
+    values: NDArray[Any] = batch.data
     if model.norm == "l2":
-        row_of = np.repeat(np.arange(batch.n_rows), lengths)
-        norms = np.sqrt(np.bincount(row_of, values * values, batch.n_rows))
-        values = values / np.where(norms > 0, norms, 1.0)[row_of]
+        row_of = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
+        values = scale_to_unit_length(values, row_of, batch.n_rows)
     return SampleRows(
         batch.indptr.astype(np.int64) - int(batch.indptr[0]), batch.indices.astype(np.int64),
         values.astype(np.float32), codes,
