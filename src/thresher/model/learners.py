@@ -1,7 +1,9 @@
-"""The learners of the core, made from a model's method and parameters."""
+"""The learners of the core, made from a model's method and parameters, and their memory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,6 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.messages import parameter
 from thresher.methods import DEFAULT_BYTES, LEAST_BYTES
-from thresher.model.memory import explain_lack_of_memory_for, reserve
 from thresher.model.race import Learner, Race
 from thresher.parameters import budget as budget_of
 from thresher.parameters import check_keep
@@ -45,7 +46,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     check_keep(parameters, budget)
 
     def of(gamma: float | None) -> _core.Selector:
-        with explain_lack_of_memory_for(int(kept.max(initial=-1)) + 1):
+        with explain_lack_of_memory(int(kept.max(initial=-1)) + 1):
             learner: _core.Selector = kernel(
                 n_classes=max(2, n_vectors),
                 budget=budget,
@@ -67,3 +68,29 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     if n_features is not None:
         reserve(learner, n_features + model.id_base)
     return learner
+
+
+def reserve(learner: Learner, n_ids: int) -> None:
+    """Allocate memory for ids below `n_ids`."""
+    with explain_lack_of_memory(n_ids):
+        learner.reserve(n_ids)
+
+
+class NotEnoughMemoryError(ValueError):
+    """There is not enough memory for the state of features; the message says what to do."""
+
+
+@contextmanager
+def explain_lack_of_memory(n_ids: int | None = None) -> Iterator[None]:
+    """Name the remedy where memory runs out: for so many ids, or for the features of rows while a hash table grows."""
+    try:
+        yield
+    except MemoryError:
+        if n_ids is None:
+            message = "not enough memory for all features of these rows: use memory='sketch'."
+        else:
+            message = (
+                f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more "
+                "than two): use memory='hash' or memory='sketch'."
+            )
+        raise NotEnoughMemoryError(message) from None

@@ -20,8 +20,7 @@ from thresher.methods import FEW_ROWS, PASSES_OF_FEW
 from thresher.model.kept_features import ColumnNames, ids_as_written, ids_of_columns
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.model.labels import Codes
-from thresher.model.learners import new_learner
-from thresher.model.memory import explain_lack_of_memory, reserve
+from thresher.model.learners import explain_lack_of_memory, new_learner, reserve
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.model.race import Learner, Standing, winner_of
 from thresher.model.targets import Classes, StreamClasses, classes_for, classes_for_matrix

@@ -18,8 +18,8 @@ from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
+from thresher.model.learners import NotEnoughMemoryError
 from thresher.model.learning import Session, end_refit, start_refit
-from thresher.model.memory import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
