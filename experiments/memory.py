@@ -21,6 +21,7 @@ from experiments.reporting.tables import table
 from experiments.store import Found
 from experiments.study import Step, Study, Table, means
 from thresher import convert, datasets, evaluate, methods, train
+from thresher.model.learning import partial_fit
 from thresher.model.model import Model
 
 NAMES = tuple(method.estimator for method in methods.ONLINE if method.sketch_kernels is not None)
@@ -175,7 +176,7 @@ def one_flat(name: str, size: Size) -> list[Found]:
         while n_done < n_rows:
             ids = np.arange(n_done * n_each, (n_done + piece) * n_each)
             X = sp.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, starts), shape=(piece, 2**40))
-            model.partial_fit(X, random.integers(0, 2, piece), classes=np.array([0, 1]))
+            partial_fit(model, X, random.integers(0, 2, piece), classes=np.array([0, 1]))
             n_done += piece
         seconds = time.perf_counter() - start
         found.append(_row(f"{n_rows:,} rows of new features", name, "sketch", seconds, megabytes()))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from oracles import MarginScaleOracle
 
+from thresher.model import state
 from thresher.model.model import Model
 
 # What the core's learners know, beside counters and numbers; the last three are those of the predicting layer.
@@ -22,7 +23,7 @@ def model_of(estimator: Any) -> Model:
 
 def state_of(model: Any) -> dict[str, Any]:
     """Return all that a model or an estimator knows."""
-    return model_of(model).state()
+    return state.state_of(model_of(model))
 
 
 def assert_same_state(one: Any, other: Any) -> None:

@@ -7,6 +7,7 @@ from inputs import ROOM, check_refusal, file_of
 
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
 from thresher.model.model import Model
+from thresher.model.state import restore
 
 __all__ = ["mutated", "run"]
 
@@ -23,8 +24,8 @@ def run(data: bytes) -> None:
     given = {"n_features_to_select": 3, "gamma": settings.get("gamma", 1.0) if isinstance(settings, dict) else 1.0}
     model = Model("sofs", **{**given, "gamma": "auto" if given["gamma"] == "auto" else 1.0})
     try:
-        with saved.used():
-            model.restore(saved.state)
+        with saved.name_file_in_errors():
+            restore(model, saved.state)
     except ValueError as error:
         return check_refusal(error, path)
     once, twice = ROOM / "once.ckpt", ROOM / "twice.ckpt"
@@ -32,7 +33,7 @@ def run(data: bytes) -> None:
     again = read_checkpoint(once)
     assert again is not None
     other = Model("sofs", **model.parameters)
-    other.restore(again.state)
+    restore(other, again.state)
     write_checkpoint(twice, other, again.about)
     assert once.read_bytes() == twice.read_bytes()
     return None

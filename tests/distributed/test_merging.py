@@ -10,12 +10,12 @@ import pytest
 from every import BUDGETED, ONLINE, SECOND_ORDER, made, new_model, online
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from states import assert_same_state
+from states import assert_same_state, state_of
 from strategies import problems, random_problem
 
 from thresher import FOFS, OGD, PET, SOFS, ShadowSOFS
 from thresher.model.class_weights import ClassWeights
-from thresher.model.learning import Session, include_id
+from thresher.model.learning import Session, include_id, partial_fit
 from thresher.model.merging import MergeSizes, changes_since, core_class, merge
 from thresher.model.model import Model
 
@@ -31,7 +31,7 @@ def untrained(estimator, budget, X, y, **given):
 def learned(start: Model, X, y) -> Model:
     model = copy.deepcopy(start)
     if X.shape[0]:
-        model.partial_fit(X, y)
+        partial_fit(model, X, y)
     return model
 
 
@@ -61,7 +61,7 @@ class Naive:
     """A state, or that of its predicting layer, as dicts, and the merge written out."""
 
     def __init__(self, model: Model, is_second_order: bool, layer: str = "") -> None:
-        state = model.state()["learned"]
+        state = state_of(model)["learned"]
         n = model.n_vectors
         scale = state["learner"].get("scale", 1.0)
         ids, cells = state[layer + "ids"], state[layer + "cells"]
@@ -184,7 +184,7 @@ def test_any_grouping_gives_the_same(estimator, memory):
     shared = set(one.members()[0].tolist()) & set(other.members()[0].tolist())
     assert len(shared) >= 29 if estimator in BUDGETED else len(shared) == len(one.members()[0])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-3, atol=1e-3)
-    assert_same_state(merged(start, shards, 4.0, as_a_tree).state(), other)
+    assert_same_state(merged(start, shards, 4.0, as_a_tree), other)
 
 
 @pytest.mark.parametrize("estimator", ONLINE)
@@ -195,7 +195,7 @@ def test_a_merged_model_goes_on(estimator):
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     model = merged(start, shards, 2.0)
     restored = copy.deepcopy(model)
-    assert_same_state(learned(model, X[400:], y[400:]).state(), learned(restored, X[400:], y[400:]).state())
+    assert_same_state(learned(model, X[400:], y[400:]), learned(restored, X[400:], y[400:]))
     assert len(model.members()[0]) <= 15 or estimator not in BUDGETED
 
 
@@ -222,7 +222,7 @@ def test_weights_of_outsiders_are_zero(estimator):
     start = untrained(estimator, 5, X, y)
     shards = [learned(start, X[a : a + 100], y[a : a + 100]) for a in range(0, 400, 100)]
     model = merged(start, shards, 4.0)
-    state = model.state()["learned"]
+    state = state_of(model)["learned"]
     assert len(state["ids"]) == len(model.members()[0]) == 5
 
 
@@ -256,6 +256,6 @@ def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
         for pair in ((first, little), (little, first)):
             model = copy.deepcopy(start)
             merge(model, core_class(start).added(*pair), MergeSizes(1.5, 3.0), ClassWeights(None))
-            states.append(model.state())
+            states.append(state_of(model))
     for state in states[1:]:
         assert_same_state(states[0], state)

@@ -35,6 +35,7 @@ from states import OF_MARGINS, assert_same_scale, assert_same_state, model_of, s
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
 from thresher import FOFS, ShadowSOFS, _core, datasets, load, save, train
+from thresher.model import learning
 from thresher.model.model import Model
 
 # Rows of values too small to square.
@@ -225,6 +226,12 @@ class TestSameBits:
         np.testing.assert_array_equal(messy.indices, before)  # the caller's matrix does not change
         twice = sp.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
         assert_same_bits(model, in_order(estimator, 10).fit(twice, y))
+        # Also where each draw changes the generator.
+        shuffled = [
+            made(estimator, 10, random_state=np.random.RandomState(0)).fit(rows, y) for rows in (X, messy, twice)
+        ]
+        assert_same_bits(shuffled[0], shuffled[1])
+        assert_same_bits(shuffled[0], shuffled[2])
 
     def test_passes_and_shuffle(self, estimator):
         X, y = random_problem(300, 60, 0.2, seed=6)
@@ -353,7 +360,7 @@ class TestProbabilities:
         for r in range(X.shape[0]):
             if r > 0:
                 margins.append(np.atleast_2d(model.decision_function(X[r]))[0])
-            model.partial_fit(X[r], y[r : r + 1], classes=np.unique(y))
+            learning.partial_fit(model, X[r], y[r : r + 1], classes=np.unique(y))
         scores = np.array(margins)
         if n_classes == 2:
             scores = np.column_stack([np.zeros(len(scores)), scores])
@@ -424,7 +431,7 @@ class TestKeeping:
         def interrupted(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(Model, "fit", interrupted)
+        monkeypatch.setattr(learning, "fit", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(pd.DataFrame(X.toarray()[:, :4], columns=list("abcd")), y)
         assert model.predict(X).shape == (60,)

@@ -5,40 +5,40 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from states import model_of
+from states import model_of, state_of
 from strategies import random_problem
 
 from thresher import SOFS, datasets
-from thresher.model.model import Model
+from thresher.model.state import restore
 
 
 class TestPrecision:
     """When float32 can't represent the growth of a precision, there is a warning."""
 
     @staticmethod
-    def model_at(excess: float) -> Model:
+    def model_at(excess: float) -> SOFS:
         """Return a model of one feature with the given precision − 1."""
-        model = Model("sofs", norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
-        state = model.state()
+        model = SOFS(norm=None).partial_fit(sp.csr_matrix([[1.0]]), [1], classes=[-1, 1])
+        state = state_of(model)
         cells = np.array([state["learned"]["cells"][0], -excess], dtype=np.float32)
-        model.restore({**state, "learned": {**state["learned"], "cells": cells}})
+        restore(model_of(model), {**state, "learned": {**state["learned"], "cells": cells}})
         return model
 
     def test_grows_below_the_end(self):
         model = self.model_at(2.0**24 - 1)
         model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model.state()["learned"]["cells"][1] == 2.0**24
+        assert -state_of(model)["learned"]["cells"][1] == 2.0**24
 
     def test_the_end_is_reported_and_weights_go_on_learning(self):
         model = self.model_at(2.0**24)
-        before = model.members()[1][0]
+        before = model_of(model).members()[1][0]
         with pytest.warns(RuntimeWarning, match="limit of float32"):
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert -model.state()["learned"]["cells"][1] == 2.0**24
+        assert -state_of(model)["learned"]["cells"][1] == 2.0**24
         for _ in range(1_000):  # one warning, not one per batch
             model.partial_fit(sp.csr_matrix([[1.0]]), [-1])
-        assert model.members()[1][0] < before
-        assert model.counters["n_saturated"] == 1_001
+        assert model_of(model).members()[1][0] < before
+        assert model_of(model).counters["n_saturated"] == 1_001
 
     def test_an_intercept_does_not_hide_it(self):
         X, y = random_problem(50, 20, 0.5, seed=0)

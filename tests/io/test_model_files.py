@@ -16,10 +16,11 @@ from every import every, made
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
-from states import ARRAYS, assert_same_state
+from states import ARRAYS, assert_same_state, model_of, state_of
 from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, ShadowSOFS, load, save, train
+from thresher.io import model_files
 from thresher.io.container import serialize
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
@@ -63,7 +64,7 @@ def test_what_was_set_since_is_kept(tmp_path, estimator):
 @pytest.fixture
 def model():
     X, y = random_problem(100, 30, 0.3, seed=0)
-    return Model("sofs", n_features_to_select=4, class_weight={-1: 2.0}).fit(X, y)
+    return model_of(SOFS(4, class_weight={-1: 2.0}).fit(X, y))
 
 
 def test_the_same_model_gives_the_same_bytes(model, tmp_path):
@@ -172,7 +173,7 @@ def test_a_valid_digest_does_not_excuse_bad_metadata(model, tmp_path, metadata, 
 )
 def test_a_valid_digest_does_not_excuse_bad_tensors(model, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
-        load_model(forged(model, tmp_path, change(model.state()["learned"]["ids"])))
+        load_model(forged(model, tmp_path, change(state_of(model)["learned"]["ids"])))
 
 
 def test_compact(model, tmp_path):
@@ -185,8 +186,6 @@ def test_compact(model, tmp_path):
     np.testing.assert_array_equal(compact.probabilities_of(margins), model.probabilities_of(margins))
     np.testing.assert_array_equal(compact.members()[0], model.members()[0])
     with pytest.raises(ValueError, match=r"saved compact.*can't continue learning.*in full"):
-        compact.partial_fit(X, y)
-    with pytest.raises(ValueError, match="saved compact"):
         load(tmp_path / "compact.thresher").partial_fit(X, y)
     assert (tmp_path / "compact.thresher").stat().st_size < (tmp_path / "full.thresher").stat().st_size
 
@@ -200,7 +199,7 @@ def test_whole_or_not_at_all(model, tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match=r"m\.thresher: no space left"):
-        save_model(Model("sofs").fit(*random_problem(50, 20, 0.3, seed=1)), tmp_path / "m.thresher")
+        save(SOFS().fit(*random_problem(50, 20, 0.3, seed=1)), tmp_path / "m.thresher")
     assert (tmp_path / "m.thresher").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m.thresher"]
 
@@ -289,7 +288,7 @@ def test_running_out_of_memory_is_not_called_a_bad_model(model, tmp_path, monkey
     def no_room(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(Model, "restore", no_room)
+    monkeypatch.setattr(model_files, "restore", no_room)
     with pytest.raises(MemoryError):
         load_model(tmp_path / "m.thresher")
 
@@ -302,14 +301,14 @@ import resource, sys
 import numpy as np
 import scipy.sparse as sp
 from thresher.io.model_files import load_model, save_model
-from thresher.model.model import Model
+from thresher import AROW
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 n = 4_000_000
 X = sp.csr_matrix((np.ones(n, np.float32), np.arange(n, dtype=np.int32), np.array([0, n // 2, n], np.int32)), (2, n))
-model = Model("arow").fit(X, [0, 1])
+model = AROW().fit(X, [0, 1])._model
 state = 16 * n  # bytes of a copy: an id and a cell of two floats
 before = peak()
 save_model(model, sys.argv[1])

@@ -18,7 +18,7 @@ from test_gamma_auto import stream_of
 
 from thresher import SOFS, ShadowSOFS, convert, datasets, distributed, open_stream, train, train_many
 from thresher.io.checkpoints import read_checkpoint
-from thresher.model.learning import Session
+from thresher.model.learning import Pass, Session
 from thresher.parameters import random_generator
 from thresher.streams import DataError, text
 from thresher.training.run import SharedReading
@@ -356,7 +356,7 @@ def n_batches(model, stream, **options) -> tuple[int, int]:
     one_pass = SharedReading.one_pass
 
     def counting(reading, bar, start=None, after_batch=None):
-        return one_pass(reading, bar, start, lambda now: seen.append(now.is_refit))
+        return one_pass(reading, bar, start, lambda now: seen.append(now.in_pass == Pass.REFIT))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SharedReading, "one_pass", counting)
@@ -373,7 +373,7 @@ def test_ctrl_c_in_it_undoes_it(rows, monkeypatch, shards):
 
     def interrupted(session, *rows, **options):
         # What a signal does between two blocks; in its class the session has no public name for this.
-        if session._is_refit and next(n_closing) == 3:
+        if session.in_pass == Pass.REFIT and next(n_closing) == 3:
             raise KeyboardInterrupt
         return learn(session, *rows, **options)
 
@@ -421,7 +421,7 @@ class TestResume:
             stopped_after(n - left, ShadowSOFS(15, **given), data(), tmp_path, **options)
             about = read_checkpoint(tmp_path / "run.ckpt").about
             assert not about["finished"]
-            assert about["reading"]["runs"][0]["session"]["is_closing"] == (left < n_closing)
+            assert (about["reading"]["runs"][0]["session"]["in_pass"] == "refit") == (left < n_closing)
             model = ShadowSOFS(15, **given)
             resumed = train(model, data(), checkpoint=tmp_path / "run.ckpt", every=1, resume=True, **options)
             assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
@@ -434,7 +434,7 @@ class TestResume:
 
         def with_signal(reading, bar, start=None, after_batch=None):
             def after(now):
-                if now.is_refit and next(n_seen) == 1:
+                if now.in_pass == Pass.REFIT and next(n_seen) == 1:
                     signal.raise_signal(number)
                 after_batch(now)
 
@@ -453,7 +453,7 @@ class TestResume:
             signal.signal(signal.SIGTERM, before)
         monkeypatch.setattr(SharedReading, "one_pass", one_pass)
         saved = read_checkpoint(tmp_path / "run.ckpt").about["reading"]
-        assert saved["runs"][0]["session"]["is_closing"]
+        assert saved["runs"][0]["session"]["in_pass"] == "refit"
         assert 0 < saved["n_rows"] < 1_200
         model, whole = ShadowSOFS(15, refit=True), ShadowSOFS(15, refit=True)
         train(model, rows / "two.svm", resume=True, **options)
@@ -475,7 +475,7 @@ class TestResume:
         assert (history.n_passes, history.refitted) == (1, True)
         n, n_closing = n_batches(trained(), stream, **options)
         stopped_after(n - n_closing // 2, trained(), stream, tmp_path, **options)
-        assert read_checkpoint(tmp_path / "run.ckpt").about["reading"]["runs"][0]["session"]["is_closing"]
+        assert read_checkpoint(tmp_path / "run.ckpt").about["reading"]["runs"][0]["session"]["in_pass"] == "refit"
         train(model, stream, checkpoint=tmp_path / "run.ckpt", resume=True, **options)
         assert bytes_of(model, tmp_path) == bytes_of(whole, tmp_path)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from every import made, online
 from real_data import load as load_data
-from states import assert_same_state, model_of
+from states import assert_same_state, model_of, state_of
 from strategies import random_problem
 from test_training import write
 
@@ -232,7 +232,7 @@ class TestNotAgain:
     def test_a_shuffle_of_what_can_be_read_only_once_changes_nothing(self, grouped, mixed):
         new, trained = Model("sofs"), Model("sofs")
         train(trained, mixed)
-        before = trained.state()
+        before = state_of(trained)
         for model in (new, trained):
             flow = Flow(grouped)
             with pytest.raises(DataError, match="the flow can't be shuffled, since it can be read only once: write it"):

@@ -19,7 +19,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from states import assert_same_state, model_of, same_state
+from states import assert_same_state, model_of, same_state, state_of
 from strategies import problems
 
 from thresher import (
@@ -76,8 +76,8 @@ class TestClasses:
         assert model.target.labels.tolist() == classes
         known = trained(path, classes=classes)
         codes = np.array([float(label) if isinstance(classes[0], int) else label for label in labels])
-        direct = Model("sofs", n_features_to_select=5, shuffle=False).fit(X, codes)
-        state = model.state()
+        direct = model_of(SOFS(5, shuffle=False).fit(X, codes))
+        state = state_of(model)
         assert_same_state(state, known)
         learned = {**state["learned"], "ids": state["learned"]["ids"] - model.id_base}
         assert_same_state({"learned": learned}, direct)
@@ -431,8 +431,8 @@ class TestGoingOn:
         X, y = datasets.make_x1(500, n_features=200, n_informative=20, n_noise=20)
         rows = [list(zip(X[r].indices.tolist(), X[r].data.tolist(), strict=True)) for r in range(500)]
         path = write(tmp_path / "a.svm", y, rows)
-        model = Model("sofs", n_features_to_select=20).fit(X, y)
-        on_the_matrix = float(np.mean(model.predict(X) == y))
+        model = SOFS(20).fit(X, y)
+        on_the_matrix = model.score(X, y)
         assert evaluate(model, open_stream(path, zero_based=False)).accuracy == on_the_matrix
         with pytest.warns(
             UserWarning, match=r"a.svm: the model counts ids from 0, but id 0 does not occur.*zero_based=False"

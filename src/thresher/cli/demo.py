@@ -47,7 +47,6 @@ def demo(
     from rich.table import Table
 
     from thresher import datasets
-    from thresher.model.model import Model
 
     table = Table(title=f"SOFS and ShadowSOFS on X1: {rows:,} rows, 20,000 columns, 600 nonzeros per row")
     table.add_column("B", justify="right")
@@ -63,12 +62,12 @@ def demo(
             accuracy, found, seconds = list[str](), list[str](), list[str]()
             for method in METHODS:
                 bar.done(table.row_count * len(METHODS) + len(found), f"{method.estimator}, B = {budget}")
-                model = Model(method.name, n_features_to_select=budget)
+                model = method.load_estimator()(n_features_to_select=budget)
                 started = time.perf_counter()
                 model.fit(X, y)
                 seconds.append(f"{time.perf_counter() - started:.3f}")
-                accuracy.append(f"{np.mean(model.predict(X_test) == y_test):.4f}")
-                found.append(f"{len(np.intersect1d(model.members()[0], informative))} of {len(informative)}")
+                accuracy.append(f"{model.score(X_test, y_test):.4f}")
+                found.append(f"{len(np.intersect1d(model.selected_, informative))} of {len(informative)}")
             table.add_row(f"{budget}", *accuracy, *found, *seconds)
     Console().print(table)
     print(NEXT)

@@ -123,7 +123,7 @@ def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
             f"--from {path}: the model was saved compact, with its selected features only, and can't continue "
             "learning: train it with --full."
         )
-    model.adopt_parameters(parameters)
+    model = model.with_parameters(parameters)
     # How the new rows are read changes nothing of what was learned.
     model.parameters = model.method.complete({**parameters, "n_passes": 1, **values_of(model.method, chosen)})
     return model

@@ -21,11 +21,10 @@ from thresher.evaluation.evaluation import evaluate
 from thresher.messages import parameter
 from thresher.model.labels import Labels, label_text
 from thresher.model.learning import (
+    Pass,
     drop_stale_measurements,
-    end_refit,
     include_id,
     n_passes_after,
-    start_refit,
     warn_if_saturated,
     warn_of_clashes,
 )
@@ -122,7 +121,7 @@ def train(
         if own.method.is_batch:
             name = own.method.estimator
             raise ValueError(f"{name} sees all rows at once, so it can't be trained on shards.")
-        own.check_can_learn("shards")
+        own.check_can_learn()
         if own.parameters.get("gamma") == "auto":
             raise ValueError(
                 f"{parameter('gamma', 'auto')} can't be used with shards: choose γ by training on one, such as "
@@ -201,26 +200,27 @@ class _Run:
         history = self.history
         while history.n_passes == 0 or history.n_passes < n_passes_after(self._task.n_passes, history.n_predicted):
             history.n_passes += 1
-            self._one_pass(is_refit=False)
+            self._one_pass(Pass.FIRST if history.n_passes == 1 else Pass.LATER)
         if self._task.has_refit(self.model, history.n_passes):
             history.refitted = True
-            start_refit(self.model)
+            self.model.selector.start_refit()
             try:
-                self._one_pass(is_refit=True)
+                self._one_pass(Pass.REFIT)
             except KeyboardInterrupt:
-                history.refitted = end_refit(self.model, keep=False)
+                history.refitted = self.model.selector.end_refit(keep=False)
                 raise
-            end_refit(self.model, keep=True)
+            self.model.selector.end_refit(keep=True)
 
-    def _one_pass(self, *, is_refit: bool) -> None:
+    def _one_pass(self, in_pass: Pass) -> None:
         """Learn all parts of all shards once."""
-        is_first = self.history.n_passes == 1 and not is_refit
         n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.names.clashes[0]
         for sync in range(self._shards.syncs):
-            start = Start(self.model, is_first, is_refit)
+            start = Start(self.model, in_pass)
             tasks = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
             learned = self._engine.merge(add_updates, handles, core_class(self.model))
+            if in_pass == Pass.FIRST:  # later passes skip the same lines
+                self.history.add_skipped(learned.n_skipped, learned.skipped)
             self._take(learned)
         warn_if_saturated(self.model, n_saturated)
         warn_of_clashes(self.model, n_clashes)
@@ -249,8 +249,6 @@ class _Run:
             include_id(model, learned.largest_id)
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
-        if history.n_passes == 1 and not history.refitted:  # later passes skip the same lines
-            history.add_skipped(learned.n_skipped, learned.skipped)
         self._recorder.note(history)
         own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}
         history.merges.append(

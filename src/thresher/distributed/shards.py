@@ -17,6 +17,7 @@ from thresher.csr import scale_to_unit_length
 from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeights
 from thresher.model.labels import as_text_labels, concatenate_labels
+from thresher.model.learning import Pass
 from thresher.model.merging import changes_since
 from thresher.model.model import Model
 from thresher.model.targets import StreamClasses, UnknownLabelError
@@ -34,8 +35,7 @@ class Start:
     """The model that all shards start from after a sync."""
 
     model: Model
-    is_first_pass: bool
-    is_refit: bool
+    in_pass: Pass
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def add_surveys(found: list[Survey]) -> Survey:
 def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
     """Learn a part of a shard, from a model that all shards start from; return what has changed."""
     model, stream = copy.deepcopy(start.model), shards.part(k, sync)
-    session = session_on(stream, model, None, start.is_first_pass, start.is_refit)
+    session = session_on(stream, model, None, start.in_pass)
     done = Update(ClassWeights(None))
     for batch in batches_for(model, stream):
         with name_rows_in_errors(batch, stream):

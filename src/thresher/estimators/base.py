@@ -274,14 +274,19 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         model = self._new_model()  # raises for parameters that are not allowed
         if self.__sklearn_is_fitted__() and not model.method.is_batch:
-            model = self._model
-            model.adopt_parameters(self.get_params(deep=False))
+            model = self._model.with_parameters(self.get_params(deep=False))
         try:
             yield model
         finally:
-            if model.target is not None:
-                model.undo_adoption()  # if nothing was learned
-                self._set_model(model)
+            self._keep(model)
+
+    def _keep(self, model: Model) -> None:
+        """Use a trained model; one with other parameters is dropped if it has learned no rows with them."""
+        own = getattr(self, "_model", model)
+        continues = model is not own and not model.method.is_batch
+        if model.target is None or (continues and model.counters["n_samples"] == own.counters["n_samples"]):
+            return
+        self._set_model(model)
 
     def _set_model(self, model: Model) -> None:
         """Use a trained model, and set the attributes that scikit-learn expects."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.estimators.base import FeatureSelector
-from thresher.model.model import Model
+from thresher.model import learning
 from thresher.model.z_scores import z_scores
 
 
@@ -37,7 +37,8 @@ class OnlineSelector(FeatureSelector):
         model = self._new_model()
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validate(X, y, reset=True)
-            self._keep(model.fit(rows, labels, sample_weight, self._names_in()))
+            learning.fit(model, rows, labels, sample_weight, self._names_in())
+            self._set_model(model)
         return self
 
     def partial_fit(
@@ -68,24 +69,14 @@ class OnlineSelector(FeatureSelector):
         with self._lock, self._unchanged_on_error():
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._validate(X, y, reset=first)
-            model = model if first else self._model
-            model.adopt_parameters(self.get_params(deep=False))
+            model = model if first else self._model.with_parameters(self.get_params(deep=False))
             try:
-                model.partial_fit(rows, labels, classes, sample_weight, self._names_in())
-            except Exception:
-                model.undo_adoption()
+                learning.partial_fit(model, rows, labels, classes, sample_weight, self._names_in())
+            except KeyboardInterrupt:  # the rows learned until then are kept
+                self._keep(model)
                 raise
-            except BaseException:  # Ctrl-C: the rows learned until then are kept
-                if model.is_trained:
-                    self._keep(model)
-                raise
-            model.undo_adoption()  # if no row had a weight
             self._keep(model)
         return self
-
-    def _keep(self, model: Model) -> None:
-        assert model.target is not None
-        self._model, self.classes_, self.n_features_in_ = model, model.target.labels, model.n_features or 0
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: σ(τ·s) of the score s, or with more classes softmax(τ·s).

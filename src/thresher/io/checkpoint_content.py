@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thresher.io.container import require
+from thresher.model.learning import Pass
 from thresher.model.names import Naming
 from thresher.model.race import STANDINGS_RULE
 from thresher.model.targets import StreamClasses
@@ -31,8 +32,7 @@ def check_content(about: Any, n_vectors: int) -> None:
 
 _SESSION = dict_of(
     target=anything,
-    is_first_pass=flag,
-    is_closing=flag,
+    in_pass=lambda name: text(name) and name in list(Pass),
     n_samples_before=count,
     largest_id=lambda id_: id_ == -1 or whole(id_),
     zero_seen=flag,

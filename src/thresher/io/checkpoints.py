@@ -17,9 +17,9 @@ from thresher.io.checkpoint_content import check_content
 from thresher.io.container import open_file, read_verified, require, serialize
 from thresher.io.model_content import content_of, state_of_content
 from thresher.model.model import Model
-from thresher.model.state import State
+from thresher.model.state import State, state_of
 
-_VERSION = 4
+_VERSION = 5
 _KIND = "checkpoint"
 
 
@@ -46,7 +46,7 @@ def write_checkpoint(path: str | os.PathLike[str], model: Model, about: dict[str
     """Write a checkpoint, completely or not at all; `about` has values for JSON."""
     from thresher import __version__
 
-    content = content_of(model.state())
+    content = content_of(state_of(model))
     metadata = {
         "kind": _KIND,
         "format_version": _VERSION,

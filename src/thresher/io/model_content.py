@@ -178,7 +178,6 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> S
             "names": (names, tuple(metadata["name_clashes"])),
             "threshold": float(metadata["threshold"]),
             "selection_frequency": None,  # learning drops it, so it is in model files alone
-            "before_adoption": None,
             "kept_ids": np.array(metadata["kept_ids"], np.int64),
             "learned": learned,
             "weights": fixed,

@@ -19,7 +19,7 @@ from thresher.io.atomic import atomic_file
 from thresher.io.container import Tensors, all_finite, open_file, read_verified, require, serialize
 from thresher.io.model_content import content_of, from_json_values, state_of_content, to_json_values
 from thresher.model.model import Model
-from thresher.model.state import State
+from thresher.model.state import State, restore, state_of
 from thresher.model.validators import list_of, number
 
 FORMAT_VERSION = 9
@@ -90,7 +90,7 @@ def save_model(
     """
     from thresher import __version__
 
-    state = model.state()
+    state = state_of(model)
     if not model.method.is_batch and state["learned"] is not None:
         _require_finite(state["learned"])
         state = _keep_members_only(model, state) if compact else state
@@ -169,7 +169,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     )
     model = Model(state["method"], **state["parameters"])
     try:
-        model.restore(state)
+        restore(model, state)
     except ValueError as error:
         raise ValueError(f"the model is not valid: {error}") from None
     shares = metadata["selection_frequency"]

@@ -82,15 +82,15 @@ class NotEnoughMemoryError(ValueError):
 
 @contextmanager
 def explain_lack_of_memory(n_ids: int | None = None) -> Iterator[None]:
-    """Name the remedy where memory runs out: for so many ids, or for the features of rows while a hash table grows."""
+    """Raise an error with a remedy if memory runs out: for so many ids, or for rows while a hash table grows."""
     try:
         yield
     except MemoryError:
         if n_ids is None:
-            message = "not enough memory for all features of these rows: use memory='sketch'."
+            message = f"not enough memory for all features of these rows: use {parameter('memory', 'sketch')}."
         else:
             message = (
                 f"not enough memory for {n_ids} feature ids (4 or 8 bytes each, times the classes if there are more "
-                "than two): use memory='hash' or memory='sketch'."
+                f"than two): use {parameter('memory', 'hash')} or {parameter('memory', 'sketch')}."
             )
         raise NotEnoughMemoryError(message) from None

@@ -7,7 +7,8 @@ base are known only at its end; shards and training runs use it too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,14 @@ from thresher.model.targets import Classes, StreamClasses, classes_for, classes_
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
+
+
+class Pass(StrEnum):
+    """A pass over the rows: the first one, a later one, or a closing one, in which only the predicting layer learns."""
+
+    FIRST = "first"
+    LATER = "later"
+    REFIT = "refit"
 
 
 class Observer(Protocol):
@@ -51,26 +60,35 @@ def learn_rows(
     n_values: int = 0,
     check: bool = False,
     is_new: bool = True,
-    is_refit: bool = False,
     observer: Observer | None = None,
 ) -> _core.Fault | None:
     """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
 
-    `n_values` is the number of their values. Without `check`, the rows must have been checked before. In a
-    closing pass only the predicting layer learns them.
+    `n_values` is the number of their values. Without `check`, the rows must have been checked before.
     """
     bounds = blocks(len(codes), n_values)
     if observer is not None:
         bounds = _cut_for_observer(bounds, row_weights, observer)
     for begin, end in bounds:
-        if is_refit:
-            _selector(learner).refit(rows, codes, row_weights, order, begin, end)
-            continue
         with explain_lack_of_memory():
             fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
         if fault is not None:
             return fault
     return None
+
+
+def refit_rows(
+    selector: _core.Selector,
+    rows: _core.CsrBatch,
+    codes: Codes,
+    row_weights: NDArray[np.float64] | None,
+    order: NDArray[np.int64] | None = None,
+    *,
+    n_values: int = 0,
+) -> None:
+    """Let only the predicting layer learn rows, in a closing pass; Ctrl-C takes effect as in `learn_rows`."""
+    for begin, end in blocks(len(codes), n_values):
+        selector.refit(rows, codes, row_weights, order, begin, end)
 
 
 def fit(
@@ -80,24 +98,18 @@ def fit(
     sample_weight: ArrayLike | None = None,
     feature_names: list[str] | None = None,
 ) -> None:
-    """Train a model from the start on a matrix, `n_passes` times; see `Model.fit`."""
-    new = model.untrained_copy()
-    target = classes_for_matrix(new, y)
+    """Train a new model on a matrix, `n_passes` times. After an error it can't be used."""
+    target = classes_for_matrix(model, y)
     codes = target.encode(y)
-    given, n_features = new.parameters, _n_columns(X, codes)
+    given, n_features = model.parameters, _n_columns(X, codes)
     row_weights = target.row_weights(given["class_weight"], codes, sample_weight)
     if row_weights is not None and not row_weights.any():
         raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
-    new.n_vectors, new.kept_ids = target.n_vectors, ids_to_keep(new, 0, feature_names, n_features)
-    new.n_features, new.feature_names = n_features, feature_names
-    try:
-        new.learner, new.chosen_gamma, new.standings = _learn_matrix(new, X, codes, row_weights)
-    except NotCanonicalError:
-        new.learner, new.chosen_gamma, new.standings = _learn_matrix(new, to_canonical(X), codes, row_weights)
-    new.target = target
-    new.class_weights.count(codes, row_weights)
-    drop_stale_measurements(model)
-    model.become(new)
+    model.n_vectors, model.kept_ids = target.n_vectors, ids_to_keep(model, 0, feature_names, n_features)
+    model.n_features, model.feature_names = n_features, feature_names
+    model.learner, model.chosen_gamma, model.standings = _learn_matrix(model, X, codes, row_weights)
+    model.target = target
+    model.class_weights.count(codes, row_weights)
     warn_if_saturated(model, before=0)
     if not given["shuffle"]:
         order = LabelOrder()
@@ -112,31 +124,41 @@ def _learn_matrix(
     model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None
 ) -> tuple[Learner, float | None, list[Standing]]:
     """Return a learner of all rows, the γ that won the race, and the standings."""
-    given, batch = model.parameters, as_batch(X, 0)
-    learner: Learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)
-    gamma, standings = None, list[Standing]()
+    given = model.parameters
     random = parameters.random_generator(given["random_state"])
 
-    def one_pass(*, first: bool = False, is_refit: bool = False) -> None:
-        order = random.permutation(len(codes)) if given["shuffle"] else None
-        # The first pass checks each row while it is in cache; on a fault the learner is discarded.
-        fault = learn_rows(
-            learner, batch, codes, row_weights, order,
-            n_values=len(X.data), check=first, is_new=first, is_refit=is_refit,
-        )  # fmt: skip
-        if fault is not None:
-            raise_fault(fault, X)
+    def new_order() -> NDArray[np.int64] | None:
+        return random.permutation(len(codes)) if given["shuffle"] else None
 
-    one_pass(first=True)
+    first_order = new_order()
+    try:
+        all_learners, batch = _learn_first_pass(model, X, codes, row_weights, first_order)
+    except NotCanonicalError:
+        X = to_canonical(X)
+        all_learners, batch = _learn_first_pass(model, X, codes, row_weights, first_order)
     batch.trust()
-    learner, gamma, standings = winner_of(learner)  # later passes train the winner only
+    learner, gamma, standings = winner_of(all_learners)  # later passes train the winner only
     for _ in range(1, n_passes_after(given["n_passes"], learner.counters["n_samples"])):
-        one_pass()
+        learn_rows(learner, batch, codes, row_weights, new_order(), n_values=len(X.data), is_new=False)
     if given.get("refit", False) is not False:
         learner.start_refit()
-        one_pass(is_refit=True)
+        refit_rows(learner, batch, codes, row_weights, new_order(), n_values=len(X.data))
         learner.end_refit(keep=True)
     return learner, gamma, standings
+
+
+def _learn_first_pass(
+    model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None
+) -> tuple[Learner, _core.CsrBatch]:
+    """Return a new learner that has learned a matrix once, and the matrix as the core has it.
+
+    Each row is checked while it is in cache; on a fault the learner is discarded.
+    """
+    learner, batch = new_learner(model, model.n_vectors, model.kept_ids, model.n_features), as_batch(X, 0)
+    fault = learn_rows(learner, batch, codes, row_weights, order, n_values=len(X.data), check=True)
+    if fault is not None:
+        raise_fault(fault, X)
+    return learner, batch
 
 
 def n_passes_after(asked: int | str, n_rows: int) -> int:
@@ -144,26 +166,6 @@ def n_passes_after(asked: int | str, n_rows: int) -> int:
     if isinstance(asked, int):
         return asked
     return PASSES_OF_FEW if n_rows <= FEW_ROWS else 1
-
-
-def start_refit(model: Model) -> None:
-    """Reset the predicting layer, for a closing pass."""
-    assert model.learner is not None
-    _selector(model.learner).start_refit()
-
-
-def end_refit(model: Model, keep: bool) -> bool:
-    """End a closing pass. Without `keep`, restore the layer of before the pass. Return whether the result was kept.
-
-    After a run that was resumed in its closing pass, the layer of before is not known: then the result is kept.
-    """
-    assert model.learner is not None
-    return _selector(model.learner).end_refit(keep)
-
-
-def _selector(learner: Learner) -> _core.Selector:
-    """Return the learner of a model whose first pass is over: a race has ended by then."""
-    return cast("_core.Selector", learner)
 
 
 def partial_fit(
@@ -174,9 +176,20 @@ def partial_fit(
     sample_weight: ArrayLike | None = None,
     feature_names: list[str] | None = None,
 ) -> None:
-    """Train a model on more rows; see `Model.partial_fit`."""
+    """Train a model on more rows; with rows of weight 0 alone, a trained model does not change.
+
+    On an error the model does not change either, unless memory runs out while it learns.
+    """
     with model.lock:
-        model.check_can_learn("partial_fit")
+        model.check_can_learn()
+        if model.parameters.get("gamma") == "auto":
+            chosen = (
+                "" if model.gamma is None else f", or continue with {parameter('gamma', model.gamma)}, which was chosen"
+            )
+            raise ValueError(
+                f"{parameter('gamma', 'auto')} can't be used with partial_fit: a race needs a whole stream: use fit or "
+                f"train{chosen}."
+            )
         target = classes_for(model, classes)
         codes = target.encode(y)
         n_features = _n_columns(X, codes)
@@ -227,10 +240,8 @@ class Session:
     n_features : int, optional
         The number of columns, if it is known in advance: the model then has as many, also if no row has a value in some
         of them. A model with fewer columns grows, one with more keeps them.
-    is_first_pass : bool, default=True
-        Whether the rows come for the first time.
-    is_refit : bool, default=False
-        Whether only the predicting layer learns.
+    in_pass : Pass, default=Pass.FIRST
+        Which pass it is.
 
     Attributes
     ----------
@@ -238,6 +249,8 @@ class Session:
         The classes so far, and the order of the labels.
     largest_id : int
         The largest id so far, with those that the model knew before.
+    in_pass : Pass
+        Which pass it is.
     """
 
     def __init__(
@@ -247,15 +260,14 @@ class Session:
         id_base: int | None = None,
         names: list[str] | Naming | None = None,
         n_features: int | None = None,
-        is_first_pass: bool = True,
-        is_refit: bool = False,
+        in_pass: Pass = Pass.FIRST,
     ) -> None:
-        model.check_can_learn("a stream")
+        model.check_can_learn()
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         self.model = model
         self.target = StreamClasses.for_model(model, classes)
         self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
-        self._is_first_pass, self._is_refit = is_first_pass, is_refit
+        self.in_pass = in_pass
         self._n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self.largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
@@ -276,18 +288,18 @@ class Session:
         """
         codes = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights
-        row_weights = self.target.weights(self.model.class_weights, codes, own, are_new=self._is_first_pass)
-        if self._is_refit:
-            learn_rows(self._learner, core_rows(batch), codes, row_weights, n_values=len(batch.data), is_refit=True)
+        is_new, rows = self.in_pass == Pass.FIRST, core_rows(batch)
+        row_weights = self.target.weights(self.model.class_weights, codes, own, are_new=is_new)
+        if self.in_pass == Pass.REFIT:
+            refit_rows(self.model.selector, rows, codes, row_weights, n_values=len(batch.data))
             return codes
         self._reserve(batch.largest_id)
         self._zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
             drop_stale_measurements(self.model)
         fault = learn_rows(
-            self._learner, core_rows(batch), codes, row_weights,
-            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=self._is_first_pass,
-            observer=observer,
+            self._learner, rows, codes, row_weights,
+            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=is_new, observer=observer,
         )  # fmt: skip
         if fault is not None:
             raise ValueError(
@@ -316,7 +328,7 @@ class Session:
     def finish(self, id_base: int | None = None) -> None:
         """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
         model = self.model
-        if self._is_refit:
+        if self.in_pass == Pass.REFIT:
             return
         if self._learner.counters["n_samples"] == self._n_samples_before and self.target.order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
@@ -333,8 +345,7 @@ class Session:
         """Return the state of the session in addition to its model's, as values for JSON."""
         return {
             "target": self.target.state(),
-            "is_first_pass": self._is_first_pass,
-            "is_closing": self._is_refit,
+            "in_pass": self.in_pass.value,
             "n_samples_before": self._n_samples_before,
             "largest_id": self.largest_id,
             "zero_seen": self._zero_seen,
@@ -352,7 +363,7 @@ class Session:
         session.largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
         session._n_saturated_before = state["n_saturated_before"]
         session._n_clashes_before = state["n_clashes_before"]
-        session._is_first_pass, session._is_refit = state["is_first_pass"], state["is_closing"]
+        session.in_pass = Pass(state["in_pass"])
         session._n_samples_before = state["n_samples_before"]
         return session
 
@@ -415,9 +426,6 @@ def drop_stale_measurements(model: Model) -> None:
             UserWarning,
         )
     model.threshold, model.selection_frequency = 0.0, None
-    if model.before_adoption is not None:
-        (before, chosen), model.before_adoption = model.before_adoption, None
-        model.gamma_changed |= (chosen if before.get("gamma") == "auto" else before.get("gamma")) != model.gamma
 
 
 def warn_if_saturated(model: Model, before: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,12 @@ class Linear(NamedTuple):
 
 def core_class(model: Model) -> Any:
     """Return the class of a model's learner in the core, which can add changes."""
-    return type(_selector(model))
+    return type(model.selector)
 
 
 def changes_since(model: Model, start: Model) -> _core.Changes:
     """Return what a model has learned since it was a copy of `start`. It can't learn afterwards."""
-    return _selector(model).changes_since(_selector(start))
+    return model.selector.changes_since(start.selector)
 
 
 def merge_preview(
@@ -49,13 +49,13 @@ def merge_preview(
     First those of the layer that selects, then those of the one that predicts; most methods have one layer. Without a
     budget, every feature is a member; then they are those of `ids`.
     """
-    members, *layers = _selector(model).preview(changes, sizes.selecting, sizes.predicting, ids)
+    members, *layers = model.selector.preview(changes, sizes.selecting, sizes.predicting, ids)
     return members, [Linear(*layers[at : at + 2]) for at in (0, 2) if len(layers[at + 1])]
 
 
 def merge(model: Model, changes: _core.Changes, sizes: MergeSizes, counted: ClassWeights) -> None:
     """Apply the changes of its copies to a model."""
-    _selector(model).merge(changes, sizes.selecting, sizes.predicting)
+    model.selector.merge(changes, sizes.selecting, sizes.predicting)
     model.class_weights = model.class_weights + counted
 
 
@@ -65,7 +65,7 @@ def merge_names(model: Model, names: dict[int, str], clashes: tuple[int, str, st
         return
     known = {**model.names.by_id, **names}
     if model.method.has_budget:
-        known = {id_: known[id_] for id_ in _selector(model).member_ids().tolist() if id_ in known}
+        known = {id_: known[id_] for id_ in model.selector.member_ids().tolist() if id_ in known}
     before = model.names.clashes
     model.names = MemberNames(known, (before[0] + clashes[0], *(before if before[0] else clashes)[1:]))
 
@@ -77,9 +77,3 @@ def count_from(model: Model, id_base: int, kept_as_written: bool) -> None:
         model.n_features = max(model.n_features - shift, 0)
     if kept_as_written:
         model.parameters["keep"] = [column - shift for column in model.parameters["keep"]]
-
-
-def _selector(model: Model) -> _core.Selector:
-    """Return the learner; shards have no race for γ."""
-    assert model.learner is not None
-    return cast("_core.Selector", model.learner)

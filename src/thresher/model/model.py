@@ -13,18 +13,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from thresher import _core, methods, parameters
 from thresher.batch import Batch, core_rows
 from thresher.csr import Csr, check_rows
-from thresher.messages import parameter
-from thresher.model import learning
 from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.names import MemberNames, Naming
-from thresher.model.race import Learner, Standing, standings_of
+from thresher.model.race import Learner, Race, Standing, standings_of
 from thresher.model.state import State, restore, state_of
 from thresher.model.targets import Classes
 from thresher.threads import ForkSafeLock
@@ -87,8 +85,6 @@ class Model:
         self.selection_frequency: dict[int, float] | None = None
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
         self.gamma_changed = False
-        # Parameters that rows were learned with, and the γ chosen for them, if others were adopted since.
-        self.before_adoption: tuple[dict[str, Any], float | None] | None = None
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
         self.chosen_gamma: float | None = None  # where the parameter is "auto"
@@ -97,33 +93,6 @@ class Model:
         self.weights: FixedWeights | None = None  # instead of a learner, for a batch method
         self.extras: dict[str, Any] = {}
         self.lock = ForkSafeLock()
-
-    @classmethod
-    def of_weights(
-        cls,
-        method: str,
-        given: dict[str, Any],
-        target: Classes,
-        n_features: int,
-        columns: NDArray[np.int64],
-        weights: NDArray[Any],
-        intercept: NDArray[Any],
-        *,
-        id_base: int = 0,
-        counters: dict[str, Any],
-    ) -> Self:
-        """Return the model of a batch method, which can predict and be saved.
-
-        Columns are ordered best first. Weights and intercept have one row or entry for two classes, else one per class.
-        Its `counters` are `n_samples` and `n_with_member`.
-        """
-        model = cls(method, **given)
-        model.target, model.n_vectors = target, target.n_vectors
-        model.n_features, model.id_base, model.compact = n_features, id_base, True
-        flat = np.ascontiguousarray(weights.T.reshape(-1), dtype=np.float32)
-        intercept = np.asarray(intercept, dtype=np.float32)
-        model.weights = FixedWeights(model.norm, columns + id_base, flat, intercept, counters)
-        return model
 
     def keep_as_written(self, names: list[str]) -> None:
         """Set the features to keep by their names in the data: the names of columns or, without names, ids.
@@ -140,42 +109,11 @@ class Model:
             new.keep_as_written(self.words_to_keep)
         return new
 
-    def fit(
-        self,
-        X: Csr,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        feature_names: list[str] | None = None,
-    ) -> Self:
-        """Start again and learn these rows, `n_passes` times. On an error the model does not change."""
-        self._refuse_batch_method()
-        learning.fit(self, X, y, sample_weight, feature_names)
-        return self
-
-    def partial_fit(
-        self,
-        X: Csr,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        feature_names: list[str] | None = None,
-    ) -> Self:
-        """Learn more rows; with rows of weight 0 alone, a trained model does not change.
-
-        On an error the model does not change either, unless memory runs out while it learns.
-        """
-        learning.partial_fit(self, X, y, classes, sample_weight, feature_names)
-        return self
-
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins: above 0 means the second class. With more than two classes, the score of each class."""
         learner = self._trained_learner()
         self.check_width(X)
         return self._reshape(learner.score(check_rows(X, self.norm, self.id_base)[1], 0, X.shape[0]))
-
-    def predict(self, X: Csr) -> Labels:
-        """Labels."""
-        return self.labels_of(self.decision_function(X))
 
     def score_batch(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Margins of a batch of a stream, or of some of its rows; ids that were never learned are ignored."""
@@ -244,6 +182,13 @@ class Model:
         return standings_of(self.learner) or self.standings
 
     @property
+    def selector(self) -> _core.Selector:
+        """The learner of a model that is in no race for γ: there was none, or it ended with the first pass."""
+        assert self.learner is not None
+        assert not isinstance(self.learner, Race)
+        return self.learner
+
+    @property
     def is_trained(self) -> bool:
         """Whether it has learned anything."""
         return self.learner is not None or self.weights is not None
@@ -255,14 +200,6 @@ class Model:
         id_ = column + self.id_base
         return self.names.by_id.get(id_, str(id_))
 
-    def state(self) -> State:
-        """Return all that it has learned, by name: for pickle, files and checkpoints, and to undo learning."""
-        return state_of(self)
-
-    def restore(self, state: State) -> None:
-        """Replace everything by a saved state."""
-        restore(self, state)
-
     def become(self, other: Model) -> None:
         """Replace everything by the state of another model of the same method."""
         with self.lock:
@@ -271,57 +208,37 @@ class Model:
     def __reduce__(self) -> Any:
         return _of_state, (state_of(self),)
 
-    def adopt_parameters(self, given: dict[str, Any]) -> None:
-        """Continue learning with other parameters; only the budget and the features to keep can't be changed.
+    def with_parameters(self, given: dict[str, Any]) -> Model:
+        """Return a model that continues from here with other parameters; itself, if they are the same.
 
-        Until rows were learned with them, `undo_adoption` restores the old ones.
+        Only the budget and the features to keep can't be changed.
         """
         new = self.method.complete(given)
         if new == self.parameters:
-            return
+            return self
         for name in (*methods.BUDGET, "memory", "memory_bytes"):
             before, after = self.parameters.get(name), new.get(name)
             if before != after:
                 raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
-        with self.lock:
-            if self.learner is not None:
-                self.before_adoption = self.before_adoption or (self.parameters, self.chosen_gamma)
-                # "auto" is no new race for a model that was trained.
-                self.chosen_gamma = self.gamma if new.get("gamma") == "auto" else None
-            self._set_parameters(new)
-
-    def undo_adoption(self) -> None:
-        """Restore the parameters of before `adopt_parameters`, unless rows were learned with the new ones."""
-        with self.lock:
-            if self.before_adoption is not None:
-                (before, self.chosen_gamma), self.before_adoption = self.before_adoption, None
-                self._set_parameters(before)
-
-    def _set_parameters(self, new: dict[str, Any]) -> None:
-        state = state_of(self)
-        state["parameters"] = new
-        restore(self, state)
+        # "auto" is no new race for a model that was trained.
+        chosen = self.gamma if new.get("gamma") == "auto" else None
+        model = _of_state({**state_of(self), "parameters": new, "chosen_gamma": chosen})
+        model.gamma_changed |= model.gamma != self.gamma
+        return model
 
     @property
     def norm(self) -> str:
         """How rows are scaled, in the core's terms: "l2" or "none"."""
         return self.parameters["norm"] or "none"
 
-    def check_can_learn(self, source: str) -> None:
-        """Raise ValueError if the model can't learn from `source`, "partial_fit" or "a stream"."""
-        self._refuse_batch_method()
+    def check_can_learn(self) -> None:
+        """Raise ValueError if the model can't learn more rows."""
+        if self.method.is_batch:
+            raise ValueError(f"{self.method.name} does not support incremental training; retrain with fit.")
         if self.compact:
             raise ValueError(
                 "the model was saved compact, with its selected features only, and can't continue learning: "
                 "save it in full, with save."
-            )
-        if source == "partial_fit" and self.parameters.get("gamma") == "auto":
-            chosen = (
-                "" if self.gamma is None else f", or continue with {parameter('gamma', self.gamma)}, which was chosen"
-            )
-            raise ValueError(
-                f"{parameter('gamma', 'auto')} can't be used with partial_fit: a race needs a whole stream: use fit or "
-                f"train{chosen}."
             )
 
     def _trained_learner(self) -> Learner | FixedWeights:
@@ -342,10 +259,6 @@ class Model:
         """Raise ValueError if a matrix has another number of columns than those that were learned."""
         if self.n_features is not None and X.shape[1] != self.n_features and not self.takes_any_width:
             raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {self.n_features}.")
-
-    def _refuse_batch_method(self) -> None:
-        if self.method.is_batch:
-            raise ValueError(f"{self.method.name} does not support incremental training; retrain with fit.")
 
 
 def _of_state(state: State) -> Model:

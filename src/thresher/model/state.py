@@ -37,7 +37,6 @@ class State(TypedDict):
     selection_frequency: dict[int, float] | None
     row_counts: list[float]  # of the class weights
     gamma_changed: bool
-    before_adoption: tuple[dict[str, Any], float | None] | None
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
     chosen_gamma: float | None

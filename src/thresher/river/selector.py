@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -205,8 +205,9 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     @property
     def _learner(self) -> _core.Selector:
-        """The learner. γ is always a number, so it is not a race."""
-        return cast("_core.Selector", learner_for(self._model, self._classes.n_vectors, 0, None, None))
+        """The learner."""
+        learner_for(self._model, self._classes.n_vectors, 0, None, None)
+        return self._model.selector
 
     def _by_label(self, numbers: list[float]) -> Any:
         return numbers[0] if len(numbers) == 1 else dict(zip(self._classes.labels, numbers, strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 
 from thresher import _core, parameters
 from thresher.csr import as_batch
+from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
@@ -77,20 +78,21 @@ def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[
     problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
     found = add_kept_columns(solver.solve(problem, given) if problem.budget > 0 else problem.empty_solution(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
-    # Predictions and files use the parameters of training.
-    learned_with = {**given, "progress": False}
-    if model.words_to_keep:
-        learned_with["keep"] = keep.tolist()
-    trained = Model.of_weights(
-        method.name, learned_with, target, n_columns, found.columns, found.weights, found.intercept,
-        id_base=id_base, counters={"n_samples": n_rows, "n_with_member": n_with_member},
+    model.weights = FixedWeights(
+        model.norm, found.columns + id_base, np.ascontiguousarray(found.weights.T.reshape(-1), np.float32),
+        np.asarray(found.intercept, np.float32), {"n_samples": n_rows, "n_with_member": n_with_member},
     )  # fmt: skip
+    model.target, model.n_vectors = target, target.n_vectors
+    model.n_features, model.id_base, model.compact = n_columns, id_base, True
+    # Predictions and files use the parameters of training.
+    model.parameters["progress"] = False
+    if model.words_to_keep:
+        model.parameters["keep"], model.words_to_keep = keep.tolist(), []
     if isinstance(names, Naming):
-        trained.naming = names
+        model.naming = names
     else:
-        trained.feature_names = names
-    trained.extras = dict(found.extras)
-    model.become(trained)
+        model.feature_names = names
+    model.extras = dict(found.extras)
 
 
 def _read(model: Model, task: Task) -> tuple[Matrix, History]:

@@ -213,7 +213,7 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
 def _check_can_learn(model: Model, request: Request) -> None:
     """Raise ValueError for a model that can't learn from a stream, or not in this way."""
     if not model.method.is_batch or model.is_trained:
-        model.check_can_learn("a stream")
+        model.check_can_learn()
         return
     name = model.method.estimator
     if request.checkpoint is not None:

@@ -11,8 +11,9 @@ from thresher.io.checkpoints import Saved
 from thresher.messages import parameter, warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.model.labels import Labels, labels_from_values
-from thresher.model.learning import n_passes_after
+from thresher.model.learning import Pass, n_passes_after
 from thresher.model.model import Model
+from thresher.model.state import restore
 from thresher.model.targets import collect_labels
 from thresher.progress import progress_bar
 from thresher.streams import DataError, Stream
@@ -114,7 +115,6 @@ class Passes:
                 return grouping
             if reading.runs[0].history.rows:
                 reading.call_back()
-        history = reading.runs[0].history
         with (
             progress_bar("training", reading.runs[0].stream, self._n_readings(reading), self._request.progress) as bar,
             nullcontext() if self._saver is None else self._saver.requests,
@@ -126,7 +126,7 @@ class Passes:
                 except KeyboardInterrupt:
                     reading.interrupt()
                 is_resumed, start = False, None
-                if history.n_passes == 1 and not reading.is_refit:
+                if reading.in_pass == Pass.FIRST:
                     grouping = reading.grouping()
                     if grouping is not None and stop_if_grouped and not reading.interrupted:
                         reading.revert()
@@ -153,7 +153,7 @@ class Passes:
         done = reading.runs[0].history.n_passes
         if done == 0 or done < n_passes_after(self._task.n_passes, reading.n_rows_learned() // done):
             reading.begin_pass(self._classes)
-        elif not reading.is_refit and (refitting := self._runs_to_refit(reading, done)):
+        elif reading.in_pass != Pass.REFIT and (refitting := self._runs_to_refit(reading, done)):
             reading.begin_refit(refitting)
         else:
             return False
@@ -174,7 +174,7 @@ class Passes:
         self._saver.note(grouping=saved.about["grouping"])
         run = reading.runs[0]
         with saved.name_file_in_errors():
-            run.model.restore(saved.state)
+            restore(run.model, saved.state)
             position = reading.resume(saved.about["reading"])
             if position is not None and not saved.about["finished"]:
                 run.stream.batches(position)  # which checks it

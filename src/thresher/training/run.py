@@ -19,8 +19,9 @@ from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
 from thresher.model.learners import NotEnoughMemoryError
-from thresher.model.learning import Session, end_refit, start_refit
+from thresher.model.learning import Pass, Session
 from thresher.model.model import Model
+from thresher.model.state import restore, state_of
 from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
@@ -37,12 +38,10 @@ BatchCallback: TypeAlias = Callable[
 ]  # called with each batch and the numbers of its rows
 
 
-def session_on(
-    stream: Stream, model: Model, classes: ArrayLike | None, is_first_pass: bool = True, is_refit: bool = False
-) -> Session:
+def session_on(stream: Stream, model: Model, classes: ArrayLike | None, in_pass: Pass = Pass.FIRST) -> Session:
     """Return a session in which a model learns rows of a stream."""
     names = stream.feature_names or stream.naming
-    return Session(model, classes, stream.id_base, names, stream.n_features, is_first_pass, is_refit)
+    return Session(model, classes, stream.id_base, names, stream.n_features, in_pass)
 
 
 @contextmanager
@@ -75,7 +74,7 @@ class Run:
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.recorder = Recorder(model, started)
         self.is_continued = model.target is not None
-        self._start = model.state()
+        self._start = state_of(model)
         self._next_note = _FIRST_NOTE
         self._session: Session | None = None
 
@@ -87,25 +86,29 @@ class Run:
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
         """Open a session for the next pass."""
-        self._session = session_on(self.stream, self.model, classes, is_first_pass=self.history.n_passes == 0)
+        in_pass = Pass.LATER if self.history.n_passes else Pass.FIRST
+        self._session = session_on(self.stream, self.model, classes, in_pass)
         self.history.n_passes += 1
 
     def begin_refit(self) -> None:
         """Open a session in which only the predicting layer learns, from its start."""
-        start_refit(self.model)
-        self._session = session_on(self.stream, self.model, None, is_first_pass=False, is_refit=True)
+        self.model.selector.start_refit()
+        self._session = session_on(self.stream, self.model, None, Pass.REFIT)
         self.history.refitted = True
 
     def end_refit(self) -> None:
-        """End it; after Ctrl-C, the model predicts as before the pass."""
-        self.history.refitted = end_refit(self.model, keep=not self.history.interrupted)
+        """End it; after Ctrl-C, the model predicts as before the pass.
+
+        After a run that was resumed in its closing pass, the layer of before is not known: then the result is kept.
+        """
+        self.history.refitted = self.model.selector.end_refit(keep=not self.history.interrupted)
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
         """Learn a batch, or the rows of it that are in the run's sample; errors give the file and line.
 
         `rows` are their numbers in the stream.
         """
-        if self.history.n_passes == 1 and not self.history.refitted:  # later passes skip the same lines
+        if self.session.in_pass == Pass.FIRST:  # later passes skip the same lines
             self.history.add_skipped(len(batch.skipped), batch.skipped)
         with name_rows_in_errors(batch, self.stream):
             self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
@@ -119,7 +122,7 @@ class Run:
 
     def revert(self) -> None:
         """Undo the run: the model becomes as it was before."""
-        self.model.restore(self._start)
+        restore(self.model, self._start)
 
     def n_rows_until_due(self) -> int:
         """How many rows are to be learned before the next point of the history."""
@@ -146,7 +149,7 @@ class Run:
 
     def error_so_far(self) -> float | None:
         """Share of rows predicted wrong, for display; None if it says nothing because of the order of the rows."""
-        if self.history.n_passes == 1 and not self.history.refitted and not self.history.shuffled:
+        if self.session.in_pass == Pass.FIRST and not self.history.shuffled:
             is_telling = not self.session.target.order.seems_grouped()
         else:
             is_telling = not self.history.grouped_by_label
@@ -223,9 +226,9 @@ class SharedReading:
             run.begin_refit()
 
     @property
-    def is_refit(self) -> bool:
-        """Whether the current pass is a closing one."""
-        return self.learning[0].history.refitted
+    def in_pass(self) -> Pass:
+        """Which pass it is."""
+        return self.learning[0].session.in_pass
 
     def one_pass(
         self, bar: Bar, start: Position | None = None, after_batch: Callable[[SharedReading], None] | None = None
@@ -239,7 +242,7 @@ class SharedReading:
             if self._scale is not None:
                 self._scale.check(batch)
             self._each(self.learning, methodcaller("learn", batch, rows))
-            if self._on_batch is not None and first.history.n_passes == 1 and not self.is_refit:
+            if self._on_batch is not None and self.in_pass == Pass.FIRST:
                 self._on_batch(batch, rows)
             self._position = batch.end
             self._n_rows += batch.n_rows
@@ -285,7 +288,7 @@ class SharedReading:
     def end_pass(self) -> None:
         """Set what is known only at the end of a stream."""
         stream = self.runs[0].stream
-        if self.is_refit:
+        if self.in_pass == Pass.REFIT:
             for run in self.learning:
                 run.end_refit()
         try:
