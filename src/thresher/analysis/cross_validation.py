@@ -147,7 +147,7 @@ def cross_validate(
     >>> 0.85 < cv.accuracy < 0.95, cv.standard_error < 0.01, len(cv.model.selected_)
     (True, True, 200)
     """
-    request = Request.of(locals())
+    request = Request(passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress)
     check("folds", folds, FOLDS)
     return cross_validation_of_folds(resample(model, data, request, n_folds=folds))
 

@@ -170,7 +170,9 @@ def path(
     >>> curve.n_features, curve.suggested
     ([20, 100, 200, 300], 200)
     """
-    request = Request.of(locals())
+    request = Request(
+        passes=passes, validate=validate, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress
+    )
     budgets = _budgets(model, n_features)
     stream = as_stream(data)
     held_out = None if validate is None else as_stream(validate, naming=stream.naming)

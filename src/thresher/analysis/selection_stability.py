@@ -117,7 +117,7 @@ def stability(
     Nogueira, Sechidis, Brown. On the stability of feature selection algorithms. Journal of Machine Learning Research
     18(174), 2018.
     """
-    request = Request.of(locals())
+    request = Request(passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress)
     check("n", n, SAMPLES)
     return stability_of_halves(resample(model, data, request, n_halves=n))
 

@@ -110,7 +110,9 @@ def train(
     >>> history.rows
     [1000, 2000, 3000, 4000]
     """
-    request = Request.of(locals())
+    request = Request(
+        passes=passes, validate=validate, classes=classes, multiclass=multiclass, progress=progress, callback=callback
+    )
     parameters.check("n_shards", n_shards, parameters.Whole(1))
     parameters.check("syncs", syncs, parameters.Whole(1))
     parameters.check("workers", workers, parameters.Whole(1), parameters.OneOf((None,)))

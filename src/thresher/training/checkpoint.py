@@ -99,14 +99,21 @@ class Checkpoint:
         """Save if it is time, or if the process was asked to stop, and then stop it."""
         stops = self.requests.received is not None
         if stops or self._is_due(reading.n_learned):
-            self.save(reading, reading.state())
+            self._save(reading)
         if stops:
             self.requests.pass_on()
 
-    def save(self, reading: SharedReading, state: dict[str, Any]) -> None:
+    def finish(self, reading: SharedReading) -> None:
+        """Save the finished run; a request to stop that came after its last batch is carried out then."""
+        self.note(finished=True)
+        self._save(reading)
+        if self.requests.received is not None:
+            self.requests.pass_on()
+
+    def _save(self, reading: SharedReading) -> None:
         """Write the file."""
         started = time.perf_counter()
-        about = {"settings": self._settings, "inputs": self._inputs, "reading": state, **self._about}
+        about = {"settings": self._settings, "inputs": self._inputs, "reading": reading.state(), **self._about}
         write_checkpoint(self._path, reading.runs[0].model, about)
         self._last_time, self._last_row = time.perf_counter(), reading.n_learned
         self._cost = self._last_time - started

@@ -100,7 +100,10 @@ def train(
     >>> history.rows[-1], len(model.selected_)
     (2000, 200)
     """
-    request = Request.of(locals())
+    request = Request(
+        passes=passes, validate=validate, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress,
+        callback=callback, checkpoint=checkpoint, every=every, resume=resume,
+    )  # fmt: skip
     with models_of([model]) as models:
         (done,) = run(models, stream, request)
         return done.history
@@ -128,8 +131,8 @@ def train_many(
         All new, or all trained before on data whose ids count from the same base.
     stream : Stream, path, or anything else that `open_stream` takes
         The training data.
-    passes : int, optional
-        The number of passes; by default the models' `n_passes`, which must then be equal.
+    passes : int or "auto", optional
+        As in `train`; by default the models' `n_passes`, which must then be equal.
     validate : Stream or path, optional
         Data on which the accuracy of each model is measured at the end of each pass.
     shuffle : bool or "auto", default="auto"
@@ -151,7 +154,9 @@ def train_many(
     >>> histories = train_many(models, datasets.make_x2(2_000, n_features=20_000, n_informative=200))
     >>> best = min(models, key=lambda model: model.n_mistakes_)
     """
-    request = Request.of(locals())
+    request = Request(
+        passes=passes, validate=validate, shuffle=shuffle, classes=classes, multiclass=multiclass, n_threads=n_threads
+    )
     with models_of(models) as each:
         _check_together(each, request)
         return [done.history for done in run(each, stream, request)]
@@ -239,16 +244,18 @@ def _check_together(models: Sequence[Model], request: Request) -> None:
             raise TypeError(f"{name} can't learn batch by batch from a stream: train it alone, with train.")
     if len({id(model) for model in models}) < len(models):
         raise ValueError("models contains the same model twice: pass each model once.")
+    if not models:
+        return
+    first = models[0]
+    n_passes, first_seed = first.parameters["n_passes"], first.parameters["random_state"]
+    can_shuffle = request.shuffle is True or (request.shuffle == "auto" and first.target is None)
     for place, model in enumerate(models):
-        first = models[0]
-        if request.passes is None and model.parameters["n_passes"] != first.parameters["n_passes"]:
+        if request.passes is None and model.parameters["n_passes"] != n_passes:
             raise ValueError(
                 f"models[{place}] has {parameter('n_passes', model.parameters['n_passes'])} and models[0] has "
-                f"{first.parameters['n_passes']}, but all models read the stream equally often: give "
-                f"{parameter('passes', ...)}."
+                f"{n_passes}, but all models read the stream equally often: give {parameter('passes', ...)}."
             )
-        can_shuffle = request.shuffle is True or (request.shuffle == "auto" and first.target is None)
-        seed, first_seed = model.parameters["random_state"], first.parameters["random_state"]
+        seed = model.parameters["random_state"]
         if can_shuffle and seed is not first_seed and seed != first_seed:
             raise ValueError(
                 f"models[{place}] has {parameter('random_state', seed)} and models[0] has {first_seed!r}, but all "

@@ -15,7 +15,7 @@ from thresher.model.learning import Pass, n_passes_after
 from thresher.model.model import Model
 from thresher.model.state import restore
 from thresher.model.targets import collect_labels
-from thresher.progress import progress_bar
+from thresher.progress import Bar, progress_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffle_stream
@@ -109,8 +109,7 @@ class Passes:
         grouping: Grouping | str | None = None
         start = None
         if saved is not None:
-            grouping = saved.about["grouping"]
-            start = self._resume(reading, saved)
+            grouping, start = saved.about["grouping"], self._resume(reading, saved)
             if saved.about["finished"]:
                 return grouping
             if reading.runs[0].history.rows:
@@ -119,34 +118,37 @@ class Passes:
             progress_bar("training", reading.runs[0].stream, self._n_readings(reading), self._request.progress) as bar,
             nullcontext() if self._saver is None else self._saver.requests,
         ):
-            is_resumed = saved is not None
-            while is_resumed or self._begin_next(reading):
-                try:
-                    reading.one_pass(bar, start, None if self._saver is None else self._saver.after_batch)
-                except KeyboardInterrupt:
-                    reading.interrupt()
-                is_resumed, start = False, None
+            is_in_pass = saved is not None or self._begin_next(reading)
+            while is_in_pass:
+                self._read_once(reading, bar, start)
                 if reading.in_pass == Pass.FIRST:
                     grouping = reading.grouping()
                     if grouping is not None and stop_if_grouped and not reading.interrupted:
                         reading.revert()
                         return grouping
-                reading.end_pass()
-                if grouping is not None:
-                    reading.note_grouped()
-                if self._task.held_out is not None and not reading.interrupted:
-                    reading.validate(self._task.held_out)
-                reading.call_back()
-                if reading.interrupted:
-                    break
-                if self._saver is not None:
-                    self._saver.note(grouping=None if grouping is None else str(grouping))
+                self._end_pass(reading, grouping)
+                is_in_pass, start = not reading.interrupted and self._begin_next(reading), None
         if self._saver is not None and not reading.interrupted:
-            self._saver.note(finished=True)
-            self._saver.save(reading, reading.state())
-            if self._saver.requests.received is not None:  # after the last batch
-                self._saver.requests.pass_on()
+            self._saver.finish(reading)
         return grouping
+
+    def _read_once(self, reading: SharedReading, bar: Bar, start: Position | None) -> None:
+        """Learn the stream from its start, or from a position on, until its end or Ctrl-C."""
+        try:
+            reading.one_pass(bar, start, None if self._saver is None else self._saver.after_batch)
+        except KeyboardInterrupt:
+            reading.interrupt()
+
+    def _end_pass(self, reading: SharedReading, grouping: Grouping | str | None) -> None:
+        """Settle, measure and report what a pass has learned."""
+        reading.end_pass()
+        if grouping is not None:
+            reading.note_grouped()
+        if self._task.held_out is not None and not reading.interrupted:
+            reading.validate(self._task.held_out)
+        reading.call_back()
+        if self._saver is not None:
+            self._saver.note(grouping=None if grouping is None else str(grouping))
 
     def _begin_next(self, reading: SharedReading) -> bool:
         """Begin the next pass, which can be a closing one; return whether there is one."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
@@ -21,8 +21,8 @@ from thresher.training.samples import Sample
 class Request:
     """The arguments of a training run; `train` and `train_many` document them.
 
-    A new argument of `train` needs a line in its signature, a line here, and the code that it changes: all functions
-    between take the whole request.
+    A new argument of `train` needs a line in its signature, a line here and in the call, and the code that it changes:
+    all functions between take the whole request.
     """
 
     passes: int | Literal["auto"] | None = None
@@ -37,14 +37,8 @@ class Request:
     resume: bool = False
     n_threads: int | None = None
     samples: Sequence[Sample | None] | None = None  # which rows each model learns; None stands for all rows
-    on_batch: BatchCallback | None = (
-        None  # sees the batches of the first pass, but not if that starts again on shuffled rows
-    )
-
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """Return the request from the `locals()` of a public function, which can have other names too."""
-        return cls(**{each.name: arguments[each.name] for each in fields(cls) if each.name in arguments})
+    # Sees the batches of the first pass, but not if that starts again on shuffled rows.
+    on_batch: BatchCallback | None = None
 
 
 @dataclass(frozen=True)
@@ -71,8 +65,8 @@ def open_task(model: Model, data: Any, request: Request) -> Task:
     stream = as_stream(data, naming=model.naming)
     held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)
     n_passes = model.parameters.get("n_passes", 1) if request.passes is None else request.passes
-    auto = (parameters.OneOf(("auto",)),) if model.method.predicts_apart else ()
-    parameters.check("passes", n_passes, parameters.Whole(1), *auto)
+    if not model.method.is_batch:
+        parameters.check("passes", n_passes, *model.method.parameters["n_passes"].allowed)
     is_continued = model.target is not None
     if n_passes == "auto" and (is_continued or not stream.can_be_read_again):
         n_passes = 1
