@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thresher.io.container import require
-from thresher.model.learning import Pass
+from thresher.model.learning import Session
 from thresher.model.names import Naming
 from thresher.model.race import STANDINGS_RULE
 from thresher.model.targets import StreamClasses
@@ -30,16 +30,7 @@ def check_content(about: Any, n_vectors: int) -> None:
     require(is_complete, "the lists of the history differ in length", "checkpoint")
 
 
-_SESSION = dict_of(
-    target=anything,
-    in_pass=lambda name: text(name) and name in list(Pass),
-    n_samples_before=count,
-    largest_id=lambda id_: id_ == -1 or whole(id_),
-    zero_seen=flag,
-    n_saturated_before=count,
-    n_clashes_before=count,
-    naming=optional(anything),
-)
+_SESSION = dict_of(target=anything, naming=optional(anything), **Session.RULES)
 _HISTORY = dict_of(
     rows=list_of(count), seconds=list_of(number), error=list_of(number), loss=list_of(number),
     validation=list_of(optional(number)), entered=list_of(count), n_validation_rows=count, skipped=list_of(text),

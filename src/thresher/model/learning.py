@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from thresher.model.learners import explain_lack_of_memory, new_learner, reserve
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.model.race import Learner, Standing, winner_of
 from thresher.model.targets import Classes, StreamClasses, classes_for, classes_for_matrix
+from thresher.model.validators import Validator, count, flag, whole
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -253,6 +254,16 @@ class Session:
         Which pass it is.
     """
 
+    # What `state` has beside the classes and the naming, and what a checkpoint may say of it.
+    RULES: ClassVar[dict[str, Validator]] = {
+        "in_pass": lambda name: name in list(Pass),
+        "largest_id": lambda id_: id_ == -1 or whole(id_),
+        "zero_seen": flag,
+        "n_samples_before": count,
+        "n_saturated_before": count,
+        "n_clashes_before": count,
+    }
+
     def __init__(
         self,
         model: Model,
@@ -268,16 +279,16 @@ class Session:
         self.target = StreamClasses.for_model(model, classes)
         self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
         self.in_pass = in_pass
-        self._n_samples_before = self._learner.counters["n_samples"]
+        self.n_samples_before = self._learner.counters["n_samples"]
         largest = -1 if model.n_features is None else model.n_features + model.id_base - 1
         self.largest_id = max(largest, int(model.kept_ids.max(initial=-1)))
-        self._zero_seen = bool((model.kept_ids == 0).any())
+        self.zero_seen = bool((model.kept_ids == 0).any())
         self._naming = names if isinstance(names, Naming) else None
         if n_features is not None:
             base = (id_base or 0) if model.target is None else model.id_base
             self._reserve(n_features + base - 1)
-        self._n_saturated_before = self._learner.counters["n_saturated"]
-        self._n_clashes_before = model.names.clashes[0]
+        self.n_saturated_before = self._learner.counters["n_saturated"]
+        self.n_clashes_before = model.names.clashes[0]
 
     def learn(
         self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
@@ -294,7 +305,7 @@ class Session:
             refit_rows(self.model.selector, rows, codes, row_weights, n_values=len(batch.data))
             return codes
         self._reserve(batch.largest_id)
-        self._zero_seen |= batch.zero_seen
+        self.zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
             drop_stale_measurements(self.model)
         fault = learn_rows(
@@ -330,28 +341,23 @@ class Session:
         model = self.model
         if self.in_pass == Pass.REFIT:
             return
-        if self._learner.counters["n_samples"] == self._n_samples_before and self.target.order.n_rows > 0:
+        if self._learner.counters["n_samples"] == self.n_samples_before and self.target.order.n_rows > 0:
             raise ValueError("every row has weight 0: there is nothing to learn from.")
         if model.target is None:
-            unknown = 0 if self._zero_seen or self._naming is not None else 1
+            unknown = 0 if self.zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
             fix_classes(model, *self.target.final_classes(), base)
             model.naming = self._naming
         include_id(model, self.largest_id)
-        warn_if_saturated(model, self._n_saturated_before)
-        warn_of_clashes(model, self._n_clashes_before)
+        warn_if_saturated(model, self.n_saturated_before)
+        warn_of_clashes(model, self.n_clashes_before)
 
     def state(self) -> dict[str, Any]:
         """Return the state of the session in addition to its model's, as values for JSON."""
         return {
             "target": self.target.state(),
-            "in_pass": self.in_pass.value,
-            "n_samples_before": self._n_samples_before,
-            "largest_id": self.largest_id,
-            "zero_seen": self._zero_seen,
-            "n_saturated_before": self._n_saturated_before,
-            "n_clashes_before": self._n_clashes_before,
             "naming": None if self._naming is None else self._naming.to_dict(),
+            **{name: getattr(self, name) for name in self.RULES},
         }
 
     @classmethod
@@ -360,11 +366,9 @@ class Session:
         session = cls(model)
         session.target = StreamClasses.from_state(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
-        session.largest_id, session._zero_seen = state["largest_id"], state["zero_seen"]
-        session._n_saturated_before = state["n_saturated_before"]
-        session._n_clashes_before = state["n_clashes_before"]
-        session.in_pass = Pass(state["in_pass"])
-        session._n_samples_before = state["n_samples_before"]
+        for name in cls.RULES:
+            setattr(session, name, state[name])
+        session.in_pass = Pass(session.in_pass)
         return session
 
 
