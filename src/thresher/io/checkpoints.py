@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.io.atomic import atomic_file
-from thresher.io.checkpoint_content import check_content
-from thresher.io.container import open_file, read_verified, require, serialize
+from thresher.io.container import read_content, require, write_content
 from thresher.io.model_content import content_of, state_of_content
+from thresher.model.learning import Session
 from thresher.model.model import Model
+from thresher.model.names import Naming
+from thresher.model.race import STANDINGS_RULE
 from thresher.model.state import State, state_of
+from thresher.model.targets import StreamClasses
+from thresher.model.validators import anything, count, dict_of, flag, labels, list_of, number, optional, text, whole
 
 _VERSION = 5
 _KIND = "checkpoint"
@@ -44,31 +47,58 @@ class Saved:
 
 def write_checkpoint(path: str | os.PathLike[str], model: Model, about: dict[str, Any]) -> None:
     """Write a checkpoint, completely or not at all; `about` has values for JSON."""
-    from thresher import __version__
-
-    content = content_of(state_of(model))
-    metadata = {
-        "kind": _KIND,
-        "format_version": _VERSION,
-        "library_version": __version__,
-        "model": content["metadata"],
-        "about": about,
-    }
-    with atomic_file(path) as file:
-        for block in serialize(content["tensors"], metadata):
-            file.write(block)
+    tensors, metadata = content_of(state_of(model))
+    write_content(path, tensors, {"kind": _KIND, "model": metadata, "about": about}, _VERSION)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
     """Read a checkpoint; None if there is none yet. If the file is not valid, raise a ValueError that names it."""
     try:
-        with open_file(path, _KIND) as file:
-            size = os.fstat(file.fileno()).st_size
-            remedy = "remove it to start from the beginning"
-            tensors, metadata = read_verified(file, size, _KIND, _VERSION, remedy)
-            state = state_of_content(tensors, metadata["model"], _KIND)
-            require(state["learned"] is not None and not state["compact"], "its model can't go on learning", _KIND)
-            check_content(metadata["about"], state["n_vectors"])
+        with read_content(path, _KIND, _VERSION, "remove it to start from the beginning") as (tensors, metadata):
+            state = state_of_content(tensors, metadata["model"])
+            require(state["learned"] is not None and not state["compact"], "its model can't go on learning")
+            _check(metadata["about"], state["n_vectors"])
             return Saved(os.fspath(path), metadata["about"], state)
     except FileNotFoundError:
         return None
+
+
+def _check(about: Any, n_vectors: int) -> None:
+    """Raise ValueError unless a run of a model with so many weights per feature can continue with this.
+
+    A matching digest does not make it valid.
+    """
+    require(_ABOUT(about), "the record of the run is not valid")
+    require(len(about["reading"]["runs"]) == 1, "it must be of one model")
+    session = about["reading"]["runs"][0]["session"]
+    if session["naming"] is not None:
+        Naming.from_dict(session["naming"])
+    StreamClasses.from_state(session["target"], n_vectors)
+    history = about["reading"]["runs"][0]["history"]
+    points = {len(history[name]) for name in ("rows", "seconds", "error", "loss", "validation")}
+    is_complete = len(points) == 1 and (min(points) > 0 or not about["finished"])
+    is_complete = is_complete and len(history["entered"]) in (0, *points)
+    require(is_complete, "the lists of the history differ in length")
+
+
+_SESSION = dict_of(target=anything, naming=optional(anything), **Session.RULES)
+_HISTORY = dict_of(
+    rows=list_of(count), seconds=list_of(number), error=list_of(number), loss=list_of(number),
+    validation=list_of(optional(number)), entered=list_of(count), n_validation_rows=count, skipped=list_of(text),
+    n_skipped=count, n_passes=lambda n: count(n) and n > 0, n_bytes=count, refitted=flag, n_predicted=count,
+    interrupted=flag, shuffled=flag,
+    grouped_by_label=flag, race=STANDINGS_RULE, merges=lambda value: value == [],
+)  # fmt: skip
+_RUN = dict_of(
+    session=_SESSION, history=_HISTORY, seconds=number,
+    before=dict_of(n_samples=count, n_predicted=count, n_mistakes=count, loss=number), is_continued=flag,
+    next_note=count, members=list_of(whole),
+)  # fmt: skip
+_ABOUT = dict_of(
+    settings=lambda value: isinstance(value, dict),
+    inputs=list_of(anything),
+    reading=dict_of(position=optional(anything), n_rows=count, shuffle=optional(anything), runs=list_of(_RUN)),
+    classes=optional(labels),
+    finished=flag,
+    grouping=optional(text),
+)

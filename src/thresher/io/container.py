@@ -9,10 +9,12 @@ order: the same content always gives the same bytes.
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.io.atomic import atomic_file
 from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
 
 Tensors = dict[str, NDArray[Any]]
@@ -30,6 +33,16 @@ _KINDS: dict[np.dtype[Any], str] = {np.dtype(np.int64): "I64", np.dtype(np.float
 _DTYPES = {kind: dtype for dtype, kind in _KINDS.items()}
 _BLOCK = 1 << 22  # bytes
 _LONGEST_HEADER = 100_000_000  # what safetensors allows
+
+
+def write_content(path: str | os.PathLike[str], tensors: Tensors, metadata: dict[str, Any], version: int) -> None:
+    """Write a file, completely or not at all; the metadata are values for JSON."""
+    from thresher import __version__
+
+    metadata = {"format_version": version, "library_version": __version__, **metadata}
+    with atomic_file(path) as file:
+        for block in serialize(tensors, metadata):
+            file.write(block)
 
 
 def serialize(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | memoryview]:
@@ -54,12 +67,20 @@ def serialize(tensors: Tensors, metadata: dict[str, Any]) -> Iterator[bytes | me
 
 
 @contextmanager
-def open_file(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
-    """Open a file to read it in the block; any error becomes one line that names it."""
+def read_content(
+    path: str | os.PathLike[str], kind: str, version: int, remedy: str
+) -> Iterator[tuple[Tensors, dict[str, Any]]]:
+    """Read tensors and metadata, to be checked and used in the block; any error becomes one line that names the file.
+
+    `kind` names the kind of file in messages; `remedy` is what to do if it has another version.
+    """
     refuse_empty_path(kind, path)
+    wrong = ""
     try:
         with name_file_in_errors(path), Path(path).open("rb") as file:
-            yield file
+            content = _read_verified(file, kind, version, remedy)
+        wrong = f"the {kind} is not valid: "
+        yield content
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
     except IsADirectoryError:
@@ -67,16 +88,18 @@ def open_file(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
     except PermissionError:
         raise PermissionError(f"{path}: permission denied.") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {wrong}{str(error).removesuffix('.')}.") from None
     except (KeyError, TypeError, AttributeError, OverflowError, IndexError):
         raise ValueError(f"{path}: the {kind} is not valid: a part of it is missing or has the wrong type.") from None
 
 
-def read_verified(file: IO[bytes], size: int, kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:
-    """Return tensors and metadata, after a check of the digest over all bytes.
-
-    `kind` names the kind of file in messages; `remedy` is what to do if it has another version.
-    """
+def _read_verified(file: IO[bytes], kind: str, version: int, remedy: str) -> tuple[Tensors, dict[str, Any]]:
+    """Return tensors and metadata, after a check of the digest over all bytes."""
+    status = os.fstat(file.fileno())
+    size = status.st_size
+    if not stat.S_ISREG(status.st_mode):
+        content = file.read()  # a pipe: its size is not known before its end
+        file, size = io.BytesIO(content), len(content)
     length_bytes = file.read(8)
     length = int.from_bytes(length_bytes, "little")
     if len(length_bytes) < 8 or length > min(size - 8, _LONGEST_HEADER):
@@ -95,7 +118,10 @@ def read_verified(file: IO[bytes], size: int, kind: str, version: int, remedy: s
             f"{kind} format {found} can't be read; this version of thresher reads format {version} only "
             f"(older ones were never released): {remedy}."
         )
-    shapes = _shapes(header, size - 8 - length, kind)
+    try:
+        shapes = _shapes(header, size - 8 - length)
+    except ValueError as error:
+        raise ValueError(f"the {kind} is not valid: {error}.") from None
     digest = hashlib.sha256(length_bytes)
     digest.update(head)
     tensors = {}
@@ -112,18 +138,18 @@ def read_verified(file: IO[bytes], size: int, kind: str, version: int, remedy: s
     return tensors, metadata
 
 
-def _shapes(header: dict[str, Any], n_bytes: int, kind: str) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def _shapes(header: dict[str, Any], n_bytes: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
     """Return the type and shape of each tensor, in order; raise unless they fill the rest of the file exactly."""
     shapes, at = {}, 0
     for name, entry in header.items():
         dtype, shape = _DTYPES[entry["dtype"]], entry["shape"]
         valid = isinstance(shape, list) and all(type(n) is int and 0 <= n <= n_bytes for n in shape)
         end = at + dtype.itemsize * math.prod(shape) if valid and len(shape) <= 2 else -1
-        require(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets", kind)
+        require(entry["data_offsets"] == [at, end], f"the tensor {name!r} has wrong offsets")
         shapes[name], at = (dtype, tuple(shape)), end
     last = next(reversed(shapes), None)
-    require(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end", kind)
-    require(at == n_bytes, "the file is truncated, or has extra bytes", kind)
+    require(last == _DIGEST and shapes[last] == (np.dtype(np.uint8), (32,)), "there is no digest at its end")
+    require(at == n_bytes, "the file is truncated, or has extra bytes")
     return shapes
 
 
@@ -159,7 +185,7 @@ def all_finite(array: NDArray[Any]) -> bool:
     )
 
 
-def require(holds: bool, message: str, kind: str = "model") -> None:
+def require(holds: bool, message: str) -> None:
     """Raise ValueError unless a condition holds that every valid file meets."""
     if not holds:
-        raise ValueError(f"the {kind} is not valid: {message}.")
+        raise ValueError(message)

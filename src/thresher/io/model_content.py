@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,6 @@ from thresher.model.race import RACE_RULE, STANDINGS_RULE
 from thresher.model.state import State
 from thresher.model.targets import target_from_json
 from thresher.model.validators import anything, count, flag, gamma, list_of, number, optional, text, tuple_of, whole
-
-
-class Content(TypedDict):
-    """The tensors and metadata of a model."""
-
-    tensors: Tensors
-    metadata: dict[str, Any]  # values for JSON
-
 
 _ONLINE: dict[str, Any] = {
     "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32,
@@ -63,20 +55,14 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }  # fmt: skip
 
 
-def content_of(state: State) -> Content:
-    """Return the tensors and metadata of a model with this state."""
+def content_of(state: State) -> tuple[Tensors, dict[str, Any]]:
+    """Return the tensors and metadata, values for JSON, of a model with this state."""
     target, (names, clashes) = state["target"], state["names"]
-    metadata: dict[str, Any] = {
-        name: state[name]
-        for name in (
-            "method", "n_vectors", "n_features", "id_base", "compact", "grouped_by_label", "threshold", "row_counts",
-            "gamma_changed", "words_to_keep", "chosen_gamma", "looks",
-        )
-    }  # fmt: skip
+    metadata: dict[str, Any] = {name: value for name, value in state.items() if name in _RULES}
     metadata |= {
+        "method": state["method"],
         "parameters": to_json_values(state["parameters"]),
         "target": None if target is None else target.to_json(),
-        "feature_names": state["feature_names"],
         "naming": None if state["naming"] is None else state["naming"].to_dict(),
         "name_clashes": list(clashes),
         "kept_ids": state["kept_ids"].tolist(),
@@ -88,7 +74,7 @@ def content_of(state: State) -> Content:
         weights = weights.reshape(len(ids), len(fixed.intercept))
         tensors |= {"ids": ids, "weights": weights, "intercept": fixed.intercept}
         metadata["feature_names"] = _names_of(state, ids)
-        return Content(tensors=tensors, metadata={**metadata, "race": None, "learners": [{"counters": fixed.counters}]})
+        return tensors, {**metadata, "race": None, "learners": [{"counters": fixed.counters}]}
     if learned is None:
         raise ValueError("the model is not trained yet: call fit or partial_fit first.")
     race, learners = learned.get("race"), learned.get("learners", [learned])
@@ -100,7 +86,7 @@ def content_of(state: State) -> Content:
     if state["compact"]:
         metadata["feature_names"] = _names_of(state, learned["ids"])
     about = [{"counters": learner["counters"], "learner": learner["learner"]} for learner in learners]
-    return Content(tensors=tensors, metadata={**metadata, "race": race, "learners": about})
+    return tensors, {**metadata, "race": race, "learners": about}
 
 
 def _names_of(state: State, ids: NDArray[np.int64]) -> list[str] | None:
@@ -114,58 +100,49 @@ def _tensor(name: str, k: int, race: Any) -> str:
     return name if race is None else f"{k}/{name}"
 
 
-def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> State:
-    """Return the state from its tensors and metadata; ValueError if they are not valid. `kind` is that of the file."""
-
-    def insist(holds: bool, message: str) -> None:
-        require(holds, message, kind)
-
+def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
+    """Return the state from its tensors and metadata; ValueError if they are not valid."""
     given = metadata["parameters"]
-    insist(isinstance(metadata["method"], str) and isinstance(given, dict), "method must be text and parameters a dict")
+    require(
+        isinstance(metadata["method"], str) and isinstance(given, dict), "method must be text and parameters a dict"
+    )
     method = methods.find(metadata["method"])
     for name, (rule, message) in _RULES.items():
-        insist(rule(metadata[name]), message)
-    try:
-        target = None if metadata["target"] is None else target_from_json(metadata["target"])
-    except ValueError as error:
-        raise ValueError(f"the {kind} is not valid: {error}.") from None
+        require(rule(metadata[name]), message)
+    target = None if metadata["target"] is None else target_from_json(metadata["target"])
     n_vectors = metadata["n_vectors"]
-    insist(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
-    insist(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts has more numbers than there are classes")
+    require(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
+    require(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts has more numbers than there are classes")
     tensors = dict(tensors)
-    written = tensors.pop("names")
-    names = _pairs(written) if written.size else {}
-    insist(names is not None, "names must be pairs of id and name")
+    pairs = tensors.pop("names")
+    names = _pairs(pairs) if pairs.size else {}
+    require(names is not None, "names must be pairs of id and name")
     race = metadata["race"]
-    learners = _batch(tensors, metadata, insist) if method.is_batch else _learners(tensors, metadata, insist)
-    insist(race is not None or len(learners) == 1, "there are several learners but no γ race")
-    insist(
+    learners = _batch(tensors, metadata) if method.is_batch else _learners(tensors, metadata)
+    require(race is not None or len(learners) == 1, "there are several learners but no γ race")
+    require(
         race is None or len(race["gamma"]) == len(set(race["gamma"])) == len(learners),
         "the γ race and the learners do not match",
     )
     for learner in learners:
         for ids in [np.sort(learner["ids"])] if method.is_batch else [learner["ids"], learner["predicting_ids"]]:
-            insist(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
-            insist(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
-    try:
-        parameters = method.complete(from_json_values(given))
-        naming = None if metadata["naming"] is None else Naming.from_dict(metadata["naming"])
-        fixed, learned = None, None
-        if method.is_batch:
-            (one,) = learners
-            norm, flat = parameters["norm"] or "none", np.ascontiguousarray(one["weights"].reshape(-1))
-            fixed = FixedWeights(norm, one["ids"], flat, one["intercept"], one["counters"])
-        else:
-            learned = learners[0] if race is None else {"race": race, "learners": learners}
-    except ValueError as error:
-        raise ValueError(f"the {kind} is not valid: {error}") from None
+            require(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
+            require(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
+    parameters = method.complete(from_json_values(given))
+    fixed, learned = None, None
+    if method.is_batch:
+        (one,) = learners
+        norm, flat = parameters["norm"] or "none", np.ascontiguousarray(one["weights"].reshape(-1))
+        fixed = FixedWeights(norm, one["ids"], flat, one["intercept"], one["counters"])
+    else:
+        learned = learners[0] if race is None else {"race": race, "learners": learners}
     feature_names = metadata["feature_names"]
     if feature_names is not None and metadata["compact"]:
         columns = (learners[0]["ids"] - metadata["id_base"]).tolist()
-        insist(len(feature_names) == len(columns), "feature_names must have one name per feature")
+        require(len(feature_names) == len(columns), "feature_names must have one name per feature")
         feature_names = dict(zip(columns, feature_names, strict=True))
     fits = not isinstance(feature_names, list) or len(feature_names) == metadata["n_features"]
-    insist(fits, "feature_names must have one name per feature")
+    require(fits, "feature_names must have one name per feature")
     state = {name: metadata[name] for name in State.__annotations__ if name in metadata}
     return cast(
         "State",
@@ -174,7 +151,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> S
             "parameters": parameters,
             "target": target,
             "feature_names": feature_names,
-            "naming": naming,
+            "naming": None if metadata["naming"] is None else Naming.from_dict(metadata["naming"]),
             "names": (names, tuple(metadata["name_clashes"])),
             "threshold": float(metadata["threshold"]),
             "selection_frequency": None,  # learning drops it, so it is in model files alone
@@ -185,56 +162,53 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any], kind: str) -> S
     )
 
 
-_Insist = Callable[[bool, str], None]
-
-
-def _batch(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
+def _batch(tensors: Tensors, metadata: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the weights of a batch method."""
-    _check_types(tensors, _BATCH, insist)
+    _check_types(tensors, _BATCH)
     n_vectors = metadata["n_vectors"]
-    insist(
+    require(
         tensors["weights"].shape == (len(tensors["ids"]), n_vectors),
         "weights must have one row per id, one column per class",
     )
-    insist(tensors["intercept"].shape == (n_vectors,), "intercept must have one number per class")
-    insist(len(metadata["learners"]) == 1, "a batch method must have one set of weights")
+    require(tensors["intercept"].shape == (n_vectors,), "intercept must have one number per class")
+    require(len(metadata["learners"]) == 1, "a batch method must have one set of weights")
     counters = metadata["learners"][0]["counters"]
-    _check_numbers(counters, insist)
+    _check_numbers(counters)
     return [{**tensors, "counters": counters}]
 
 
-def _learners(tensors: Tensors, metadata: dict[str, Any], insist: _Insist) -> list[dict[str, Any]]:
+def _learners(tensors: Tensors, metadata: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the states of the learner, or of those of a race."""
     learners, race = [], metadata["race"]
     for k, about in enumerate(metadata["learners"]):
         own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}
-        _check_types(own | (tensors if race is None else {}), _ONLINE, insist)
+        _check_types(own | (tensors if race is None else {}), _ONLINE)
         for name, its_ids in _IDS_OF_CELLS.items():
-            insist(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "cells must have one row per id")
+            require(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "cells must have one row per id")
             own[name] = own[name].reshape(-1)
         flat = (own["intercept"], own["table"], own["predicting_intercept"])
-        insist(all(each.ndim == 1 for each in flat), "intercept and table must have one dimension")
-        _check_numbers({**about["counters"], **about["learner"]}, insist)
+        require(all(each.ndim == 1 for each in flat), "intercept and table must have one dimension")
+        _check_numbers({**about["counters"], **about["learner"]})
         learners.append({**own, **{name: about[name] for name in about}})
-    insist(not tensors and len(learners) > 0, "the tensors do not match the learners")
+    require(not tensors and len(learners) > 0, "the tensors do not match the learners")
     return learners
 
 
-def _check_types(tensors: Tensors, expected: dict[str, Any], insist: _Insist) -> None:
+def _check_types(tensors: Tensors, expected: dict[str, Any]) -> None:
     found = {name: tensor.dtype for name, tensor in tensors.items()}
-    insist(found == expected, f"its tensors must be {_with_types(expected)}. It has {_with_types(found)} instead")
+    require(found == expected, f"its tensors must be {_with_types(expected)}. It has {_with_types(found)} instead")
     for name, tensor in tensors.items():
-        insist(tensor.dtype != np.float32 or all_finite(tensor), f"{name} must have finite values only")
+        require(tensor.dtype != np.float32 or all_finite(tensor), f"{name} must have finite values only")
 
 
 def _with_types(types: dict[str, Any]) -> str:
     return ", ".join(f"{name} ({np.dtype(kind).name})" for name, kind in types.items()) or "none"
 
 
-def _check_numbers(numbers: dict[str, Any], insist: _Insist) -> None:
+def _check_numbers(numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
         valid = type(value) in (int, float) and value >= 0 and math.isfinite(value)
-        insist(valid, f"{name} must be a finite number that is not negative")
+        require(valid, f"{name} must be a finite number that is not negative")
 
 
 def _as_text(pairs: list[tuple[int, str]]) -> NDArray[np.uint8]:

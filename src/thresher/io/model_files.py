@@ -6,25 +6,20 @@ from are checked as well, since a file can be manipulated. Only ValueError, OSEr
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import stat
 from typing import Any
 
 import numpy as np
 
 from thresher import methods
-from thresher.io.atomic import atomic_file
-from thresher.io.container import Tensors, all_finite, open_file, read_verified, require, serialize
+from thresher.io.container import Tensors, all_finite, read_content, require, write_content
 from thresher.io.model_content import content_of, from_json_values, state_of_content, to_json_values
 from thresher.model.model import Model
 from thresher.model.state import State, restore, state_of
 from thresher.model.validators import list_of, number
 
 FORMAT_VERSION = 9
-
-_REMEDY = "train the model again"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -88,20 +83,15 @@ def save_model(
     compact file has only the members: enough to predict, and a few kilobytes. `set_since` are the parameters of the
     estimator, where they are no longer those that the model has learned with.
     """
-    from thresher import __version__
-
     state = state_of(model)
     if not model.method.is_batch and state["learned"] is not None:
         _require_finite(state["learned"])
         state = _keep_members_only(model, state) if compact else state
-    content = content_of({**state, "looks": []})  # the standings belong to the run
-    metadata = {"format_version": FORMAT_VERSION, "library_version": __version__, **content["metadata"]}
+    tensors, metadata = content_of({**state, "looks": []})  # the standings belong to the run
     metadata["selection_frequency"] = _frequencies(model)
     if set_since is not None:
         metadata["set_since"] = to_json_values(set_since)
-    with atomic_file(path) as file:
-        for block in serialize(content["tensors"], metadata):
-            file.write(block)
+    write_content(path, tensors, metadata, FORMAT_VERSION)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -111,13 +101,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 def load_with_parameters(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     """Read a model as `load_model` does, and the parameters that its estimator had."""
-    with open_file(path, "model") as file:
-        status = os.fstat(file.fileno())
-        size = status.st_size
-        if not stat.S_ISREG(status.st_mode):
-            content = file.read()  # a pipe: its size is not known before its end
-            file, size = io.BytesIO(content), len(content)
-        tensors, metadata = read_verified(file, size, "model", FORMAT_VERSION, _REMEDY)
+    with read_content(path, "model", FORMAT_VERSION, "train the model again") as (tensors, metadata):
         return _model(tensors, metadata), _set_parameters(metadata)
 
 
@@ -157,7 +141,7 @@ def _keep_members_only(model: Model, state: State) -> State:
 
 
 def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
-    state = state_of_content(tensors, metadata, "model")
+    state = state_of_content(tensors, metadata)
     require(state["target"] is not None and state["n_features"] is not None, "its training did not end")
     require(metadata["race"] is None, "its γ race has not ended")
     limit = (state["n_features"] or 0) + state["id_base"]
@@ -168,10 +152,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         "gamma is 'auto', but chosen_gamma is missing",
     )
     model = Model(state["method"], **state["parameters"])
-    try:
-        restore(model, state)
-    except ValueError as error:
-        raise ValueError(f"the model is not valid: {error}") from None
+    restore(model, state)
     shares = metadata["selection_frequency"]
     if shares is not None:
         members = model.members()[0].tolist()
@@ -187,7 +168,4 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
 def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
     given = metadata.get("set_since", metadata["parameters"])
     require(isinstance(given, dict), "set_since must be a dict of parameters")
-    try:
-        return methods.find(metadata["method"]).complete(from_json_values(given))
-    except ValueError as error:
-        raise ValueError(f"the model is not valid: {error}") from None
+    return methods.find(metadata["method"]).complete(from_json_values(given))

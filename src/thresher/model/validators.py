@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import field, fields
 from typing import Any
 
 Validator = Callable[[Any], bool]
@@ -68,6 +69,16 @@ def dict_of(**rules: Validator) -> Validator:
     return lambda value: (
         isinstance(value, dict) and value.keys() == rules.keys() and all(rule(value[k]) for k, rule in rules.items())
     )
+
+
+def checked_field(validator: Validator, **options: Any) -> Any:
+    """Return the field of a dataclass whose value, in a file, must be what a validator allows."""
+    return field(metadata={"validator": validator}, **options)
+
+
+def validators_of(kind: type) -> dict[str, Validator]:
+    """Return the validators of the fields of a dataclass, by name."""
+    return {each.name: each.metadata["validator"] for each in fields(kind)}
 
 
 def labels(value: Any) -> bool:
