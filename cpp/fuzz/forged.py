@@ -13,7 +13,7 @@ from typing import Any
 
 from isal.isal_zlib import crc32
 
-from thresher.streams.formats.cache_footer import PAD, TAIL
+from thresher.streams.formats.cache import PAD, TAIL
 
 # Values that a careless check lets through.
 VALUES: list[Any] = [

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, train
 from thresher.features import ColumnHasher, TextHasher
-from thresher.streams.columns import looks_like_text
+from thresher.streams.arrow_values import looks_like_text
 
 TEXTS = ["Free money now", "see you at lunch", "more free money", "lunch is at noon"] * 50
 LABELS = ["spam", "ham", "spam", "ham"] * 50

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from command_line import thresher
 from every import every, made
+from forged_files import check_damage_is_refused, forge
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
@@ -21,7 +22,6 @@ from strategies import budgets, problems, random_problem
 
 from thresher import SOFS, ShadowSOFS, load, save, train
 from thresher.io import model_files
-from thresher.io.container import serialize
 from thresher.io.model_files import load_model, save_model
 from thresher.model.model import Model
 from thresher.model.names import Naming
@@ -80,34 +80,14 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
 
 
 def test_a_flipped_bit_of_each_byte_and_cuts_are_refused(model, tmp_path):
-    """`make faults` flips every bit and cuts at every byte."""
     save_model(model, tmp_path / "m.thresher", compact=True)
-    raw = (tmp_path / "m.thresher").read_bytes()
-    bad = tmp_path / "bad.thresher"
-    for at in range(len(raw)):
-        broken = bytearray(raw)
-        broken[at] ^= 1 << at % 8
-        bad.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"bad\.thresher: ") as error:
-            load_model(bad)
-        assert "\n" not in str(error.value)
-    for length in range(0, len(raw), 7):
-        bad.write_bytes(raw[:length])
-        with pytest.raises(ValueError, match=r"bad\.thresher: "):
-            load_model(bad)
-    bad.write_bytes(raw + b"\0")
-    with pytest.raises(ValueError, match=r"bad\.thresher: "):
-        load_model(bad)
+    check_damage_is_refused(tmp_path / "m.thresher", load_model)
 
 
 def forged(model, tmp_path, tensors=None, **metadata):
     """Write a file whose digest is right and whose content is not."""
     save_model(model, tmp_path / "m.thresher")
-    with safe_open(tmp_path / "m.thresher", "np") as file:
-        real = {name: file.get_tensor(name) for name in (*ARRAYS, "names")}
-        about = json.loads(file.metadata()["thresher"])
-    (tmp_path / "m.thresher").write_bytes(b"".join(serialize({**real, **(tensors or {})}, {**about, **metadata})))
-    return tmp_path / "m.thresher"
+    return forge(tmp_path / "m.thresher", tensors, metadata)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, sh
                 raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thresher.streams.text.BLOCK", 40)
+        patch.setattr("thresher.streams.formats.text.BLOCK", 40)
         patch.setattr("thresher.streams.shuffling._BATCH_ROWS", 4)
         whole = new_reading(Model("sofs", n_features_to_select=3))
         whole.begin_pass(None)

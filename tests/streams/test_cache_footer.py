@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import thresher
+from forged_files import changed
 
 from thresher import open_stream, train
 from thresher.model.model import Model
 from thresher.streams import DataError
-from thresher.streams.formats.cache_footer import TAIL, crc32
+from thresher.streams.formats.cache import TAIL, crc32
 from thresher.streams.writing import write_stream
 
 ABSURD = [
@@ -43,17 +44,6 @@ def places(value, place=()):
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield from places(item, (*place, key))
-
-
-def changed(footer, place, value):
-    if not place:
-        return value
-    footer = copy.deepcopy(footer)
-    into = footer
-    for key in place[:-1]:
-        into = into[key]
-    into[place[-1]] = value
-    return footer
 
 
 def use(path: Path) -> None:

@@ -35,8 +35,8 @@ from zstd_module import zstd
 
 from thresher import SOFS, datasets, open_stream, train
 from thresher.model.labels import label_text
-from thresher.streams import DataError, Position, Stream, iterables, record_batches, text
-from thresher.streams.formats import records
+from thresher.streams import DataError, Position, Stream, iterables, record_batches
+from thresher.streams.formats import layout, text
 from thresher.streams.writing import write_stream
 
 COMPRESSORS = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
@@ -157,8 +157,8 @@ def opened(format_: str, case: dict) -> Iterator[Stream]:
     """Open a case as a stream, with blocks of its size."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(text, "BLOCK", case["size"])
-        patch.setattr(records, "BLOCK", case["size"])
-        patch.setattr(record_batches, "BATCH_ROWS", max(1, case["size"] // 10))
+        patch.setattr(layout, "BLOCK", case["size"])
+        patch.setattr(record_batches, "_BATCH_ROWS", max(1, case["size"] // 10))
         patch.setattr(iterables, "_BATCH_ROWS", max(1, case["size"] // 10))
         if format_ == "list":
             yield open_stream([as_matrix(rows) for rows in case["files"]])

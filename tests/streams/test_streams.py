@@ -26,8 +26,8 @@ from zstd_module import zstd
 
 from thresher import SOFS, convert, datasets, open_stream, train
 from thresher.model.model import Model
-from thresher.streams import Batch, DataError, text
-from thresher.streams.formats import cache
+from thresher.streams import Batch, DataError
+from thresher.streams.formats import cache, text
 from thresher.streams.pipeline import in_order
 from thresher.streams.writing import write_stream, write_table
 

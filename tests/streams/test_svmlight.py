@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from thresher import _core
-from thresher.streams import DataError, open_stream, text
+from thresher.streams import DataError, open_stream
+from thresher.streams.formats import text
 
 OPEN_FILES = Path("/proc/self/fd")
 

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from thresher import datasets, open_stream
 from thresher.model.model import Model
 from thresher.streams import DataError
-from thresher.streams.formats import delimited, records
-from thresher.streams.formats.records import record_ends
+from thresher.streams.columns import Columns, Roles
+from thresher.streams.formats import delimited, layout
+from thresher.streams.formats.layout import record_ends
 from thresher.streams.record_batches import in_ascending_order
-from thresher.streams.tables import Columns, Roles
 from thresher.training import train
 
 MUST_BE_NUMBERS = (
@@ -172,7 +172,7 @@ class TestRowsThatCanNotBeRead:
          ("spam", "the label is 'spam'; in the first rows it is a number")],
     )  # fmt: skip
     def test_csv_with_numbers_as_labels(self, tmp_path, monkeypatch, label, why):
-        monkeypatch.setattr("thresher.streams.formats.layout.BLOCK", 30)
+        monkeypatch.setattr("thresher.streams.formats.layout._HEAD", 30)
         path = tmp_path / "a.csv"
         path.write_text("label,x\n" + "1,1\n-1,2\n" * 10 + f"{label},3\n")
         with pytest.raises(DataError) as error:
@@ -349,8 +349,8 @@ class TestDelimited:
         skipping = data.draw(st.sampled_from(["error", "skip"]))
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(delimited, "_FEW", 0)
-            own = delimited.DelimitedReader._own_layout
-            patched.setattr(delimited.DelimitedReader, "_own_layout", lambda self, _like: own(self, None))
+            own = delimited.DelimitedReader._read_own_layout
+            patched.setattr(delimited.DelimitedReader, "_read_own_layout", lambda self, _like: own(self, None))
             expected = self.outcome(folder, roles, skipping)
         assert self.outcome(folder, roles, skipping) == expected
 
@@ -522,7 +522,7 @@ def test_blocks_of_any_size_give_the_same_rows(tmp_path, monkeypatch):
     whole = [label for batch in open_stream(path).batches() for label in batch.labels.tolist()]
     assert len(whole) == 100
     for size in (1, 10, 1_000):
-        monkeypatch.setattr(records, "BLOCK", size)
+        monkeypatch.setattr(layout, "BLOCK", size)
         parts = list(open_stream(path).batches())
         assert [label for batch in parts for label in batch.labels.tolist()] == whole
         assert len(parts) > 1

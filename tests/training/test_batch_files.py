@@ -16,7 +16,8 @@ from thresher import MRMR, datasets, evaluate, load, open_stream, save, train
 from thresher.io.model_files import load_model
 from thresher.model.learning import partial_fit
 from thresher.model.model import Model
-from thresher.streams import DataError, Stream, text
+from thresher.streams import DataError, Stream
+from thresher.streams.formats import text
 from thresher.training import train_many
 from thresher.training.solvers import memory_check
 

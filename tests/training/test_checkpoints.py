@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from command_line import THRESHER, thresher
 from every import BATCH, online
-from safetensors import safe_open
+from forged_files import changed, check_damage_is_refused, content_of, forge
 from states import model_of
 
 from thresher import ShadowSOFS, convert, datasets, open_stream, save, train
 from thresher.cli.checkpoints import explain_how_to_resume
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
-from thresher.io.container import serialize
-from thresher.streams import DataError, text
+from thresher.streams import DataError
+from thresher.streams.formats import text
 from thresher.training.checkpoint import interval
 from thresher.training.stop_signals import StopRequests
 
@@ -306,29 +306,11 @@ class TestSignals:
             signal.signal(signal.SIGHUP, before)
 
 
-def _tensors(path):
-    with safe_open(path, "np") as file:
-        return {name: file.get_tensor(name) for name in file.keys() if name != "digest"}  # noqa: SIM118
-
-
 class TestFiles:
     def test_a_flipped_bit_of_each_byte_and_cuts_are_refused(self, tmp_path):
-        """`make faults` flips every bit and cuts at every byte."""
-        path, bad = tmp_path / "run.ckpt", tmp_path / "bad.ckpt"
         (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 5)
-        train(ShadowSOFS(2), tmp_path / "a.svm", checkpoint=path, shuffle=False)
-        raw = path.read_bytes()
-        for at in range(len(raw)):
-            broken = bytearray(raw)
-            broken[at] ^= 1 << at % 8
-            bad.write_bytes(broken)
-            with pytest.raises(ValueError, match=r"bad\.ckpt: ") as error:
-                read_checkpoint(bad)
-            assert "\n" not in str(error.value)
-        for length in range(0, len(raw), 7):
-            bad.write_bytes(raw[:length])
-            with pytest.raises(ValueError, match=r"bad\.ckpt: "):
-                read_checkpoint(bad)
+        train(ShadowSOFS(2), tmp_path / "a.svm", checkpoint=tmp_path / "run.ckpt", shuffle=False)
+        check_damage_is_refused(tmp_path / "run.ckpt", read_checkpoint)
 
     def test_a_model_is_no_checkpoint(self, rows, tmp_path):
         model = ShadowSOFS(5)
@@ -366,14 +348,9 @@ class TestFiles:
     def test_a_valid_digest_does_not_excuse_what_is_impossible(self, rows, tmp_path, place, value):
         path = tmp_path / "run.ckpt"
         train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, shuffle=False)
-        with safe_open(path, "np") as file:
-            metadata = json.loads(file.metadata()["thresher"])
+        _, metadata = content_of(path)
         metadata["about"]["finished"] = False  # so that the position is used
-        into = metadata
-        for key in place[:-1]:
-            into = into[key]
-        into[place[-1]] = value
-        path.write_bytes(b"".join(serialize(_tensors(path), metadata)))
+        forge(path, metadata=changed(metadata, place, value))
         with pytest.raises(ValueError, match=r"run.ckpt: the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True, shuffle=False)
 
@@ -381,9 +358,7 @@ class TestFiles:
     def test_a_valid_digest_does_not_excuse_bad_content(self, rows, tmp_path, change):
         path = tmp_path / "run.ckpt"
         train(ShadowSOFS(5), rows / "a.svm", checkpoint=path)
-        with safe_open(path, "np") as file:
-            metadata = json.loads(file.metadata()["thresher"])
-        path.write_bytes(b"".join(serialize(_tensors(path), {**metadata, **change})))
+        forge(path, metadata=change)
         with pytest.raises(ValueError, match="the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True)
 

@@ -20,7 +20,8 @@ from thresher import SOFS, ShadowSOFS, convert, datasets, distributed, open_stre
 from thresher.io.checkpoints import read_checkpoint
 from thresher.model.learning import Pass, Session
 from thresher.parameters import random_generator
-from thresher.streams import DataError, text
+from thresher.streams import DataError
+from thresher.streams.formats import text
 from thresher.training.run import SharedReading
 
 # Rows of values too small to square.

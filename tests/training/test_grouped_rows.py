@@ -97,7 +97,7 @@ class TestAgain:
     def test_whatever_the_batches_and_wherever_the_rows_are_kept(self, grouped, monkeypatch, size, limit):
         reference = SOFS(7, random_state=5)
         train(reference, grouped, shuffle=True)
-        monkeypatch.setattr("thresher.streams.text.BLOCK", size)
+        monkeypatch.setattr("thresher.streams.formats.text.BLOCK", size)
         monkeypatch.setattr("thresher.streams.shuffling.MEMORY_LIMIT", limit)
         model = SOFS(7, random_state=5)
         with pytest.warns(UserWarning, match=AGAIN):
@@ -162,7 +162,7 @@ class TestAgain:
         assert model.target is None
 
     def test_ctrl_c_in_the_first_reading_ends_the_training(self, grouped, monkeypatch):
-        monkeypatch.setattr("thresher.streams.text.BLOCK", 500)
+        monkeypatch.setattr("thresher.streams.formats.text.BLOCK", 500)
 
         def rows():
             n_rows = 0
@@ -297,7 +297,7 @@ class TestErrorWhileLearning:
         return errors, run
 
     def test_the_bar(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("thresher.streams.text.BLOCK", 30_000)
+        monkeypatch.setattr("thresher.streams.formats.text.BLOCK", 30_000)
         X, y = sorted_problem(4_000)
         errors, run = self.shown(as_file(tmp_path / "a.svm", X, y))
         assert len(errors) > 10

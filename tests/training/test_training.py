@@ -321,7 +321,7 @@ class TestGoingOn:
     @pytest.mark.parametrize("failure", ["line", "label", "value", "pass", "validation", "callback"])
     def test_an_error_leaves_a_model_as_it_was(self, tmp_path, monkeypatch, failure, memory):
         """To the bit, in all that a file has, in what it learns next, and if it is new, untrained."""
-        monkeypatch.setattr("thresher.streams.text.BLOCK", 64)
+        monkeypatch.setattr("thresher.streams.formats.text.BLOCK", 64)
         rows, labels = [[(0, 1.0), (3, 2.0)], [(1, 1.0), (3, 1.0)]] * 60, [1, -1] * 60
         good = write(tmp_path / "good.svm", labels, rows)
         wide = write(tmp_path / "wide.svm", labels, [[(at + 50, value) for at, value in row] for row in rows])

@@ -43,39 +43,20 @@ KNOWN = {
         Dataset("pcmac", ("pcmac.svm.xz",), 1_943, 3_289, 93_185, 2, "20 newsgroups, PC or Mac hardware"),
         Dataset("ccat", ("ccat.svm.xz",), 27_613, 47_236, 2_144_845, 2, "RCV1 news, topic CCAT or not"),
         Dataset(
-            "news20",
-            ("news20.binary.bz2",),
-            19_996,
-            1_355_191,
-            9_097_916,
-            2,
-            "20 newsgroups in two halves; rows are grouped by label",
-            f"{_LIBSVM}/binary/news20.binary.bz2",
-            26_772_793,
+            "news20", ("news20.binary.bz2",), 19_996, 1_355_191, 9_097_916, 2,
+            "20 newsgroups in two halves; rows are grouped by label", f"{_LIBSVM}/binary/news20.binary.bz2", 26_772_793,
             "047c34239eb3bffabf7deadfb855053eca6c8fbb72a9a0b2581116ef5d85fe64",
         ),
         Dataset(
-            "news20.multiclass",
-            ("news20.bz2", "news20.multiclass.svm.xz"),
-            15_935,
-            62_061,
-            1_272_569,
-            20,
-            "20 newsgroups, all of them",
-            page=f"{_LIBSVM}/multiclass.html#news20",
+            "news20.multiclass", ("news20.bz2", "news20.multiclass.svm.xz"), 15_935, 62_061, 1_272_569, 20,
+            "20 newsgroups, all of them", page=f"{_LIBSVM}/multiclass.html#news20",
         ),
         Dataset(
-            "w8a",
-            ("w8a", "w8a.svm.xz"),
-            49_749,
-            300,
-            579_586,
-            2,
-            "web pages; few columns, few positive rows",
+            "w8a", ("w8a", "w8a.svm.xz"), 49_749, 300, 579_586, 2, "web pages; few columns, few positive rows",
             page=f"{_LIBSVM}/binary.html#w8a",
         ),
     )
-}
+}  # fmt: skip
 
 
 def find(name: str) -> Path | None:

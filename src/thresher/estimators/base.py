@@ -30,7 +30,7 @@ from thresher.model.description import features_of
 from thresher.model.labels import Labels, as_labels, label_text, refuse_missing
 from thresher.model.model import Model
 from thresher.streams import Stream, is_table
-from thresher.streams.frames import is_pandas
+from thresher.streams.tables import is_pandas
 from thresher.threads import ForkSafeLock
 
 # Types that the core reads without a copy. It also checks that values are finite, while they are in cache.

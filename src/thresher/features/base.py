@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from thresher import _core
 from thresher.batch import Batch
 from thresher.csr import in_configured_type
-from thresher.model.names import N_IDS, MemberNames
+from thresher.model.names import N_IDS
+from thresher.streams.matrix import collect
 from thresher.streams.pipeline import in_order
+from thresher.streams.stream import Stream
 from thresher.threads import default_threads
 
 Tasks: TypeAlias = "Iterator[Callable[[], _core.FoundRows]]"
@@ -37,19 +39,14 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
             n_before += found.n_lines
             yield Batch.of(found, found.labels)
 
+    def _stream(self, X: Any) -> Stream:
+        return Stream("X", partial(self._batches, X), id_base=0, n_features=N_IDS)
+
     def transform(self, X: Any) -> Any:
         """Return the rows in CSR, float32; a feature's column is the hash of its name, below 2^62."""
-        starts, ids, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        for batch in self._batches(X):
-            starts.append(batch.indptr[1:] + starts[-1][-1])
-            ids.append(batch.indices)
-            values.append(batch.data)
-        offsets = np.concatenate(starts)
-        shape = (len(offsets) - 1, N_IDS)
-        matrix = sp.csr_matrix((np.concatenate(values), np.concatenate(ids), offsets), shape=shape)
+        matrix = collect(self._stream(X)).X
         # Without values scipy makes them narrow.
-        matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), offsets
-        matrix.has_canonical_format = True
+        matrix.indices, matrix.indptr = (part.astype(np.int64, copy=False) for part in (matrix.indices, matrix.indptr))
         return in_configured_type(matrix)
 
     def names(self, ids: ArrayLike, X: Any) -> list[str | None]:
@@ -67,9 +64,5 @@ class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sci
         list of str
             The names, in the order of `ids`; None for a feature that does not occur in X.
         """
-        given = np.asarray(ids, np.int64)
-        wanted, found = np.unique(given), MemberNames()
-        for batch in self._batches(X):
-            assert batch.names is not None
-            found.read(wanted, batch.indices, batch.names)
-        return [found.by_id.get(id_) for id_ in given.tolist()]
+        found = self._stream(X).names(ids)
+        return [found.get(id_) for id_ in np.asarray(ids, np.int64).tolist()]

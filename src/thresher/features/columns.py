@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.features.base import Hasher, Tasks
 from thresher.messages import warn
 from thresher.model.names import Naming, NGrams
-from thresher.streams.columns import kind_of, looks_like_text, table_columns
-from thresher.streams.frames import is_pandas, reader_of
-from thresher.streams.record_batches import tables_of
-from thresher.streams.tables import Columns
+from thresher.streams.arrow_values import looks_like_text, read_named
+from thresher.streams.columns import Columns, roles_by_type
+from thresher.streams.record_batches import TableReader
+from thresher.streams.tables import is_pandas, reader_of
 
 
 class ColumnHasher(Hasher):
@@ -75,50 +75,40 @@ class ColumnHasher(Hasher):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Look at the columns of a table."""
-        reader = reader_of(self._used_columns(X, self._roles()), "X")
-        schema = reader.schema
         options = {name: getattr(self, name) for name in ("ngrams", "analyzer", "counts", "lowercase")}
-        naming = self._roles(**options)
+        naming = Naming.of(self.text, self.categorical, self.numeric, **options)
+        opened = _open_table(X, naming)
+        schema = opened.schema
         if not naming.columns:
-            kinds = {name: kind_of(schema.field(name).type, f"X: column {name!r}") for name in schema.names}
-            by_kind: dict[str, Any] = {
-                kind: [name for name in kinds if kinds[name] == kind] for kind in ("categorical", "numeric")
-            }
-            naming = Naming.of(**by_kind, **options)
-            if not isinstance(X, type(reader)):  # which can be read only once
-                _warn_of_text(next(tables_of(reader, _columns(naming), "X"), None), by_kind["categorical"])
-        _columns(naming).check_types("X", schema)
+            naming = Naming.of(**roles_by_type("X", schema), **options)
+            if not isinstance(X, type(opened)):  # which can be read only once
+                _warn_of_text(next(_reader(naming).tables(opened), None), naming.categorical)
+        _reader(naming).columns.check_types("X", schema)
         self._naming = naming
         self.feature_names_in_ = np.array([name for name, _ in naming.columns], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         return self
 
-    def _roles(self, **options: Any) -> Naming:
-        return Naming.of(self.text, self.categorical, self.numeric, **options)
-
-    def _used_columns(self, X: Any, naming: Naming) -> Any:
-        """Return a frame of pandas with the columns that are used; others may hold what Arrow has no type for."""
-        names = [name for name, _ in naming.columns]
-        if not (names and is_pandas(X)) or not set(names) <= set(X.columns):
-            return X
-        return X[names]
-
     def _tasks(self, X: Any) -> Tasks:
         check_is_fitted(self, "_naming")
-        reader, columns = reader_of(self._used_columns(X, self._naming), "X"), _columns(self._naming)
-        columns.check_types("X", reader.schema)
-        for table in tables_of(reader, columns, "X"):
-            yield partial(self._read, table)
-
-    def _read(self, table: Any) -> Any:
-        return self._naming.core.read_columns(table_columns(table, self._naming), table.num_rows, False)
+        opened, reader = _open_table(X, self._naming), _reader(self._naming)
+        reader.columns.check_types("X", opened.schema)
+        return (partial(read_named, table, self._naming) for table in reader.tables(opened))
 
 
-def _columns(naming: Naming) -> Columns:
-    return Columns(None, [name for name, _ in naming.columns], None, naming)
+def _open_table(X: Any, naming: Naming) -> Any:
+    """Open a table, of pandas only the columns that are used: others may hold what Arrow has no type for."""
+    names = [name for name, _ in naming.columns]
+    if names and is_pandas(X) and set(names) <= set(X.columns):
+        X = X[names]
+    return reader_of(X, "X")
 
 
-def _warn_of_text(first: Any, names: list[str]) -> None:
+def _reader(naming: Naming) -> TableReader:
+    return TableReader("X", Columns(None, [name for name, _ in naming.columns], naming=naming))
+
+
+def _warn_of_text(first: Any, names: Sequence[str]) -> None:
     """Warn of columns that are categories because they hold strings, and whose first rows look like text."""
     for name in names if first is not None else ():
         if looks_like_text(first.column(name)):

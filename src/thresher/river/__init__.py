@@ -17,10 +17,9 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from thresher import methods
-from thresher.river.parameters import parameters_of
 
 try:
-    from thresher.river.selector import RiverSelector
+    from thresher.river.selector import RiverSelector, parameters_of
 except ModuleNotFoundError as error:
     if error.name != "river":
         raise

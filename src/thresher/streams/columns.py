@@ -1,40 +1,154 @@
-"""Columns of Arrow tables as the core reads them: text, categories and numbers."""
+"""Columns of tables: which are read, what each is for, and which types it can have.
+
+A table has a label column and features: columns of text, categories and numbers that are named as such; or a pair of
+columns `ids` (list of int) and `values` (list of float); or one numeric column per feature, whose names become the
+feature names.
+"""
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import replace
-from functools import cache
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from thresher import _core
 from thresher.batch import DataError
-from thresher.messages import parameter
+from thresher.messages import join_and_suggest, parameter
 from thresher.model.names import Naming
+from thresher.streams.arrow_values import arrow, is_list, is_numeric, is_text
 
-_FIRST_ROWS = 1_000  # that show whether strings are text
-
-
-@cache  # each column asks for it
-def arrow() -> Any:
-    """Return pyarrow, an optional dependency."""
-    try:
-        for part in ("compute", "csv", "ipc", "parquet"):
-            importlib.import_module(f"pyarrow.{part}")
-    except ImportError:
-        raise DataError(
-            "CSV, Parquet and Arrow files need pyarrow: install it with pip install 'thresher[arrow]'."
-        ) from None
-    return importlib.import_module("pyarrow")
+PAIR = ("ids", "values")
 
 
-def table_columns(table: Any, naming: Naming) -> list[_core.TableColumn]:
-    """Return the columns of a record batch that are features; their types must have been checked."""
-    kinds = {"text": _strings, "category": _strings, "number": _numbers}
-    return [kinds[kind](table.column(name)) for name, kind in naming.columns]
+@dataclass(frozen=True)
+class Roles:
+    """The roles of columns, by name.
+
+    With `labelled` there must be a label, else it is used where it exists. The features are the columns of `naming`, if
+    it has any, else all that are neither the label, nor the weight, nor ignored.
+    """
+
+    label: str | None = None
+    weight: str | None = None
+    ignore: tuple[str, ...] = ()
+    labelled: bool = True
+    no_labels: bool = False
+    naming: Naming | None = None
+
+    @property
+    def label_demand(self) -> str:
+        """Whether rows must have a label, in the core's terms."""
+        return "none" if self.no_labels else "required" if self.labelled else "optional"
+
+    @property
+    def label_name(self) -> str:
+        """The name of the label's column, if there is one."""
+        return self.label or (self.naming.label if self.naming else None) or "label"
+
+    @property
+    def of_columns(self) -> Naming | None:
+        """How columns are named, if they have roles."""
+        return self.naming if self.naming is not None and self.naming.columns else None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read: the label and the weight, if there are any, and the features."""
+
+    label: str | None
+    features: list[str] | None  # None: a pair of ids and values
+    weight: str | None = None
+    naming: Naming | None = None  # of the features, if they are hashed
+    needs_labels: bool = True  # or a row may have none in the label's column
+
+    @classmethod
+    def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
+        """Choose the columns by name."""
+        label, weight = None if roles.no_labels else roles.label_name, roles.weight
+        if not roles.labelled:  # what is not there is not needed
+            label = label if label in names or roles.label else None
+            weight = weight if weight in names else None
+        _refuse_missing(
+            file,
+            names,
+            [label],
+            hint="" if roles.label else f" Name the label's column with {parameter('label', ...)}.",
+        )
+        _refuse_missing(file, names, [weight], " for weights")
+        _refuse_missing(file, names, roles.ignore if roles.labelled else (), " to ignore")
+        if weight is not None and weight == label:
+            raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
+        for role, name in (("label", label), ("weight", weight)):
+            if name is not None and name in roles.ignore:
+                raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
+        _refuse_repeated(file, names)
+        if (naming := roles.of_columns) is not None:
+            named = [name for name, _ in naming.columns]
+            _refuse_missing(file, names, named)
+            refuse_clash(file, named, label, weight)
+            return cls(label, named, weight, naming, roles.labelled)
+        others = {label, weight, *roles.ignore}
+        rest = [name for name in names if name not in others]
+        if not rest:
+            raise DataError(f"{file}: no column is left for the features.")
+        return cls(label, None if pairs and set(rest) == set(PAIR) else rest, weight, needs_labels=roles.labelled)
+
+    def with_types(self, schema: Any) -> Columns:
+        """Return them with a naming that knows what the categorical columns of a table hold."""
+        if self.naming is None:
+            return self
+        types = tuple(_content(_plain(schema.field(name).type)) for name in self.naming.categorical)
+        return replace(self, naming=replace(self.naming, types=types))
+
+    @property
+    def all(self) -> list[str]:
+        """The names of all columns that are read."""
+        return [*(self.features or PAIR), *(name for name in (self.label, self.weight) if name is not None)]
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the features, where each is a column."""
+        return self.features if self.naming is None else None
+
+    @property
+    def numbers(self) -> list[str]:
+        """The names of the columns that must hold numbers."""
+        numbers = (self.features or ()) if self.naming is None else self.naming.numeric
+        return [*numbers, *([] if self.weight is None else [self.weight])]
+
+    @property
+    def strings(self) -> list[str]:
+        """The names of the columns that are read as text, whatever it looks like."""
+        return [] if self.naming is None else [*self.naming.text, *self.naming.categorical]
+
+    def check_names(self, file: str, names: list[str]) -> None:
+        """Raise DataError if a column is missing, or if two have the same name."""
+        _refuse_repeated(file, names)
+        _refuse_missing(file, names, self.all)
+
+    def check_types(self, file: str, schema: Any) -> None:
+        """Raise DataError if a column is missing or has a type that can't be read."""
+        self.check_names(file, schema.names)
+        for name, role in self._roles():
+            type_, (can_have, message) = schema.field(name).type, _TYPES[role]
+            if not can_have(type_):
+                ways = {each: parameter(each, ...) for each in ("text", "categorical", "numeric")}
+                ignore = parameter("ignore", name)
+                why = message.format(name=name, type=type_, roles=roles_text(), ignore=ignore, **ways)
+                raise DataError(f"{file}: {why}")
+
+    def _roles(self) -> Iterator[tuple[str, str]]:
+        """Yield each column with its row of `_TYPES`."""
+        if self.naming is not None:
+            yield from self.naming.columns
+        else:
+            yield from (
+                zip(PAIR, PAIR, strict=True) if self.features is None else ((n, "feature") for n in self.features)
+            )
+        if self.label is not None:
+            yield self.label, "label" if self.needs_labels else "optional label"
+        if self.weight is not None:
+            yield self.weight, "weight"
 
 
 def roles_text() -> str:
@@ -42,32 +156,93 @@ def roles_text() -> str:
     return f"{parameter('text', ...)}, {parameter('categorical', ...)} and {parameter('numeric', ...)}"
 
 
-def check_kinds(file: str, schema: Any, naming: Naming) -> None:
-    """Raise DataError if a column has a type that its role does not allow."""
-    for name, kind in naming.columns:
-        type_ = schema.field(name).type
-        plain = _plain(type_)
-        if arrow().types.is_null(plain):
-            continue  # all values are missing
-        if kind == "text" and not is_text(plain):
-            raise DataError(
-                f"{file}: column {name!r} has type {type_}; a text column must hold strings. Numbers are "
-                f"{parameter('numeric', ...)} or {parameter('categorical', ...)}."
-            )
-        if kind == "number" and (plain != type_ or not (is_numeric(plain) or arrow().types.is_decimal(plain))):
-            raise DataError(
-                f"{file}: column {name!r} has type {type_}; a numeric column must hold numbers. Strings, dates and "
-                f"times are {parameter('categorical', ...)}, or {parameter('text', ...)}."
-            )
-        if kind == "category" and not _can_be_category(plain):
-            raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a category.")
+def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None) -> None:
+    """Raise DataError if the label or the weight is a feature, too."""
+    for role, name in (("label", label), ("weight", weight)):
+        if name in features:
+            raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
 
 
-def with_types(naming: Naming | None, schema: Any) -> Naming | None:
-    """Return a naming that knows what the categorical columns of a table hold."""
-    if naming is None:
-        return None
-    return replace(naming, types=tuple(_content(_plain(schema.field(name).type)) for name in naming.categorical))
+def _refuse_repeated(file: str, names: list[str]) -> None:
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
+
+
+def _refuse_missing(
+    file: str, names: list[str], wanted: Iterable[str | None], purpose: str = "", hint: str = ""
+) -> None:
+    known = frozenset(names)
+    missing = next((name for name in wanted if name is not None and name not in known), None)
+    if missing is not None:
+        there = join_and_suggest(names, missing)
+        raise DataError(f"{file}: there is no column {missing!r}{purpose}; there are {there}{hint}")
+
+
+def _is_number(kind: Any) -> bool:
+    return is_numeric(kind) or bool(arrow().types.is_decimal(kind))
+
+
+def _is_null(kind: Any) -> bool:
+    return bool(arrow().types.is_null(kind))
+
+
+def _plain(kind: Any) -> Any:
+    """Return the type of the values of a list or dictionary."""
+    kind = _coded(kind)
+    return _coded(kind.value_type) if is_list(kind) else kind
+
+
+def _coded(kind: Any) -> Any:
+    """Return the type of the values of a dictionary."""
+    return kind.value_type if arrow().types.is_dictionary(kind) else kind
+
+
+def _can_be_category(kind: Any) -> bool:
+    types = arrow().types
+    is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
+    return bool(is_text(kind) or _is_number(kind) or is_time or _is_null(kind))
+
+
+def _can_be_label(kind: Any) -> bool:
+    return _is_number(_coded(kind)) or is_text(_coded(kind))
+
+
+# Which types a column can have, by what it is for, and what is wrong with another one.
+_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (
+        lambda kind: is_text(_plain(kind)) or _is_null(_plain(kind)),
+        "column {name!r} has type {type}; a text column must hold strings. Numbers are {numeric} or {categorical}.",
+    ),
+    "category": (
+        lambda kind: _can_be_category(_plain(kind)),
+        "column {name!r} has type {type}, which can't be a category.",
+    ),
+    "number": (
+        lambda kind: _is_number(kind) or _is_null(_plain(kind)),
+        "column {name!r} has type {type}; a numeric column must hold numbers. Strings, dates and times are "
+        "{categorical}, or {text}.",
+    ),
+    "feature": (
+        is_numeric,
+        "column {name!r} has type {type}; features must be numbers, unless {roles} say what columns are. Leave it "
+        "out with {ignore}.",
+    ),
+    "ids": (
+        lambda kind: is_list(kind) and arrow().types.is_integer(kind.value_type),
+        "column {name!r} has type {type}; it must hold lists of whole numbers.",
+    ),
+    "values": (
+        lambda kind: is_list(kind) and is_numeric(kind.value_type),
+        "column {name!r} has type {type}; it must hold lists of numbers.",
+    ),
+    "label": (_can_be_label, "the label has type {type}; it must be a number or text."),
+    "optional label": (
+        lambda kind: _can_be_label(kind) or _is_null(_coded(kind)),
+        "the label has type {type}; it must be a number or text.",
+    ),
+    "weight": (is_numeric, "the weight {name!r} has type {type}; it must be a number."),
+}
 
 
 def _content(kind: Any) -> str:
@@ -79,127 +254,19 @@ def _content(kind: Any) -> str:
         return "true and false"
     if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
         return "whole numbers"
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if _is_number(kind):
         return "numbers"
     if types.is_time(kind):
         return "times of day"
-    return "" if types.is_null(kind) else "dates"
+    return "" if _is_null(kind) else "dates"
 
 
-def kind_of(type_: Any, where: str) -> str:
-    """Return the role that a column of this type has unless the user gives it another."""
-    plain, types = _plain(type_), arrow().types
-    if plain == type_ and not types.is_boolean(plain) and (is_numeric(plain) or types.is_decimal(plain)):
-        return "numeric"
-    if not _can_be_category(plain):
-        raise DataError(f"{where} has type {type_}, which can't be a feature: leave it out.")
-    return "categorical"
-
-
-def looks_like_text(column: Any) -> bool:
-    """Return whether the first values of a column of strings are text, rather than categories.
-
-    There are at least ten of them, most are distinct, and they have three words or more on average. A dictionary
-    column holds categories.
-    """
-    if not is_text(column.type):
-        return False
-    values = [value for value in plain_values(column[:_FIRST_ROWS]).cast(arrow().large_binary()).to_pylist() if value]
-    n_words = sum(len(value.split()) for value in values)
-    return len(values) >= 10 and 2 * len(set(values)) > len(values) and n_words >= 3 * len(values)
-
-
-def _plain(kind: Any) -> Any:
-    """Return the type of the values of a list or dictionary."""
-    is_dictionary = arrow().types.is_dictionary
-    if is_dictionary(kind):
-        kind = kind.value_type
-    if is_list(kind):
-        kind = kind.value_type
-    return kind.value_type if is_dictionary(kind) else kind
-
-
-def _can_be_category(kind: Any) -> bool:
-    types = arrow().types
-    is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
-    return bool(is_text(kind) or is_numeric(kind) or is_time or types.is_decimal(kind) or types.is_null(kind))
-
-
-def plain_values(column: Any) -> Any:
-    """Return a column without a dictionary, and strings as large strings: pyarrow can't do everything with views."""
-    pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        dictionary = column.dictionary
-        if is_text(dictionary.type):
-            dictionary = dictionary.cast(pa.large_string())
-        return dictionary.take(column.indices)
-    return column.cast(pa.large_string()) if is_text(column.type) else column
-
-
-def as_bytes(column: Any) -> Any:
-    """Return a column of strings without a claim that they are UTF-8; any other column as it is."""
-    pa = arrow()
-    if pa.types.is_string(column.type):
-        return column.view(pa.binary())
-    return column.view(pa.large_binary()) if pa.types.is_large_string(column.type) else column
-
-
-def _strings(column: Any) -> _core.TableColumn:
-    compute, lists = arrow().compute, None
-    column = plain_values(column)
-    if is_list(column.type):
-        lengths = compute.list_value_length(column).fill_null(0).to_numpy()
-        lists = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        column = plain_values(compute.list_flatten(column))  # without what a missing list may hide
-    column = _as_strings(column)
-    valid = column.is_valid().to_numpy(zero_copy_only=False).view(np.uint8) if column.null_count else None
-    _, offsets, text = column.buffers()
-    starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    content = np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)
-    return _core.TableColumn(starts if len(starts) else np.zeros(1, np.int64), content, valid, lists)
-
-
-def _as_strings(column: Any) -> Any:
-    """Return values as strings, of which the core makes names: numbers by value, times in UTC."""
-    pa = arrow()
-    kind, compute = column.type, pa.compute
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        column = column.cast(pa.timestamp(kind.unit, "UTC"))
-    if pa.types.is_decimal(kind):
-        return compute.replace_substring_regex(column.cast(pa.large_string()), r"(\.\d*[1-9])0+$", r"\1")
-    if not pa.types.is_floating(kind):
-        return column.cast(pa.large_string())
-    if pa.types.is_float16(kind):  # pyarrow can do little with it
-        column = column.cast(pa.float32())
-    column = compute.if_else(compute.is_nan(column), None, column)  # NaN is how pandas writes a missing value
-    is_whole = compute.and_(compute.equal(compute.trunc(column), column), compute.less(compute.abs(column), 2.0**63))
-    whole = compute.if_else(is_whole, column, 0.0).cast(pa.int64())
-    return compute.if_else(is_whole, whole.cast(pa.large_string()), column.cast(pa.large_string()))
-
-
-def _numbers(column: Any) -> _core.TableColumn:
-    numbers: NDArray[np.float64] = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
-    return _core.TableColumn.of_numbers(np.ascontiguousarray(numbers))  # a missing value is NaN
-
-
-def is_numeric(kind: Any) -> bool:
-    """Return whether a column of this type has numbers; booleans count as 0 and 1."""
-    types = arrow().types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
-
-
-def is_whole(kind: Any) -> bool:
-    """Return whether a column of this type has whole numbers."""
-    return bool(arrow().types.is_integer(kind))
-
-
-def is_text(kind: Any) -> bool:
-    """Return whether a column of this type has strings."""
-    types = arrow().types
-    has_views = hasattr(types, "is_string_view")
-    return bool(types.is_string(kind) or types.is_large_string(kind) or (has_views and types.is_string_view(kind)))
-
-
-def is_list(kind: Any) -> bool:
-    """Return whether a column of this type has lists."""
-    return bool(arrow().types.is_list(kind) or arrow().types.is_large_list(kind))
+def roles_by_type(file: str, schema: Any) -> dict[str, Any]:
+    """Return which columns are categorical and which are numeric, unless the user gives them other roles."""
+    roles: dict[str, list[str]] = {"categorical": [], "numeric": []}
+    for name, type_ in zip(schema.names, schema.types, strict=True):
+        is_number = _is_number(type_) and not arrow().types.is_boolean(type_)
+        if not is_number and not _can_be_category(_plain(type_)):
+            raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a feature: leave it out.")
+        roles["numeric" if is_number else "categorical"].append(name)
+    return roles

@@ -11,9 +11,8 @@ from typing import Any
 from thresher.batch import DataError
 from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
 from thresher.messages import parameter
-from thresher.streams.archives import ENDINGS
-from thresher.streams.formats.registry import FORMATS, recognise
-from thresher.streams.sources import Flow, Pipe, Source, ending
+from thresher.streams.formats import FORMATS, recognise
+from thresher.streams.sources import ENDINGS, Flow, Pipe, Source, ending
 
 StrPath = str | os.PathLike[str]
 

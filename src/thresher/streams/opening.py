@@ -12,8 +12,10 @@ from thresher.batch import DataError
 from thresher.messages import parameter, size_text
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
+from thresher.streams.columns import Roles
 from thresher.streams.files import FileRows
 from thresher.streams.finding import StrPath, find
+from thresher.streams.formats import FORMATS
 from thresher.streams.formats.format import (
     ALLOWED_LONGEST_LINE,
     LONGEST_LINE,
@@ -21,13 +23,10 @@ from thresher.streams.formats.format import (
     OpenFiles,
     Options,
 )
-from thresher.streams.formats.registry import FORMATS
-from thresher.streams.frames import is_frame, stream_of_frame
 from thresher.streams.iterables import stream_of
-from thresher.streams.ray_data import is_ray_dataset, stream_of_dataset
 from thresher.streams.sources import Source
 from thresher.streams.stream import Stream
-from thresher.streams.tables import Roles
+from thresher.streams.tables import is_table, stream_of_table
 from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
@@ -167,8 +166,7 @@ def open_stream(
     if is_table(source):
         hashed = "" if hash == "strings" else hash
         _refuse_options(f"the {type(source).__name__}", FORMATS["arrow"], delimiter=delimiter, hash=hashed)
-        open_table = stream_of_dataset if is_ray_dataset(source) else stream_of_frame
-        return open_table(source, roles, id_base, skip_bad, threads or default_threads())
+        return stream_of_table(source, roles, id_base, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
         return stream_of(batches, labelled, id_base)
@@ -217,11 +215,6 @@ def _refuse_options(name: str, format: Format, **options: str | None) -> None:
 def as_stream(data: Data, **options: Any) -> Stream:
     """Return a stream unchanged; open anything else with `open_stream`."""
     return data if isinstance(data, Stream) else open_stream(data, **options)
-
-
-def is_table(source: Any) -> bool:
-    """Return whether an object is a table of another library: a data frame, an Arrow table, a relation, a Dataset."""
-    return is_frame(source) or is_ray_dataset(source)
 
 
 def _paths_or_batches(source: Any) -> tuple[Any, Iterable[Any] | None]:

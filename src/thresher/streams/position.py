@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from thresher.io.file_errors import name_file_in_errors
-from thresher.model.validators import optional, text, whole
+from thresher.model.validators import checked_field, optional, text, validators_of, whole
 
 _HEAD = 4096
-_FIELDS = {
-    "file": whole, "name": text, "byte": whole, "row": optional(whole), "size": whole, "modified": optional(whole),
-    "digest": text, "namespace": optional(text),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,14 +63,14 @@ class Position:
         The namespace of VW text, if it is known.
     """
 
-    file: int
-    name: str
-    byte: int
-    row: int | None
-    size: int
-    modified: int | None
-    digest: str
-    namespace: str | None = None
+    file: int = checked_field(whole)
+    name: str = checked_field(text)
+    byte: int = checked_field(whole)
+    row: int | None = checked_field(optional(whole))
+    size: int = checked_field(whole)
+    modified: int | None = checked_field(optional(whole))
+    digest: str = checked_field(text)
+    namespace: str | None = checked_field(optional(text), default=None)
 
     @classmethod
     def at(cls, file: int, name: str, byte: int, row: int | None, what: Identity, namespace: str | None = None) -> Self:
@@ -88,9 +84,10 @@ class Position:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the position that `to_dict` was called on."""
-        if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
-            raise ValueError(f"a position must have the keys {', '.join(_FIELDS)}.")
-        for key, allowed in _FIELDS.items():
+        validators = validators_of(cls)
+        if not isinstance(values, dict) or values.keys() != validators.keys():
+            raise ValueError(f"a position must have the keys {', '.join(validators)}.")
+        for key, allowed in validators.items():
             if not allowed(values[key]):
                 raise ValueError(f"a position's {key} can't be {values[key]!r}.")
         return cls(**values)

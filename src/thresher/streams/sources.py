@@ -12,9 +12,9 @@ from typing import Any, Self
 from thresher import _core
 from thresher.batch import DataError
 from thresher.io.file_errors import FileError, name_file_in_errors
-from thresher.streams.archives import open_archive
 
 BOM = b"\xef\xbb\xbf"
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of compressed files
 # Bytes to decompress at a time when moving to a position.
 _SKIP = 1 << 20
 
@@ -142,6 +142,31 @@ class Flow:
             now = min(now, self._raw.tell())
         if now < self._size:
             raise DataError(f"{self.name}: {_core.shrank(self._size, now)}")
+
+
+def open_archive(raw: Any, kind: str, mode: Any) -> Any:
+    """Open an archive of a kind ("gz", "bz2", "xz", "zst") in a raw file, which stays open when it is closed.
+
+    `mode` is "rb" or "wb". Its `read(size)` returns at most `size` bytes, whatever the ratio, and it detects that its
+    end is missing.
+    """
+    if kind == "gz":
+        from isal import igzip
+
+        return igzip.open(raw, mode)  # type: ignore[no-untyped-call]  # isal has no types there
+    if kind == "bz2":
+        import bz2
+
+        return bz2.BZ2File(raw, mode)
+    if kind == "xz":
+        import lzma
+
+        return lzma.LZMAFile(raw, mode)
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.ZstdFile(raw, mode)
 
 
 class SharedFile:

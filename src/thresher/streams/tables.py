@@ -1,181 +1,186 @@
-"""Columns of tables: what they are for.
+"""Tables of other libraries: those that give an Arrow stream (DuckDB, polars, pyarrow, pandas), and Ray Datasets.
 
-A table has a label column and features: columns of text, categories and numbers that are named as such; or a pair of
-columns `ids` (list of int) and `values` (list of float); or one numeric column per feature, whose names become the
-feature names.
+The blocks of a Dataset are Arrow tables in Ray's object store, fetched one at a time and cut by rows. The process
+that reads a block fetches it, so a stream in a Ray task reads the blocks where the task runs.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+import copy
+import importlib
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from thresher.batch import DataError
-from thresher.messages import join_and_suggest, parameter
-from thresher.model.names import Naming
-from thresher.streams.columns import arrow, check_kinds, is_list, is_numeric, is_text, is_whole, roles_text
+from thresher.batch import Batch, DataError
+from thresher.messages import shorten
+from thresher.streams.arrow_values import arrow
+from thresher.streams.columns import Columns, Roles
+from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
+from thresher.streams.pipeline import Task, in_order
+from thresher.streams.record_batches import TableReader, name_table_in_errors, one_line
+from thresher.streams.stream import Stream
 
-DEFAULT_LABEL = "label"
-PAIR = ("ids", "values")
-
-
-@dataclass(frozen=True)
-class Roles:
-    """The roles of columns, by name.
-
-    With `labelled` there must be a label, else it is used where it exists. The features are the columns of `naming`, if
-    it has any, else all that are neither the label, nor the weight, nor ignored.
-    """
-
-    label: str | None = None
-    weight: str | None = None
-    ignore: tuple[str, ...] = ()
-    labelled: bool = True
-    no_labels: bool = False
-    naming: Naming | None = None
-
-    @property
-    def label_demand(self) -> str:
-        """Whether rows must have a label, in the core's terms."""
-        return "none" if self.no_labels else "required" if self.labelled else "optional"
-
-    @property
-    def of_columns(self) -> Naming | None:
-        """How columns are named, if they have roles."""
-        return self.naming if self.naming is not None and self.naming.columns else None
+_DATASET = "the Ray Dataset"
 
 
-def _label(file: str, names: list[str], roles: Roles) -> str | None:
-    if roles.no_labels:
-        return None
-    wanted = roles.label or (roles.naming.label if roles.naming else None) or DEFAULT_LABEL
-    if wanted in names:
-        return wanted
-    if roles.labelled or roles.label:
-        hint = "" if roles.label else f" Name the label's column with {parameter('label', ...)}."
-        raise DataError(f"{file}: there is no column {wanted!r}; there are {join_and_suggest(names, wanted)}{hint}")
-    return None
+def is_table(source: Any) -> bool:
+    """Return whether an object is a table of another library: a data frame, an Arrow table, a relation, a Dataset."""
+    return _is_frame(source) or _is_dataset(source)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns to read: the label and the weight, if there are any, and the features."""
+def is_pandas(frame: Any) -> bool:
+    """Return whether this is a data frame of pandas."""
+    return type(frame).__module__.startswith("pandas") and hasattr(frame, "columns")
 
-    label: str | None
-    features: list[str] | None  # None: a pair of ids and values
-    weight: str | None = None
-    naming: Naming | None = None  # of the features, if they are hashed
-    needs_labels: bool = True  # or a row may have none in the label's column
 
-    @classmethod
-    def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
-        """Choose the columns by name."""
-        wanted, known = _label(file, names, roles), frozenset(names)
-        weight = roles.weight
-        if weight is not None and weight not in known:
-            if roles.labelled:
-                raise DataError(
-                    f"{file}: there is no column {weight!r} for weights; there are {join_and_suggest(names, weight)}"
-                )
-            weight = None
-        if weight is not None and weight == wanted:
-            raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
-        unknown = next((name for name in roles.ignore if name not in known), None)
-        if unknown is not None and roles.labelled:
+def _is_frame(source: Any) -> bool:
+    """Return whether an object offers its rows as an Arrow stream, or is a table of a version that does not yet."""
+    return hasattr(source, "__arrow_c_stream__") or is_pandas(source) or hasattr(source, "to_arrow")
+
+
+def _is_dataset(source: Any) -> bool:
+    """Return whether this is a Dataset of Ray, without importing it."""
+    return type(source).__module__.startswith("ray.data") and hasattr(source, "to_arrow_refs")
+
+
+def stream_of_table(table: Any, roles: Roles, id_base: int | None, skip_bad: bool, n_threads: int) -> Stream:
+    """Return the rows of a table as a stream; a reader that pyarrow opened can be read only once."""
+    if _is_dataset(table):
+        blocks = _BlockRows(table, roles, skip_bad, n_threads)
+        columns = blocks.reader.columns
+        return Stream(_DATASET, blocks, feature_names=columns.names, id_base=id_base, naming=columns.naming)
+    rows = _FrameRows(table, roles, skip_bad, n_threads)
+    name, columns = rows.reader.name, rows.reader.columns
+    return Stream(
+        name,
+        rows.batches,
+        feature_names=columns.names,
+        id_base=id_base,
+        n_rows=_n_rows(table),
+        only_once=name if isinstance(table, arrow().RecordBatchReader) else None,
+        naming=columns.naming,
+    )
+
+
+class _FrameRows:
+    def __init__(self, frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> None:
+        name = f"the {type(frame).__name__}"
+        if is_pandas(frame):
+            columns = Columns.choose(name, [str(column) for column in frame.columns], roles)
+            frame = frame[columns.all]  # others may hold what Arrow has no type for
+        opened = reader_of(frame, name)
+        with name_table_in_errors(name):
+            if not is_pandas(frame):
+                columns = Columns.choose(name, opened.schema.names, roles)
+            columns.check_types(name, opened.schema)
+            self.reader = TableReader(name, columns.with_types(opened.schema), skip_bad)
+        self._frame, self._n_threads, self._n_rows = frame, n_threads, 0
+        # A database may have one open result at a time, so it is opened again when it is read.
+        self._first: Any = opened if isinstance(frame, arrow().RecordBatchReader) else None
+        if self._first is None:
+            opened.close()
+
+    def batches(self) -> Iterator[Batch]:
+        """Read from the start."""
+        opened, self._first = self._first or self._reopen(), None
+        name, n_rows = self.reader.name, 0
+        tasks = (partial(self.reader.batch, table) for table in self.reader.tables(opened))
+        for batch in number_rows(name, in_order(tasks, self._n_threads), self.reader.skip_bad):
+            n_rows += batch.n_lines
+            yield batch
+            del batch  # not kept while the next one is made
+        if n_rows < self._n_rows:
             raise DataError(
-                f"{file}: there is no column {unknown!r} to ignore; there are {join_and_suggest(names, unknown)}"
+                f"{name} gave {self._n_rows:,} rows the first time and {n_rows:,} now: a table that changes can be "
+                "read only once."
             )
-        for role, name in (("label", wanted), ("weight", weight)):
-            if name is not None and name in roles.ignore:
-                raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
-        _refuse_repeated(file, names)
-        if roles.of_columns is not None:
-            return cls._from_names(file, names, roles, wanted, weight)
-        others = {wanted, weight, *roles.ignore}
-        rest = [name for name in names if name not in others]
-        if not rest:
-            raise DataError(f"{file}: no column is left for the features.")
-        features = None if pairs and set(rest) == set(PAIR) else rest
-        return cls(wanted, features, weight, needs_labels=roles.labelled)
+        self._n_rows = n_rows
 
-    @classmethod
-    def _from_names(cls, file: str, names: list[str], roles: Roles, label: str | None, weight: str | None) -> Columns:
-        naming = roles.of_columns
-        assert naming is not None
-        features = [name for name, _ in naming.columns]
-        _refuse_missing(file, names, features)
-        refuse_clash(file, features, label, weight)
-        return cls(label, features, weight, naming, roles.labelled)
-
-    @property
-    def all(self) -> list[str]:
-        """The names of all columns that are read."""
-        return [*(self.features or PAIR), *(name for name in (self.label, self.weight) if name is not None)]
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the features, where each is a column."""
-        return self.features if self.naming is None else None
-
-    @property
-    def numbers(self) -> list[str]:
-        """The names of the columns that must hold numbers."""
-        numbers = (self.features or ()) if self.naming is None else self.naming.numeric
-        return [*numbers, *([] if self.weight is None else [self.weight])]
-
-    @property
-    def strings(self) -> list[str]:
-        """The names of the columns that are read as text, whatever it looks like."""
-        return [] if self.naming is None else [*self.naming.text, *self.naming.categorical]
-
-    def check_names(self, file: str, names: list[str]) -> None:
-        """Raise DataError if a column is missing, or if two have the same name."""
-        _refuse_repeated(file, names)
-        _refuse_missing(file, names, self.all)
-
-    def check_types(self, file: str, schema: Any) -> None:
-        """Raise DataError if a column is missing or has a type that can't be read."""
-        self.check_names(file, schema.names)
-        if self.naming is not None:
-            check_kinds(file, schema, self.naming)
-        for name in (self.features or ()) if self.naming is None else ():
-            if not is_numeric(schema.field(name).type):
-                raise DataError(
-                    f"{file}: column {name!r} has type {schema.field(name).type}; features must be numbers, unless "
-                    f"{roles_text()} say what columns are. Leave it out with {parameter('ignore', name)}."
-                )
-        for name in () if self.features else PAIR:
-            kind, is_right = schema.field(name).type, is_whole if name == "ids" else is_numeric
-            if not is_list(kind) or not is_right(kind.value_type):
-                whole = "whole numbers" if name == "ids" else "numbers"
-                raise DataError(f"{file}: column {name!r} has type {kind}; it must hold lists of {whole}.")
-        if self.label is not None:
-            kind = schema.field(self.label).type
-            plain = kind.value_type if arrow().types.is_dictionary(kind) else kind
-            is_empty = arrow().types.is_null(plain) and not self.needs_labels
-            if not (is_numeric(plain) or arrow().types.is_decimal(plain) or is_text(plain) or is_empty):
-                raise DataError(f"{file}: the label has type {kind}; it must be a number or text.")
-        if self.weight is not None and not is_numeric(schema.field(self.weight).type):
-            kind = schema.field(self.weight).type
-            raise DataError(f"{file}: the weight {self.weight!r} has type {kind}; it must be a number.")
+    def _reopen(self) -> Any:
+        name = self.reader.name
+        opened = reader_of(self._frame, name)
+        try:
+            with name_table_in_errors(name):
+                self.reader.columns.check_names(name, opened.schema.names)
+        except DataError as error:
+            opened.close()
+            raise DataError(f"{error} The table had other columns when it was opened: open it again.") from None
+        return opened
 
 
-def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None) -> None:
-    """Raise DataError if the label or the weight is a feature, too."""
-    for role, name in (("label", label), ("weight", weight)):
-        if name in features:
-            raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
+def reader_of(frame: Any, name: str) -> Any:
+    """Return Arrow's reader of the rows of a table; raise DataError, a ValueError, if it is not a table."""
+    pa = arrow()
+    if is_pandas(frame):
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False).to_reader()  # an index is not a feature
+        except (pa.ArrowException, TypeError) as error:
+            raise DataError(f"{name} can't be read as an Arrow table ({one_line(error)}).") from None
+    if not _is_frame(frame):
+        raise DataError(f"{name} must be a table with named columns. Got {type(frame).__name__} instead.")
+    try:
+        if not hasattr(frame, "__arrow_c_stream__"):
+            return frame.to_arrow().to_reader()
+        return pa.RecordBatchReader.from_stream(frame)
+    except Exception as error:  # each library raises its own
+        raise DataError(f"{name} can't be read as an Arrow stream ({one_line(error)}).") from None
 
 
-def _refuse_repeated(file: str, names: list[str]) -> None:
-    twice = next((name for name, n in Counter(names).items() if n > 1), None)
-    if twice is not None:
-        raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
+def _n_rows(frame: Any) -> int | None:
+    """Return the number of rows where the table knows it; a database would have to count."""
+    if is_pandas(frame):
+        return len(frame)
+    sizes = (getattr(frame, name, None) for name in ("num_rows", "height"))  # of pyarrow and polars
+    return next((size for size in sizes if isinstance(size, int)), None)
 
 
-def _refuse_missing(file: str, names: list[str], wanted: list[str]) -> None:
-    known = frozenset(names)
-    missing = next((name for name in wanted if name not in known), None)
-    if missing is not None:
-        raise DataError(f"{file}: there is no column {missing!r}; there are {join_and_suggest(names, missing)}")
+class _BlockRows(NumberedRows):
+    """Rows of the blocks of a Ray Dataset, whose plan is run, in order, and stays in the object store."""
+
+    needs_ray = True  # only a process that is connected can read them
+
+    def __init__(self, dataset: Any, roles: Roles, skip_bad: bool, n_threads: int) -> None:
+        ray: Any = importlib.import_module("ray")
+        self._blocks = _computed(dataset)
+        about = ray.remote(num_cpus=1)(_describe_block)  # a share of a core would start ten workers per core
+        found = ray.get([about.remote(block) for block in self._blocks])
+        self._sizes = [size for size, _ in found]
+        schema = next((schema for size, schema in found if size), None)
+        if schema is None:
+            raise DataError(f"{_DATASET} has no rows.")
+        columns = Columns.choose(_DATASET, schema.names, roles)
+        columns.check_types(_DATASET, schema)
+        super().__init__(_DATASET, 0, sum(self._sizes), identity_of(self._sizes))
+        self.reader = TableReader(_DATASET, columns.with_types(schema), skip_bad)
+        self._skip_bad, self._n_threads = skip_bad, n_threads
+
+    def with_threads(self, n: int) -> _BlockRows:
+        """Return the same rows, converted by n threads; 0 is the caller's own."""
+        other = copy.copy(self)
+        other._n_threads = n
+        return other
+
+    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+        ray: Any = importlib.import_module("ray")
+        for number, low, high in blocks_with_rows(self._sizes, first, end):
+            rows = ray.get(self._blocks[number]).slice(low, high - low).combine_chunks().to_reader()
+            for table in self.reader.tables(rows, sum(self._sizes[:number]) + low):
+                yield partial(self.reader.batch, table)
+
+
+def _computed(dataset: Any) -> list[Any]:
+    """Run the Dataset's plan, in order, and return its blocks."""
+    options = dataset.context.execution_options
+    before, options.preserve_order = options.preserve_order, True
+    try:
+        blocks: list[Any] = dataset.to_arrow_refs()
+    except Exception as error:  # what the functions of the plan raise
+        raise DataError(f"{_DATASET} can't be computed: {shorten(one_line(error), 300)}") from None
+    finally:
+        options.preserve_order = before
+    return blocks
+
+
+def _describe_block(block: Any) -> tuple[int, Any]:
+    return block.num_rows, block.schema

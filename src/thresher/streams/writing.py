@@ -22,11 +22,11 @@ from thresher.io.file_errors import FileError, refuse_empty_path
 from thresher.messages import warn
 from thresher.model.labels import label_text
 from thresher.model.names import Naming
-from thresher.streams.archives import ENDINGS, open_archive
-from thresher.streams.columns import arrow
+from thresher.streams.arrow_values import arrow
 from thresher.streams.formats import cache
 from thresher.streams.opening import as_stream
 from thresher.streams.read_counts import Reading
+from thresher.streams.sources import ENDINGS, open_archive
 
 Write = Callable[[bytes], Any]
 

@@ -9,14 +9,19 @@ Layout, little-endian:
                  width, prefixes of names and CRC-32
     tail         8 bytes length and 4 bytes CRC-32 of the footer, then 8 bytes of magic
 
-A truncated file has no tail; any flipped bit changes a checksum.
+A truncated file has no tail; any flipped bit changes a checksum. A matching checksum does not make a file valid: the
+footer is checked in full against the file, and no read and no allocation relies on an unchecked one.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,17 +35,18 @@ from thresher.io.file_errors import name_file_in_errors
 from thresher.messages import count_noun
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import label_text, labels_from_values
-from thresher.model.names import Naming
-from thresher.streams.formats.cache_footer import (
-    HEAD,
-    MAGIC,
-    PAD,
-    TAIL,
-    VERSION,
-    Block,
-    Footer,
-    damaged_error,
-    read_footer,
+from thresher.model.names import MOST_PREFIXES, Naming, are_texts
+from thresher.model.validators import (
+    anything,
+    checked_field,
+    count,
+    dict_of,
+    flag,
+    list_of,
+    number,
+    optional,
+    validators_of,
+    whole,
 )
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
@@ -48,18 +54,62 @@ from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import SharedFile, Source
 
+MAGIC = b"THRESHC1"
+VERSION = 3
+TAIL = struct.Struct("<QI8s")
+PAD = 64
+HEAD = MAGIC + bytes(PAD - len(MAGIC))
 # Bytes that the labels of a block may take in memory, where that is more than twice the file.
 _MOST_LABEL_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Block:
+    """Where the rows of a batch are, and their shape, as the footer has it."""
+
+    at: int = checked_field(whole)
+    n_bytes: int = checked_field(whole)
+    n_rows: int = checked_field(whole)
+    n_values: int = checked_field(whole)
+    id_bytes: int = checked_field(lambda size: type(size) is int and size in (4, 8))
+    weighted: bool = checked_field(flag)
+    largest_id: int = checked_field(lambda id_: type(id_) is int and -1 <= id_ < 2**63 - 1)
+    zero_seen: bool = checked_field(flag)
+    crc: int = checked_field(whole)
+    n_text: int | None = checked_field(optional(whole))  # None: its features have no names
+    prefixes: list[str] | None = checked_field(  # noqa: RUF009 it is a field, and no default
+        optional(lambda them: are_texts(them) and len(them) <= MOST_PREFIXES)
+    )
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the fields fit each other. Its arrays have all of its bytes, so no count is larger than the file."""
+        sizes = [4 * (self.n_rows + 1), self.id_bytes * self.n_values, 4 * self.n_values, 4 * self.n_rows]
+        sizes += [8 * self.n_rows] if self.weighted else []
+        sizes += [] if self.n_text is None else [8 * self.n_values, self.n_text]
+        return (
+            self.n_bytes == sum(-(-size // PAD) * PAD for size in sizes)
+            and (self.n_text is None) == (self.prefixes is None)
+            and (self.id_bytes == 8 or self.largest_id < 2**31)
+        )
+
+
+_FOOTER = dict_of(
+    version=lambda version: version == VERSION,
+    n_rows=count,
+    n_values=count,
+    names=optional(are_texts),
+    naming=optional(anything),  # `Naming.from_dict` checks it
+    blocks=list_of(dict_of(**validators_of(Block))),
+    labels=list_of(lambda label: number(label) or flag(label) or are_texts([label])),
+)
 
 
 def write(
     batches: Iterator[Batch], path: str, feature_names: list[str] | None = None, naming: Naming | None = None
 ) -> None:
     """Write batches to a cache. Nothing appears at `path` before all is written."""
-    footer: dict[str, Any] = {
-        "version": VERSION, "n_rows": 0, "n_values": 0, "names": feature_names,
-        "naming": None if naming is None else naming.to_dict(), "blocks": [],
-    }  # fmt: skip
+    blocks: list[Block] = []
     labels: dict[Any, int] = {}
     with atomic_file(path) as file:
         file.write(HEAD)
@@ -70,24 +120,30 @@ def write(
                 arrays.append(batch.row_weights)
             names = batch.names if isinstance(batch.names, BatchNames) else None
             if names is not None:
-                footer["naming"] = footer["naming"] or Naming().to_dict()  # VW text whose first rows have numbers only
+                naming = naming or Naming()  # VW text whose first rows have numbers only
                 arrays += [names.marks, names.text]
             payload = b"".join(_pad(array) for array in arrays)
-            footer["blocks"].append(
-                {
-                    "at": file.tell(), "n_bytes": len(payload), "n_rows": batch.n_rows, "n_values": len(batch.data),
-                    "id_bytes": batch.indices.itemsize, "weighted": batch.row_weights is not None,
-                    "largest_id": batch.largest_id, "zero_seen": batch.zero_seen, "crc": crc32(payload),
-                    "n_text": None if names is None else len(names.text),
-                    "prefixes": None if names is None else names.prefixes,
-                }
+            block = Block(
+                file.tell(), len(payload), batch.n_rows, len(batch.data), batch.indices.itemsize,
+                weighted=batch.row_weights is not None, largest_id=batch.largest_id, zero_seen=batch.zero_seen,
+                crc=crc32(payload), n_text=None if names is None else len(names.text),
+                prefixes=None if names is None else names.prefixes,
             )  # fmt: skip
-            footer["n_rows"] += batch.n_rows
-            footer["n_values"] += len(batch.data)
+            blocks.append(block)
             file.write(payload)
-        footer["labels"] = list(labels)
+        footer = {
+            "version": VERSION, "n_rows": sum(block.n_rows for block in blocks),
+            "n_values": sum(block.n_values for block in blocks), "names": feature_names,
+            "naming": None if naming is None else naming.to_dict(), "blocks": list(map(vars, blocks)),
+            "labels": list(labels),
+        }  # fmt: skip
         text = json.dumps(footer).encode()
         file.write(text + TAIL.pack(len(text), crc32(text), MAGIC))
+
+
+def _pad(array: NDArray[Any]) -> bytes:
+    raw = np.ascontiguousarray(array).tobytes()
+    return raw + bytes(-len(raw) % PAD)
 
 
 class CacheReader(RowReader):
@@ -102,8 +158,8 @@ class CacheReader(RowReader):
         source, footer, file = self.source, read_footer(self.source), SharedFile(self.source.path)
         first, end = self._rows(span, start)
         labels = _Labels(footer)
-        for number, low, high in blocks_with_rows((block.n_rows for block in footer.blocks), first, end):
-            yield partial(_read, source, file, number + 1, footer.blocks[number], labels, low, high)
+        for place, low, high in blocks_with_rows((block.n_rows for block in footer.blocks), first, end):
+            yield partial(_read, source, file, place + 1, footer.blocks[place], labels, low, high)
 
 
 class _Labels:
@@ -185,9 +241,70 @@ def _batch(block: Block, payload: NDArray[np.uint8], labels: _Labels, location: 
     )  # fmt: skip
 
 
-def _pad(array: NDArray[Any]) -> bytes:
-    raw = np.ascontiguousarray(array).tobytes()
-    return raw + bytes(-len(raw) % PAD)
+@dataclass(frozen=True)
+class Footer:
+    """The contents of a cache."""
+
+    n_rows: int
+    names: list[str] | None
+    naming: Naming | None
+    labels: list[Any]
+    blocks: list[Block]
+    file_size: int
+
+
+def read_footer(source: Source) -> Footer:
+    """Return the footer, which describes the rest of the file."""
+    with name_file_in_errors(source.name), Path(source.path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < PAD + TAIL.size:
+            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
+        if file.read(PAD) != HEAD:
+            raise DataError(f"{source.name}: this is not a thresher cache, or it is damaged.")
+        file.seek(size - TAIL.size)
+        length, crc, magic = TAIL.unpack(file.read(TAIL.size))
+        end = size - TAIL.size - length
+        if magic != MAGIC or end < PAD:
+            raise DataError(f"{source.name}: the cache is truncated; recreate it with thresher convert.")
+        file.seek(end)
+        text = file.read(length)
+    try:
+        _require(crc32(text) == crc)
+        return _check_footer(source, json.loads(text), end, size)
+    except DataError:
+        raise
+    except (ValueError, TypeError, RecursionError):
+        raise damaged_error(source) from None
+
+
+def damaged_error(source: Source, block: int | None = None) -> DataError:
+    """Return the error for a cache that can't be used."""
+    location = source.name if block is None else f"{source.name}, block {block}"
+    return DataError(f"{location}: the cache is damaged; recreate it with thresher convert.")
+
+
+def _check_footer(source: Source, found: Any, end: int, size: int) -> Footer:
+    """Return what the footer says, if the blocks that it describes fill the file up to `end`, where it begins."""
+    version = found.get("version") if isinstance(found, dict) else None
+    if type(version) is int and version != VERSION:
+        raise DataError(
+            f"{source.name}: cache version {version} can't be read; this version of thresher reads "
+            f"version {VERSION}: recreate it with thresher convert."
+        )
+    _require(_FOOTER(found))
+    blocks, names, at = [Block(**block) for block in found["blocks"]], found["names"], PAD
+    for block in blocks:
+        _require(block.is_possible and block.at == at and (names is None or block.largest_id < len(names)))
+        at += block.n_bytes
+    sums = {name: sum(getattr(block, name) for block in blocks) for name in ("n_rows", "n_values")}
+    _require(at == end and all(found[name] == n for name, n in sums.items()))
+    naming = None if found["naming"] is None else Naming.from_dict(found["naming"])
+    return Footer(found["n_rows"], names, naming, found["labels"], blocks, size)
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:

@@ -1,4 +1,4 @@
-"""Files of record batches, Parquet and Arrow, read with pyarrow."""
+"""Parquet files, and Arrow files, also called Feather or IPC: record batches, read with pyarrow."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any, BinaryIO
 
 from thresher import _core
 from thresher.batch import DataError
-from thresher.streams.columns import arrow, with_types
-from thresher.streams.formats.format import OpenFiles, Options, RowReader, Span
+from thresher.streams.arrow_values import arrow
+from thresher.streams.columns import Columns
+from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, RowReader, Span
+from thresher.streams.numbered_rows import blocks_with_rows
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.record_batches import name_table_in_errors, rows_of_cells, slices, to_batch
+from thresher.streams.record_batches import TableReader, name_table_in_errors, rows_of_bytes, rows_of_cells
 from thresher.streams.sources import Source
-from thresher.streams.tables import Columns
 
 
 class ColumnarReader(RowReader):
@@ -26,18 +27,16 @@ class ColumnarReader(RowReader):
 
     def __init__(self, source: Source, columns: Columns, skip_bad: bool) -> None:
         super().__init__(source)
-        self._columns = columns
-        self._skip_bad = skip_bad
+        self._reader = TableReader(source.name, columns, skip_bad)
 
     @classmethod
     def open(cls, sources: list[Source], options: Options) -> OpenFiles:
         """Choose the columns and their types by the first file; the others are read in the same way."""
         with _open_unmapped(sources[0]) as raw:
             schema = cls._schema(sources[0], raw)
-            _ = schema.names  # raises here if one is not text
-        columns = Columns.choose(sources[0].name, schema.names, options.roles)
-        readers = [cls(source, columns, options.skip_bad) for source in sources]
-        return OpenFiles(readers, columns.names, with_types(options.roles.of_columns, schema))
+            names = schema.names  # raises here if one is not text
+        columns = Columns.choose(sources[0].name, names, options.roles).with_types(schema)
+        return OpenFiles([cls(each, columns, options.skip_bad) for each in sources], columns.names, columns.naming)
 
     @staticmethod
     @abstractmethod
@@ -49,24 +48,23 @@ class ColumnarReader(RowReader):
         """Return the number of rows."""
 
     @abstractmethod
-    def _record_batches(self, raw: Any, first: int, end: int | None, most_rows: int) -> Iterator[tuple[Any, int, int]]:
+    def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
         """Yield the record batches that hold the rows, the number of rows before each, and the bytes up to its end."""
 
     def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
         """Cut the rows of a span, or the rest of them, into tasks."""
         first, end = self._rows(span, start)
         done = 0
-        most_rows = rows_of_cells(len(self._columns.features or ()))
         with _open_unmapped(self.source) as raw:
-            for table, row, n_bytes in self._record_batches(raw, first, end, most_rows):
+            for batch, row, n_bytes in self._record_batches(raw, first, end):
                 if done == 0:
-                    self._columns.check_types(self.source.name, table.schema)
-                low, high = max(first - row, 0), table.num_rows if end is None else min(end - row, table.num_rows)
+                    self._reader.columns.check_types(self.source.name, batch.schema)
+                low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
                 stop, before = low, done
-                for rows in slices(table, self._columns, self.source.name, row, low, high):
-                    stop += rows.num_rows
+                for table in self._reader.cut(batch, row, low, high):
+                    stop += table.num_rows
                     byte = before + (n_bytes - before) * (stop - low) // (high - low)
-                    yield partial(to_batch, self.source.name, rows, self._columns, self._skip_bad, byte, byte - done)
+                    yield partial(self._reader.batch, table, byte, byte - done)
                     done = byte
 
     def _count(self) -> int:
@@ -95,3 +93,84 @@ def _check_end(source: Source, file: BinaryIO, size: int) -> None:
     now = os.fstat(file.fileno()).st_size
     if now < size:
         raise DataError(f"{source.name}: {_core.shrank(size, now)}")
+
+
+class ParquetReader(ColumnarReader):
+    """Reads Parquet files, only the row groups that hold the rows asked for."""
+
+    @staticmethod
+    def _schema(source: Source, raw: Any) -> Any:
+        return arrow().parquet.read_schema(raw)
+
+    def _count_in(self, raw: Any) -> int:
+        with arrow().parquet.ParquetFile(raw) as file:
+            return int(file.metadata.num_rows)
+
+    def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
+        size = self.source.n_bytes or 0
+        with arrow().parquet.ParquetFile(raw) as file:
+            about = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+            sizes, n_rows = [group.num_rows for group in about], max(1, file.metadata.num_rows)
+            groups = [group for group, _, _ in blocks_with_rows(sizes, first, end)]
+            row = sum(sizes[: groups[0]]) if groups else 0
+            n_bytes = sum(about[group].total_byte_size for group in groups)
+            # Long texts: fewer rows, so that they fit into memory.
+            most_rows = min(
+                rows_of_cells(len(self._reader.columns.features or ())), 16 * rows_of_bytes(n_bytes, n_rows)
+            )
+            for batch in file.iter_batches(batch_size=most_rows, row_groups=groups):
+                if row + batch.num_rows > first and (end is None or row < end):
+                    yield batch, row, size * (row + batch.num_rows) // n_rows
+                row += batch.num_rows
+
+
+class ArrowReader(ColumnarReader):
+    """Reads Arrow files; rows before the requested ones are skipped."""
+
+    @staticmethod
+    def _schema(source: Source, raw: Any) -> Any:
+        return _ipc_reader(source, raw)[0].schema
+
+    def _count_in(self, raw: Any) -> int:
+        return sum(batch.num_rows for batch, _ in self._all(raw))
+
+    def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
+        row = 0
+        for batch, n_bytes in self._all(raw):
+            if end is not None and row >= end:
+                return
+            if row + batch.num_rows > first:
+                yield batch, row, n_bytes
+            row += batch.num_rows
+
+    def _all(self, raw: Any) -> Iterator[tuple[Any, int]]:
+        """Yield all record batches, and the bytes up to the end of each."""
+        reader, n_batches = _ipc_reader(self.source, raw)
+        if n_batches is None:
+            for batch in reader:
+                yield batch, raw.tell()
+        else:
+            for k in range(n_batches):
+                yield reader.get_batch(k), (self.source.n_bytes or 0) * (k + 1) // n_batches
+
+
+def _ipc_reader(source: Source, raw: Any) -> tuple[Any, int | None]:
+    """Return a reader, and the number of record batches; None for a file in the stream format."""
+    pa = arrow()
+    with Path(source.path).open("rb") as file:
+        if file.read(6) != b"ARROW1":
+            return pa.ipc.open_stream(raw), None
+    reader = pa.ipc.open_file(raw)
+    return reader, reader.num_record_batches
+
+
+_OPTIONS = OF_TABLES | {"ignore"}
+PARQUET = Format("parquet", (".parquet",), ParquetReader.open, options=_OPTIONS, is_text=False, marks=(b"PAR1",))
+ARROW = Format(
+    "arrow",
+    (".arrow", ".feather", ".ipc"),
+    ArrowReader.open,
+    options=_OPTIONS,
+    is_text=False,
+    marks=(b"ARROW1\x00\x00", b"\xff\xff\xff\xff"),
+)

@@ -17,15 +17,21 @@ import numpy as np
 from thresher.batch import Batch, DataError
 from thresher.messages import parameter, shorten
 from thresher.model.labels import are_large, number_from_text
-from thresher.streams.columns import arrow, roles_text
+from thresher.streams.arrow_values import arrow, label_column
+from thresher.streams.columns import Columns, roles_text
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
-from thresher.streams.formats.layout import Layout, read_layout, records_of
-from thresher.streams.formats.records import RecordTooLongError, blocks, record_ends
+from thresher.streams.formats.layout import (
+    Layout,
+    RecordTooLongError,
+    blocks,
+    read_layout,
+    record_ends,
+    records_of,
+)
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
-from thresher.streams.record_batches import label_column, to_batch
+from thresher.streams.record_batches import TableReader
 from thresher.streams.sources import Flow, Source
-from thresher.streams.tables import Columns
 
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
 
@@ -37,7 +43,7 @@ class DelimitedReader(Reader):
         super().__init__(source)
         self._first = first
         self._columns = columns
-        self._skip_bad = options.skip_bad
+        self._reader = TableReader(source.name, columns, options.skip_bad)
         self._delimiter = options.delimiter
         self._longest = options.longest_line
 
@@ -131,7 +137,7 @@ class DelimitedReader(Reader):
         layout = self._layout  # another thread may replace it meanwhile
         table = None if len(text) <= _FEW else self._table(text)
         if table is not None:
-            return to_batch(self.source.name, self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+            return self._reader.batch(self._plain(table), byte, n_bytes)
         batch = self._row_by_row(text, byte, n_bytes)
         if batch.bad and layout is self._first and self.source != self._first.source:
             self._layout = self._read_own_layout(None)  # perhaps only the types guessed from the first file do not fit
@@ -199,7 +205,7 @@ class DelimitedReader(Reader):
                 if not record:
                     continue
                 n_records += 1
-                if bad and not self._skip_bad:
+                if bad and not self._reader.skip_bad:
                     continue
                 try:
                     if len(record) != len(names):
@@ -218,7 +224,7 @@ class DelimitedReader(Reader):
             for (name, kind), each in zip(types.items(), values.values(), strict=True)
         }
         table = pa.RecordBatch.from_pydict(columns)
-        batch = to_batch(self.source.name, self._plain(table), self._columns, self._skip_bad, byte, n_bytes)
+        batch = self._reader.batch(self._plain(table), byte, n_bytes)
         of_rows = np.array(numbers, dtype=np.int64)
         batch.numbers = of_rows if batch.numbers is None else of_rows[batch.numbers]
         batch.bad = sorted([*bad, *((numbers[row], why) for row, why in batch.bad)])
@@ -279,7 +285,7 @@ def _open(sources: list[Source], options: Options) -> OpenFiles:
     columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
     first = first.of(columns)
     readers = [DelimitedReader(source, options, first, columns) for source in sources]
-    return OpenFiles(readers, columns.names, options.roles.of_columns)
+    return OpenFiles(readers, columns.names, columns.naming)
 
 
 def _is_row(line: bytes) -> bool:

@@ -10,10 +10,10 @@ from functools import cached_property
 from thresher.messages import parameter, size_text
 from thresher.model.names import Naming
 from thresher.parameters import Bytes
+from thresher.streams.columns import Roles
 from thresher.streams.pipeline import Task
 from thresher.streams.position import Position
 from thresher.streams.sources import Flow, Source
-from thresher.streams.tables import Roles
 
 
 @dataclass(frozen=True)

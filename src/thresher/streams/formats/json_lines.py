@@ -9,10 +9,10 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
+from thresher.streams.columns import refuse_clash
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
+from thresher.streams.formats.text import LineReader
 from thresher.streams.sources import BOM, Flow, Source
-from thresher.streams.tables import DEFAULT_LABEL, refuse_clash
-from thresher.streams.text import LineReader
 
 _HEAD = 1 << 20
 _HEAD_OF_PIPE = 1 << 16  # a slow one should not be waited for
@@ -57,7 +57,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
         found = f"; the first rows have {join_some(keys)}" if keys else ""
         ways = f"{parameter('text', ...)}, {parameter('categorical', ...)} or {parameter('numeric', ...)}"
         raise DataError(f"{source.name}: say which keys are features, with {ways}{found}.")
-    label = "" if roles.no_labels else roles.label or naming.label or DEFAULT_LABEL
+    label = "" if roles.no_labels else roles.label_name
     features = [name for name, _ in naming.columns]
     refuse_clash(source.name, features, label, roles.weight)
     can_lack_some = not roles.labelled and not known.isdisjoint(features)  # rows to predict

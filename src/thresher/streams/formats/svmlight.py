@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from thresher.streams.columns import Roles
 from thresher.streams.formats.format import Format, OpenFiles, Options
+from thresher.streams.formats.text import LineReader, first_row
 from thresher.streams.sources import Flow, Source
-from thresher.streams.tables import Roles
-from thresher.streams.text import LineReader, first_row
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from thresher.model.names import Naming, id_of
 from thresher.streams.formats.format import Format, OpenFiles, Options
+from thresher.streams.formats.text import LineReader
 from thresher.streams.sources import BOM, Flow, Source
-from thresher.streams.text import LineReader
 
 
 @dataclass(frozen=True)
