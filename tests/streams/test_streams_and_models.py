@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -86,9 +87,35 @@ class TestOptions:
     def test_options_of_an_open_stream_are_refused(self, zero_first):
         stream = open_stream(zero_first)
         assert open_stream(stream, "auto", zero_based=None) is stream
+        assert open_stream(stream, ignore=[], text=[]) is stream
         for given in ({"zero_based": False}, {"format": "vw"}, {"text": "t"}):
             with pytest.raises(ValueError, match=f"^{next(iter(given))} can't be changed for a stream that is open"):
                 open_stream(stream, **given)
+
+    @pytest.mark.parametrize(
+        ("source", "kinds"), [(list, "the list"), (iter, "the list_iterator"), (lambda items: items[0], "the tuple")]
+    )
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("format", "csv"), ("label", "y"), ("weight", "w"), ("ignore", ["a"]), ("text", "t"), ("ngrams", 2),
+            ("hash", "all"), ("delimiter", ";"), ("on_bad_line", "skip"), ("longest_line", 1 << 25),
+        ],
+    )  # fmt: skip
+    def test_options_of_files_are_refused_for_batches(self, source, kinds, name, value):
+        with pytest.raises(ValueError, match=rf"^{kinds}: {name}=.* has no meaning for batches of rows: leave it out"):
+            open_stream(source([(np.eye(2), [0, 1])]), **{name: value})
+
+    def test_a_table_has_no_format(self):
+        with pytest.raises(ValueError, match=r"^the Table: format='csv' has no meaning for a table: leave it out"):
+            open_stream(pa.table({"label": [0, 1], "a": [1.0, 2.0]}), "csv")
+
+    @pytest.mark.parametrize("given", [{"ngrams": 2}, {"analyzer": "char"}, {"counts": True}, {"lowercase": False}])
+    def test_how_text_is_read_needs_columns_of_text(self, given, tmp_path):
+        (tmp_path / "t.csv").write_text("label,a\n1,2\n0,3\n")
+        for source in (tmp_path / "t.csv", pa.table({"label": [0, 1], "a": [1.0, 2.0]})):
+            with pytest.raises(ValueError, match=rf": {next(iter(given))}=.* needs text="):
+                open_stream(source, numeric="a", **given)
 
     def test_columns_with_names_do_not_count_from_one(self, tmp_path):
         (tmp_path / "t.csv").write_text("label,a\n1,2\n0,3\n")

@@ -19,6 +19,7 @@ from thresher.streams.formats import FORMATS
 from thresher.streams.formats.format import (
     ALLOWED_LONGEST_LINE,
     LONGEST_LINE,
+    OF_TEXT,
     Format,
     OpenFiles,
     Options,
@@ -30,6 +31,7 @@ from thresher.streams.tables import is_table, stream_of_table
 from thresher.threads import default_threads
 
 ON_BAD_LINE = ("error", "skip")
+_FOR_ALL = frozenset({"zero_based", "labelled", "no_labels", "threads", "naming"})  # options, whatever the source
 
 Data: TypeAlias = Stream | StrPath | Iterable[Any]  # what `train`, `evaluate` and the like take
 
@@ -128,13 +130,13 @@ def open_stream(
     ...     print(X.shape, X.nnz, y)
     (2, 8) 3 [ 1. -1.]
     """
+    values, defaults = locals(), {"format": "auto", **(open_stream.__kwdefaults__ or {})}
+    given = {name: values[name] for name, default in defaults.items() if not _is_default(values[name], default)}
     if isinstance(source, Stream):
-        values, defaults = locals(), {"format": "auto", **(open_stream.__kwdefaults__ or {})}
-        given = next((name for name, default in defaults.items() if values[name] != default), None)
-        if given is not None:
+        for name in given:
             raise ValueError(
-                f"{parameter(given)} can't be changed for a stream that is open: open its source with "
-                f"{parameter(given, ...)}."
+                f"{parameter(name)} can't be changed for a stream that is open: open its source with "
+                f"{parameter(name, ...)}."
             )
         return source
     if on_bad_line not in ON_BAD_LINE:
@@ -164,11 +166,12 @@ def open_stream(
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
     if is_table(source):
-        hashed = "" if hash == "strings" else hash
-        _refuse_options(f"the {type(source).__name__}", FORMATS["arrow"], delimiter=delimiter, hash=hashed)
+        known = FORMATS["arrow"].options | {"on_bad_line"}
+        _refuse_options(given, f"the {type(source).__name__}", "a table", known)
         return stream_of_table(source, roles, id_base, skip_bad, threads or default_threads())
     paths, batches = _paths_or_batches(source)
     if batches is not None:
+        _refuse_options(given, f"the {type(source).__name__}", "batches of rows", frozenset())
         return stream_of(batches, labelled, id_base)
     sources = find(paths, format)
     formats = [FORMATS[name] for name in dict.fromkeys(item.format for item in sources)]
@@ -177,12 +180,7 @@ def open_stream(
             f"the files have different formats ({', '.join(sorted(each.name for each in formats))}): open them one "
             "format at a time."
         )
-    _refuse_options(
-        sources[0].name, formats[0], label=label, weight=weight, ignore=", ".join(ignored), text=", ".join(asked.text),
-        categorical=", ".join(asked.categorical), numeric=", ".join(asked.numeric), delimiter=delimiter,
-        hash="" if hash == "strings" else hash,
-        longest_line="" if longest_line == LONGEST_LINE else size_text(longest_line),
-    )  # fmt: skip
+    _refuse_options(given, sources[0].name, f"{formats[0].name} data", formats[0].options | {"format", "on_bad_line"})
     opened = _open_files(formats, sources, Options(roles, skip_bad, delimiter, int(longest_line)))
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
@@ -205,11 +203,18 @@ def _open_files(formats: list[Format], sources: list[Source], options: Options) 
     return OpenFiles([next(readers[item.format]) for item in sources], naming=naming)
 
 
-def _refuse_options(name: str, format: Format, **options: str | None) -> None:
-    """Raise an error for options that have no meaning for a format."""
-    for option, value in options.items():
-        if value and option not in format.options:
-            raise ValueError(f"{name}: {parameter(option, value)} has no meaning for {format.name} data: leave it out.")
+def _is_default(value: Any, default: Any) -> bool:
+    return len(value) == 0 if default == () else bool(value == default)
+
+
+def _refuse_options(given: dict[str, Any], name: str, what: str, known: frozenset[str]) -> None:
+    """Raise ValueError for an option that has no meaning for such data, or without an option that was not given."""
+    for option, value in given.items():
+        shown = parameter(option, size_text(value) if option == "longest_line" else value)
+        if option not in known | _FOR_ALL:
+            raise ValueError(f"{name}: {shown} has no meaning for {what}: leave it out.")
+        if option in OF_TEXT and "text" not in given:
+            raise ValueError(f"{name}: {shown} needs {parameter('text', ...)}, since it says how text is read.")
 
 
 def as_stream(data: Data, **options: Any) -> Stream:

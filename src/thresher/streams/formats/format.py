@@ -69,8 +69,9 @@ def too_long_message(what: str, longest: int, hint: str = "") -> str:
     return f"the {what} is longer than {size_text(longest)}: {hint}if it is a row, {raise_limit}"
 
 
+OF_TEXT = frozenset({"ngrams", "analyzer", "counts", "lowercase"})  # options that say how columns of text are read
 # Options of formats whose columns have roles.
-OF_TABLES = frozenset({"label", "weight", "text", "categorical", "numeric"})
+OF_TABLES = frozenset({"label", "weight", "text", "categorical", "numeric"}) | OF_TEXT
 
 
 @dataclass(frozen=True)
