@@ -37,6 +37,7 @@ from thresher import SOFS, datasets, open_stream, train
 from thresher.model.labels import label_text
 from thresher.streams import DataError, Position, Stream, iterables, record_batches
 from thresher.streams.formats import layout, text
+from thresher.streams.shuffling import shuffle_stream
 from thresher.streams.writing import write_stream
 
 COMPRESSORS = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
@@ -559,3 +560,17 @@ def test_a_cache_knows_its_rows_in_a_shard(tmp_path):
     shards = [stream.shard(k, 3) for k in range(3)]
     assert [shard.n_rows for shard in shards] == [sum(b.n_rows for b in shard.batches()) for shard in shards]
     assert sum(shard.n_rows for shard in shards) == 10
+
+
+def test_lines_that_shuffled_rows_lack_are_listed_once(tmp_path):
+    """Not again by a stream that continues after them, as a run that is resumed does."""
+    (tmp_path / "a.svm").write_text("1 1:1\nno row\n0 2:1\n")
+    streams = [
+        shuffle_stream(open_stream(tmp_path / "a.svm", on_bad_line="skip"), np.random.default_rng(seed))
+        for seed in (0, 1)
+    ]
+    first = next(streams[0].batches())
+    streams[1].restore_generator(streams[0].generator_state())
+    rest = list(streams[1].batches(first.end))
+    assert (first.n_rows, len(first.skipped)) == (0, 1)
+    assert (sum(batch.n_rows for batch in rest), [batch.skipped for batch in rest]) == (2, [[]])

@@ -91,7 +91,7 @@ class _RowStore:
             first = start.row or 0
             self.random.bit_generator.state = self.generator_state
         if self._skipped:
-            if first == 0:
+            if start is None:
                 yield replace(Batch.empty(), skipped=self._skipped, end=self._position(0))
             self._skipped = []
         self.generator_state = dict(self.random.bit_generator.state)
