@@ -244,7 +244,7 @@ class _Run:
         """Merge what the shards have learned, and add it to the history."""
         model, history = self.model, self.history
         if learned.changes is not None:
-            if len(learned.sample.codes):
+            if learned.sample:
                 self._sizes = best_sizes(model, learned.changes, learned.sample, self._shards.n)
             merge(model, learned.changes, self._sizes, learned.counted)
             merge_names(model, learned.names, learned.clashes)
@@ -253,8 +253,10 @@ class _Run:
         history.n_bytes += learned.n_read
         self._recorder.note(history)
         own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}
+        arrays = [each for rows in learned.sample for each in (rows.indptr, rows.indices, rows.data, rows.labels)]
+        sample_bytes = sum(array.nbytes for array in arrays)
         history.merges.append(
-            {"size": self._sizes.selecting, **own, "bytes": learned.n_moved, "sample_bytes": learned.sample.n_bytes}
+            {"size": self._sizes.selecting, **own, "bytes": learned.n_moved, "sample_bytes": sample_bytes}
         )
         held_out, callback = self._task.held_out, self._task.request.callback
         if held_out is not None:

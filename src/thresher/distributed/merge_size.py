@@ -6,13 +6,13 @@ its loss, one that predicts log loss; the one that predicts goes second, since i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.batch import Batch
 from thresher.csr import scale_to_unit_length
-from thresher.distributed.shards import SampleRows
 from thresher.model.merging import MergeSizes, merge_preview
 from thresher.model.model import Model
 
@@ -25,28 +25,44 @@ def candidate_sizes(n_shards: int) -> list[float]:
     return [float(2**k) for k in range(n_shards.bit_length())]
 
 
-def best_sizes(model: Model, changes: Any, sample: SampleRows, n_shards: int) -> MergeSizes:
-    """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal."""
+def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -> MergeSizes:
+    """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal.
+
+    The rows are as the model scales them, and their labels are codes of classes.
+    """
+    rows = _Rows(
+        np.concatenate([np.diff(batch.indptr) for batch in sample]),
+        *(np.concatenate([getattr(batch, name) for batch in sample]) for name in ("indices", "data", "labels")),
+    )
     tried = candidate_sizes(n_shards)
-    first = _best_for_layer(model, changes, sample, [MergeSizes(selecting=size) for size in tried], 0)
+    first = _best_for_layer(model, changes, rows, [MergeSizes(selecting=size) for size in tried], 0)
     if n_shards == 1 or not model.method.predicts_apart:
         return first
-    return _best_for_layer(model, changes, sample, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
+    return _best_for_layer(model, changes, rows, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
 
 
-def _best_for_layer(model: Model, changes: Any, sample: SampleRows, tried: list[MergeSizes], layer: int) -> MergeSizes:
+class _Rows(NamedTuple):
+    """The rows of all shards."""
+
+    lengths: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    values: NDArray[np.float32]
+    codes: NDArray[np.int32]
+
+
+def _best_for_layer(model: Model, changes: Any, rows: _Rows, tried: list[MergeSizes], layer: int) -> MergeSizes:
     """Return the sizes with which a layer has the least loss."""
     # Without a budget, all features of the sample have weights.
-    wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(sample.ids)
+    wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(rows.ids)
     previews = {size: merge_preview(model, changes, size, wanted) for size in tried}
     features = np.unique(np.concatenate([ids for ids, _ in previews.values()]))
     if len(features) == 0:
         return min(previews)
     # The values of features that matter for some size, found once for all sizes.
-    places = np.minimum(np.searchsorted(features, sample.ids), len(features) - 1)
-    matters = features[places] == sample.ids
-    row_of = np.repeat(np.arange(len(sample.codes)), np.diff(sample.starts))[matters]
-    values, places = sample.values[matters], places[matters]
+    places = np.minimum(np.searchsorted(features, rows.ids), len(features) - 1)
+    matters = features[places] == rows.ids
+    row_of = np.repeat(np.arange(len(rows.codes)), rows.lengths)[matters]
+    values, places = rows.values[matters], places[matters]
     losses = []
     for size, (ids, layers) in previews.items():
         weights, intercept = layers[layer]
@@ -55,13 +71,13 @@ def _best_for_layer(model: Model, changes: Any, sample: SampleRows, tried: list[
         table[where] = weights.reshape(len(ids), -1)
         x: NDArray[Any] = values
         if layer == 1 and model.norm == "l2":  # as the layer that predicts sees them: of unit length over the members
-            x = scale_to_unit_length(np.where(np.isin(places, where), values, 0.0), row_of, len(sample.codes))
+            x = scale_to_unit_length(np.where(np.isin(places, where), values, 0.0), row_of, len(rows.codes))
         scores = [
-            np.bincount(row_of, x * table[places, k], len(sample.codes)) + float(intercept[k])
+            np.bincount(row_of, x * table[places, k], len(rows.codes)) + float(intercept[k])
             for k in range(len(intercept))
         ]
         loss = _squared_hinge if layer == 0 else _log_loss
-        losses.append((loss(np.stack(scores, axis=1), sample.codes), size))
+        losses.append((loss(np.stack(scores, axis=1), rows.codes), size))
     return min(losses)[1]
 
 

@@ -63,33 +63,6 @@ class Shards:
 
 
 @dataclass
-class SampleRows:
-    """Rows, scaled as the model scales them, with their classes: CSR."""
-
-    starts: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    values: NDArray[np.float32]
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def none(cls) -> SampleRows:
-        """Return a sample without rows."""
-        return cls(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32))
-
-    @property
-    def n_bytes(self) -> int:
-        """How many bytes it has."""
-        return sum(array.nbytes for array in (self.starts, self.ids, self.values, self.codes))
-
-    def __add__(self, other: SampleRows) -> SampleRows:
-        starts = np.concatenate([self.starts, other.starts[1:] + self.starts[-1]])
-        return SampleRows(
-            starts, np.concatenate([self.ids, other.ids]), np.concatenate([self.values, other.values]),
-            np.concatenate([self.codes, other.codes]),
-        )  # fmt: skip
-
-
-@dataclass
 class Update(Skipped):
     """The changes that one shard, or several, have learned between two syncs."""
 
@@ -97,7 +70,7 @@ class Update(Skipped):
     changes: Any = None  # of the learner, as the core's `changes_since` returns them; None: there were no rows
     names: dict[int, str] = field(default_factory=dict)
     clashes: tuple[int, str, str] = (0, "", "")
-    sample: SampleRows = field(default_factory=lambda: SampleRows.none())
+    sample: list[Batch] = field(default_factory=list)  # rows as the model scales them, with class codes as labels
     n_rows: int = 0
     n_read: int = 0  # bytes of the data
     n_moved: int = 0  # bytes of the changes that were sent to be merged
@@ -171,8 +144,8 @@ def _n_bytes(done: Update) -> int:
     return sum(array.nbytes for array in arrays) + sum(8 + len(name) for name in done.names.values())
 
 
-def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRows:
-    """Return the first rows of a part that is learned next.
+def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> list[Batch]:
+    """Return the first rows of a part that is learned next; none if one has a class that the model does not know.
 
     Reads about as much as should hold these rows, judging by the rows of the part before.
     """
@@ -180,24 +153,22 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> SampleRo
     batch: Batch
     for batch in batches_for(model, stream.shard(0, share)):
         if batch.n_rows:
-            first = batch.part(0, min(n, batch.n_rows)) if batch.numbers is None else batch
-            return _scale_rows(model, first)
-    return SampleRows.none()
+            try:
+                first = batch.part(0, min(n, batch.n_rows)) if batch.numbers is None else batch
+                return [_scale_rows(model, first)]
+            except UnknownLabelError:  # the next sync will say where
+                return []
+    return []
 
 
-def _scale_rows(model: Model, batch: Batch) -> SampleRows:
-    try:
-        codes = StreamClasses.for_model(model).encode(batch.labels)
-    except UnknownLabelError:  # the next sync will say where
-        return SampleRows.none()
+def _scale_rows(model: Model, batch: Batch) -> Batch:
     values: NDArray[Any] = batch.data
     if model.norm == "l2":
         row_of = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
         values = scale_to_unit_length(values, row_of, batch.n_rows)
-    return SampleRows(
-        batch.indptr.astype(np.int64) - int(batch.indptr[0]), batch.indices.astype(np.int64),
-        values.astype(np.float32), codes,
-    )  # fmt: skip
+    codes = StreamClasses.for_model(model).encode(batch.labels)
+    starts, ids = batch.indptr.astype(np.int64), batch.indices.astype(np.int64)
+    return Batch(starts, ids, values.astype(np.float32), codes, batch.largest_id, batch.zero_seen)
 
 
 def add_updates(parts: list[Update], method: Any) -> Update:
