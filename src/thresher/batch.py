@@ -118,17 +118,19 @@ class Batch:
         return np.arange(first, first + self.n_rows)
 
     def part(self, begin: int, end: int) -> Batch:
-        """Return some of the rows; `numbers` must be None."""
+        """Return some of the rows, without the bad lines between them."""
         if begin == 0 and end == self.n_rows:
             return self
         low, high = int(self.indptr[begin]), int(self.indptr[end])
         starts, ids = self.indptr[begin : end + 1] - self.indptr[begin], self.indices[low:high]
+        numbers = None if self.numbers is None else self.numbers[begin:end]
         return Batch(
             starts, ids, self.data[low:high], self.labels[begin:end],
             self.largest_id, bool((ids == 0).any()),
             None if self.row_weights is None else self.row_weights[begin:end],
             n_bytes=self.n_bytes * end // self.n_rows - self.n_bytes * begin // self.n_rows,
-            file=self.file, first_number=self.first_number + begin, counted_in=self.counted_in,
+            file=self.file, numbers=numbers, first_number=self.first_number + (begin if numbers is None else 0),
+            counted_in=self.counted_in, before=self.before,
             names=None if self.names is None else self.names.part(low, high), n_lines=end - begin,
         )  # fmt: skip
 

@@ -315,6 +315,19 @@ def test_numbers_and_words_among_the_labels():
         trained(ShadowSOFS(2), stream, n_shards=1, syncs=2, classes=[1, 2])
 
 
+def test_a_merge_is_chosen_on_as_many_rows_of_text_as_of_other_data(tmp_path, monkeypatch):
+    """Text has a line number per row, which may not be consecutive: a line can be bad."""
+    monkeypatch.setattr("thresher.distributed.shards.SAMPLE_ROWS", 10)
+    lines = [f"{k % 2} {k % 5 + 1}:1 {k % 2 + 10}:1\n" for k in range(400)]
+    (tmp_path / "a.svm").write_text("".join([*lines[:5], "no row\n", *lines[5:]]))
+    text = open_stream(tmp_path / "a.svm", on_bad_line="skip", zero_based=True)
+    X, y, _ = text.to_csr()
+    for stream in (text, open_stream([(X, y)])):
+        _, history = trained(ShadowSOFS(5), stream, n_shards=2, syncs=1, passes=1)
+        # Ids, values and the label of ten rows; the starts of the rows of two shards.
+        assert [each["sample_bytes"] for each in history.merges] == [10 * (2 * (8 + 4) + 4) + 2 * 6 * 8]
+
+
 class TestBadInput:
     @pytest.mark.parametrize("workers", [1, 2])
     def test_a_malformed_row(self, files, tmp_path, workers):

@@ -154,8 +154,7 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> list[Bat
     for batch in batches_for(model, stream.shard(0, share)):
         if batch.n_rows:
             try:
-                first = batch.part(0, min(n, batch.n_rows)) if batch.numbers is None else batch
-                return [_scale_rows(model, first)]
+                return [_scale_rows(model, batch.part(0, min(n, batch.n_rows)))]
             except UnknownLabelError:  # the next sync will say where
                 return []
     return []
