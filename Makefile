@@ -154,26 +154,7 @@ $(VENV)/.installed: $(VENV)/.made $(CORE)
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PIP) install -q --no-build-isolation -C build-dir='build/editable/{wheel_tag}' -e .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group test
-	@touch $@
-
-$(VENV)/.system: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group system
-	@touch $@
-
-$(VENV)/.bench: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group bench
-	@touch $@
-
-$(VENV)/.paper: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group paper --group ray
-	@touch $@
-
-$(VENV)/.docs: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group docs
-	@touch $@
-
-$(VENV)/.lint: $(VENV)/.made pyproject.toml
-	$(PIP) install -q --group lint
+# What a job needs is the group of its name in pyproject.toml.
+$(VENV)/.%: $(VENV)/.made pyproject.toml
+	$(PIP) install -q --group $*
 	@touch $@
