@@ -6,7 +6,7 @@ import importlib
 import logging
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from thresher.distributed.engines import (
@@ -74,6 +74,8 @@ def on_ray(address: str | None) -> Iterator[OnRay]:
     """Connect to a cluster, or start Ray on this machine and stop it at the end. An existing connection is kept."""
     ray = _ray()
     if ray.is_initialized():
+        if address not in (None, "auto"):
+            _refuse_other_cluster(address, ray.get_runtime_context().gcs_address, ray.util.get_node_ip_address())
         yield OnRay(ray)
         return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
@@ -89,6 +91,24 @@ def on_ray(address: str | None) -> Iterator[OnRay]:
         yield OnRay(ray)
     finally:
         ray.shutdown()
+
+
+def _refuse_other_cluster(address: str, connected: str, own_ip: str) -> None:
+    """Raise ValueError if the process is connected to a cluster that is not at the address."""
+    (host, port), (its_host, its_port) = (_host_and_port(each, own_ip) for each in (address, connected))
+    if host != its_host or (port != its_port and not address.startswith("ray://")):  # clients have a port of their own
+        raise ValueError(
+            f"{parameter('address', address)}: this process is connected to another cluster, {connected}; call "
+            "ray.shutdown() first, or leave the address out."
+        )
+
+
+def _host_and_port(address: str, own_ip: str) -> tuple[str, str]:
+    """Return the IP address of a host, which is not the loopback's for this machine, and the port."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    with suppress(OSError):
+        host = socket.gethostbyname(host)
+    return own_ip if host.startswith("127.") else host, port
 
 
 def _ray() -> Any:
