@@ -1,4 +1,4 @@
-"""Labels of a stream whose classes are not known in advance."""
+"""The labels of river's rows, whose classes need not be known in advance, and their codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.model.labels import refuse_missing
 
 
-class Classes:
+class LabelCodes:
     """The classes, given or the two that occur, and their codes.
 
     River's labels are any hashable objects, compared as dict keys, one row at a time. `StreamClasses` compares arrays
@@ -22,12 +22,12 @@ class Classes:
     Attributes
     ----------
     labels : list
-        The labels that can be predicted, by code. As in river's own classifiers they are False and True until
-        another label is seen; it is then the only one until there is a second.
+        The labels that can be predicted, by code: at first False and True, as in river's own classifiers. After a
+        first label that is neither, only that label can be predicted until a second appears.
     are_given : bool
         Whether the classes were given.
     swapped : bool
-        Whether the first label got the other code when there was a second.
+        Whether the first label got the other code when a second appeared.
     """
 
     def __init__(self, given: list[Any] | tuple[Any, ...] | None) -> None:

@@ -18,10 +18,9 @@ from thresher.messages import shorten
 from thresher.model.learning import fix_classes, learn_rows, learner_for, warn_if_saturated
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
-from thresher.model.targets import Classes as Target
-from thresher.model.targets import predicted_codes, probabilities
+from thresher.model.targets import Classes, predicted_codes, probabilities
 from thresher.parameters import Between, Instance, OneOf, Parameter, Whole, check, plain
-from thresher.river.classes import Classes, as_array
+from thresher.river.label_codes import LabelCodes, as_array
 from thresher.river.rows import (
     ALLOWED,
     Row,
@@ -37,7 +36,7 @@ from thresher.river.rows import (
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
-_ROWS_BETWEEN_LOOKS = 1_000
+_ROWS_BETWEEN_CHECKS = 1_000
 
 # What is different in river: rows come one after another, so there is nothing to shuffle or to repeat, and neither the
 # number of features nor the last row is known.
@@ -84,14 +83,14 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         for name, value in given.items():
             setattr(self, name, value)
             check(f"{name} of {self._method.estimator}", plain(value), *table[name].allowed)
-        self._classes = Classes(given.pop("classes"))
+        self._codes = LabelCodes(given.pop("classes"))
         given = {name: plain(value) for name, value in given.items()}
         kept = [str(key) for key in given.get("keep") or ()]
         if kept:
             given["keep"] = ids_of(kept).tolist()
         self._model = Model(self._method.name, **{"memory": "hash", **given})
-        if self._classes.are_given:
-            self._model.target = Target(as_array(self._classes.labels))
+        if self._codes.are_given:
+            self._model.target = Classes(as_array(self._codes.labels))
         self._names = names_by_id(kept)
         self._known = set(kept)  # the same names
         self._most_names = 2 * given["n_features_to_select"] + 1_000 if self._method.has_budget else math.inf
@@ -99,7 +98,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         # predicted before it is learned, and often has the keys of the row before.
         self._last_row: tuple[list[str], NDArray[np.int64], NDArray[np.int64]] = sorted_ids([])
         self._last_members: tuple[bytes, set[int]] = (b"", set())
-        self._rows_until_look, self._n_saturated = _ROWS_BETWEEN_LOOKS, 0
+        self._rows_until_check, self._n_saturated = _ROWS_BETWEEN_CHECKS, 0
 
     def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:  # type: ignore[override]  # river's has no weight
         """Learn a row.
@@ -119,7 +118,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """Return the label of a row."""
-        labels = self._classes.labels
+        labels = self._codes.labels
         if len(labels) == 1:
             return labels[0]
         scores = self._learner.score(self._row(x)[1], 0, 1)
@@ -131,7 +130,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         Without `classes`, the labels are False and True until another one is seen. That one has probability 1 until
         there is a second.
         """
-        labels = self._classes.labels
+        labels = self._codes.labels
         if len(labels) == 1:
             return {labels[0]: 1.0}
         scores = self._learner.score(self._row(x)[1], 0, 1).tolist()
@@ -173,7 +172,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         """Return the labels of the rows of a data frame."""
         import pandas as pd
 
-        labels = self._classes.labels
+        labels = self._codes.labels
         codes = predicted_codes(self._scores(X), 0.0) if len(labels) > 1 else np.zeros(len(X), np.intp)
         return pd.Series([labels[code] for code in codes.tolist()], index=X.index)
 
@@ -181,7 +180,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         """Return the probabilities of the labels, a column for each, for the rows of a data frame."""
         import pandas as pd
 
-        labels = self._classes.labels
+        labels = self._codes.labels
         chances = probabilities(self._learner.counters["margin_scale"] * self._scores(X))
         return pd.DataFrame(
             chances if len(labels) > 1 else np.ones((len(X), 1)),
@@ -192,7 +191,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def classes_(self) -> list[Any]:
         """The labels: `classes`, or those seen so far; in ascending order, if they have one."""
-        return self._classes.seen_labels()
+        return self._codes.seen_labels()
 
     @property
     def selected_names_(self) -> list[str]:
@@ -221,7 +220,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     @property
     def _multiclass(self) -> bool:
-        return len(self._classes.labels) > 2
+        return len(self._codes.labels) > 2
 
     @property
     def _supervised(self) -> bool:
@@ -235,27 +234,27 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def _learner(self) -> _core.Selector:
         """The learner."""
-        learner_for(self._model, self._classes.n_vectors, 0, None, None)
+        learner_for(self._model, self._codes.n_vectors, 0, None, None)
         return self._model.selector
 
     def _by_label(self, numbers: list[float]) -> Any:
-        return numbers[0] if len(numbers) == 1 else dict(zip(self._classes.labels, numbers, strict=True))
+        return numbers[0] if len(numbers) == 1 else dict(zip(self._codes.labels, numbers, strict=True))
 
     def _learn(
         self, names: list[str], batch: _core.CsrBatch, labels: list[Any], weights: NDArray[np.float64] | None
     ) -> None:
         if weights is None:
-            codes = np.array(self._classes.encode(labels), np.int32)
+            codes = np.array(self._codes.encode(labels), np.int32)
         elif weights.any():  # the labels of rows that are skipped do not count either
             codes = np.zeros(len(labels), np.int32)
-            codes[weights != 0] = self._classes.encode(list(compress(labels, weights.tolist())))
+            codes[weights != 0] = self._codes.encode(list(compress(labels, weights.tolist())))
         else:
             return
         learner = self._learner
-        if self._model.target is None and self._classes.are_known:
-            fix_classes(self._model, Target(as_array(self._classes.labels)), self._classes.swapped, id_base=0)
+        if self._model.target is None and self._codes.are_known:
+            fix_classes(self._model, Classes(as_array(self._codes.labels)), self._codes.swapped, id_base=0)
         if self._model.parameters["class_weight"] is not None:
-            weights = self._model.class_weights.of_rows(codes, weights, self._classes.by_code())
+            weights = self._model.class_weights.of_rows(codes, weights, self._codes.by_code())
         learn_rows(learner, batch, codes, weights)
         new = [name for name in names if name not in self._known]
         for id_, name in zip(ids_of(new).tolist(), new, strict=True):
@@ -264,11 +263,11 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         if len(self._names) > self._most_names:
             self._names = {id_: self._names[id_] for id_ in learner.member_ids().tolist()}
             self._known = set(self._names.values())
-        self._rows_until_look -= len(codes)
-        if self._rows_until_look <= 0:
+        self._rows_until_check -= len(codes)
+        if self._rows_until_check <= 0:
             before, self._n_saturated = self._n_saturated, learner.counters["n_saturated"]
             warn_if_saturated(self._model, before)
-            self._rows_until_look = _ROWS_BETWEEN_LOOKS
+            self._rows_until_check = _ROWS_BETWEEN_CHECKS
 
     def _without_clashes(self, names: list[str]) -> list[str]:
         """Return names of which none has the hash of another that is known: it gets a NUL behind it."""
@@ -325,7 +324,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Return margins or, with more than two classes, the scores of each."""
         scores = self._learner.score(self._rows(X)[1], 0, len(X))
-        return scores if self._classes.n_vectors == 1 else scores.reshape(len(X), self._classes.n_vectors)
+        return scores if self._codes.n_vectors == 1 else scores.reshape(len(X), self._codes.n_vectors)
 
 
 def _probabilities(log_odds: list[float]) -> list[float]:
