@@ -30,7 +30,7 @@ def synth(
     import inspect
 
     from thresher.datasets import make_x1, make_x2
-    from thresher.streams.read_counts import Reading
+    from thresher.streams.read_counts import ReadCounts
     from thresher.streams.writing import write_stream
 
     generators = {"x1": make_x1, "x2": make_x2}
@@ -39,7 +39,7 @@ def synth(
     defaults = inspect.signature(generators[which]).parameters
     given = {name: defaults[name].default for name in shape} | ({} if rows is None else {"n_samples": rows})
     stream = make_x2(start=start, random_state=seed, permute=permute, dense_noise=dense_noise, **given)
-    reading = Reading()
+    reading = ReadCounts()
     # Files of this kind count from 1.
     write_stream(reading.count_batches(stream, f"generating {which}", stream.batches(), True), output, shift=1)
     if output != "-":

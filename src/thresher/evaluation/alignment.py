@@ -14,7 +14,7 @@ from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.streams import Data, Stream, as_stream
 from thresher.streams.position import Position
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 
 _PLAIN_IDS = 1 << 32  # one of a billion hashes of names is below it
 _SMALL_PART = 0.01  # of the share of rows that had a selected feature in training
@@ -23,12 +23,12 @@ _CHANCE = 0.01  # that no row of so few has one
 
 def open_for_model(
     model: Model, data: Data, doing: str, *, labelled: bool = True, outputs: Sequence[str] = (), progress: bool = False
-) -> tuple[Stream, Reading, Iterator[Batch]]:
+) -> tuple[Stream, ReadCounts, Iterator[Batch]]:
     """Open data for a trained model; return the stream, its counts, and its batches, which are counted as they pass.
 
     None of its files may be one of `outputs`. `doing` is what the progress bar says.
     """
-    stream, reading = as_stream(data, labelled=labelled, naming=model.naming), Reading()
+    stream, reading = as_stream(data, labelled=labelled, naming=model.naming), ReadCounts()
     for output in outputs:
         refuse_inputs(output, stream.files)
     return stream, reading, reading.count_batches(stream, doing, batches_to_predict(model, stream), progress)

@@ -27,7 +27,7 @@ from thresher.evaluation.prediction import as_model
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.labels import label_text
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 
 MOST_LABELS = 50  # in a confusion matrix that is shown as a table
 _MOST_WRITTEN = 1_000  # in one that is written as JSON, a million numbers
@@ -284,7 +284,7 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     return evaluation_of(tally, stream.name, reading)
 
 
-def evaluation_of(tally: Tally, name: str, reading: Reading | None = None) -> Evaluation:
+def evaluation_of(tally: Tally, name: str, reading: ReadCounts | None = None) -> Evaluation:
     """Return the evaluation of a tally; `name` is that of the data."""
-    reading, counts = reading or Reading(), tally.counts(name)
+    reading, counts = reading or ReadCounts(), tally.counts(name)
     return Evaluation(counts, compute_metrics(counts), reading.n_skipped, reading.skipped, tally.threshold)

@@ -18,7 +18,7 @@ from thresher.messages import count_noun, parameter, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_table
 
 _Floats = NDArray[np.float64]
@@ -60,7 +60,7 @@ def write_predictions(
     margins: bool = False,
     probabilities: bool = False,
     progress: bool = False,
-) -> Reading:
+) -> ReadCounts:
     """Predict the label of each row and write them to a file, in the order of the rows.
 
     Parameters
@@ -83,7 +83,7 @@ def write_predictions(
 
     Returns
     -------
-    Reading
+    ReadCounts
         How many rows were written, and what was skipped.
 
     Examples

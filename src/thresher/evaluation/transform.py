@@ -25,7 +25,7 @@ from thresher.messages import parameter
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
 # Cells of a table that are in memory at a time.
@@ -40,7 +40,7 @@ def write_selected(
     keep_ids: bool = False,
     column_map: str | os.PathLike[str] | None = None,
     progress: bool = False,
-) -> Reading:
+) -> ReadCounts:
     """Write data with only the selected features left, as `transform` does for matrices.
 
     Parameters
@@ -65,7 +65,7 @@ def write_selected(
 
     Returns
     -------
-    Reading
+    ReadCounts
         How many rows were written, and what was skipped.
 
     Examples

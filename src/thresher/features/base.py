@@ -20,19 +20,19 @@ from thresher.streams.pipeline import in_order
 from thresher.streams.stream import Stream
 from thresher.threads import default_threads
 
-Tasks: TypeAlias = "Iterator[Callable[[], _core.FoundRows]]"
+Reads: TypeAlias = "Iterator[Callable[[], _core.FoundRows]]"  # functions, each of which reads some of the rows
 
 
 class Hasher(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A transformer whose columns are hashes of names."""
 
     @abstractmethod
-    def _tasks(self, X: Any) -> Tasks:
-        """Yield what reads the rows, part by part."""
+    def _reads(self, X: Any) -> Reads:
+        """Yield what reads the rows, in order."""
 
     def _batches(self, X: Any) -> Iterator[Batch]:
         n_before = 0
-        for found in in_order(self._tasks(X), default_threads()):
+        for found in in_order(self._reads(X), default_threads()):
             if found.bad:
                 row, why = found.bad[0]
                 raise ValueError(f"row {n_before + row} of X: {why}.")

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.features.base import Hasher, Tasks
+from thresher.features.base import Hasher, Reads
 from thresher.messages import warn
 from thresher.model.names import Naming, NGrams
 from thresher.streams.arrow_values import looks_like_text, read_named
@@ -89,7 +89,7 @@ class ColumnHasher(Hasher):
         self.n_features_in_ = len(self.feature_names_in_)
         return self
 
-    def _tasks(self, X: Any) -> Tasks:
+    def _reads(self, X: Any) -> Reads:
         check_is_fitted(self, "_naming")
         opened, reader = _open_table(X, self._naming), _reader(self._naming)
         reader.columns.check_types("X", opened.schema)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from thresher import _core
-from thresher.features.base import Hasher, Tasks
+from thresher.features.base import Hasher, Reads
 from thresher.model.names import Naming, NGrams
 
 _PART = 1 << 20  # characters that a thread reads at a time
@@ -69,7 +69,7 @@ class TextHasher(Hasher):
             "text", ngrams=self.ngrams, analyzer=self.analyzer, counts=self.counts, lowercase=self.lowercase
         )
 
-    def _tasks(self, X: Iterable[str | None]) -> Tasks:
+    def _reads(self, X: Iterable[str | None]) -> Reads:
         naming = self._naming().core
         if isinstance(X, str | Mapping) or hasattr(X, "columns"):
             raise ValueError(

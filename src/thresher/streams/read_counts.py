@@ -34,7 +34,7 @@ class Skipped:
 
 
 @dataclass
-class Reading(Skipped):
+class ReadCounts(Skipped):
     """How many rows were read, and which lines were skipped.
 
     Attributes

@@ -25,13 +25,13 @@ from thresher.model.names import Naming
 from thresher.streams.arrow_values import arrow
 from thresher.streams.formats import cache
 from thresher.streams.opening import as_stream
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 from thresher.streams.sources import ENDINGS, open_archive
 
 Write = Callable[[bytes], Any]
 
 
-def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) -> Reading:
+def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) -> ReadCounts:
     """Write data in the format of the ending of `path`: .thc, a binary cache, or .svm, svmlight text.
 
     Parameters
@@ -45,7 +45,7 @@ def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) 
 
     Returns
     -------
-    Reading
+    ReadCounts
         How many rows were written, and what was skipped.
 
     Examples
@@ -64,7 +64,7 @@ def convert(data: Any, path: str | os.PathLike[str], *, progress: bool = False) 
     refuse_inputs(path, stream.files)
     # Columns of a table count from 0, rows of text from 1 unless id 0 occurs, which it need not.
     shift = 1 if stream.id_base == 0 and stream.naming is None and not path.endswith(".thc") else 0
-    reading = Reading()
+    reading = ReadCounts()
     batches = reading.count_batches(stream, "converting", stream.batches(), progress)
     write_stream(batches, path, shift=shift, feature_names=stream.feature_names, naming=stream.naming)
     if stream.naming is not None and not path.endswith(".thc"):

@@ -18,7 +18,7 @@ from thresher.model.names import MemberNames, Naming
 from thresher.model.targets import StreamClasses, classes_for_matrix
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
-from thresher.streams.read_counts import Reading
+from thresher.streams.read_counts import ReadCounts
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
 from thresher.training.run import Run, SharedReading, name_rows_in_errors
@@ -103,7 +103,7 @@ def _read(model: Model, task: Task) -> tuple[Matrix, History]:
             f"{stream.name} can be read only once, but {model.method.estimator} reads it again for the "
             "names of the selected features: write it to a file first."
         )
-    reading, history = Reading(), History(n_passes=1)
+    reading, history = ReadCounts(), History(n_passes=1)
     batches = _check_memory_for(
         model, stream, reading.count_batches(stream, "reading", stream.batches(), request.progress), history
     )
