@@ -1,4 +1,4 @@
-"""Tasks for engines of distributed training, which worker processes import: so nothing that takes long to import."""
+"""Functions for engines of distributed training, imported by worker processes: so nothing that takes long to import."""
 
 from __future__ import annotations
 

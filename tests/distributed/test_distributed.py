@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import in_a_process, thresher
-from engine_tasks import killed, killed_once, power, summed
+from engine_calls import killed, killed_once, power, summed
 from every import made, online
 from states import assert_same_state, model_of, state_of
 

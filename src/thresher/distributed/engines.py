@@ -1,4 +1,4 @@
-"""Where tasks run: an engine maps a function over tasks and merges their results in a fixed tree.
+"""Where workers run: an engine calls a function many times and merges the results in a fixed tree.
 
 The tree depends on the number of results alone, so the merged result is the same bytes on every engine, whatever the
 number of workers. An error in the data moves up the tree as a Failure, in one line: an exception would arrive with the
@@ -26,10 +26,10 @@ from thresher.threads import default_threads
 
 T = TypeVar("T")
 Function: TypeAlias = Callable[..., Any]
-Tasks: TypeAlias = Sequence[tuple[Any, ...]]
+Calls: TypeAlias = Sequence[tuple[Any, ...]]  # the arguments of each
 After: TypeAlias = Callable[[], None]
 
-# How many results a merge task takes.
+# How many results are merged at a time.
 FAN_IN = 8
 _MOST_DEATHS = 3  # of a worker in one merge
 
@@ -39,27 +39,27 @@ def do_nothing() -> None:
 
 
 class Engine(Protocol):
-    """Runs tasks somewhere. A handle stands for a result that may not be there yet."""
+    """Calls functions somewhere. A handle stands for a result that may not be there yet."""
 
     def map(
-        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+        self, function: Function, common: tuple[Any, ...], calls: Calls, after_each: After = do_nothing
     ) -> list[Any]:
-        """Start function(*common, *task) for each task; return their handles, in order.
+        """Start function(*common, *call) for each call; return their handles, in order.
 
         Each object of `common` is sent once, and not again if it was in the last call.
-        `after_each` is called after each task, now or while `merge` waits.
+        `after_each` is called after each call, now or while `merge` waits.
         """
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Wait for the results and return function(results, *arguments), applied group by group up a tree.
 
-        Raise DataError if a task has failed.
+        Raise DataError if a call has failed.
         """
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task can't be done, in one line."""
+    """Why a call failed, in one line."""
 
     message: str
 
@@ -91,15 +91,15 @@ def merge_groups(handles: list[T]) -> list[list[T]]:
 
 
 class InProcess:
-    """Runs everything in this process, one task after the other: the reference for the other engines."""
+    """Runs everything in this process, one call after the other: the reference for the other engines."""
 
     def map(
-        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+        self, function: Function, common: tuple[Any, ...], calls: Calls, after_each: After = do_nothing
     ) -> list[Any]:
-        """Run all tasks."""
+        """Make all calls."""
         results = []
-        for task in tasks:
-            results.append(attempt(function, *common, *task))
+        for call in calls:
+            results.append(attempt(function, *common, *call))
             after_each()
         return results
 
@@ -130,7 +130,7 @@ class SharedObjects:
 
 
 class Processes:
-    """Processes on this machine. Objects common to all tasks are in files, which each process reads once.
+    """Processes on this machine. Objects common to all calls are in files, which each process reads once.
 
     If a process is killed, new ones take over what was not finished.
     """
@@ -141,11 +141,11 @@ class Processes:
         self._pool = self._new_pool()
 
     def map(
-        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+        self, function: Function, common: tuple[Any, ...], calls: Calls, after_each: After = do_nothing
     ) -> list[Any]:
-        """Start all tasks; a handle is a future and the arguments of its task."""
+        """Start all calls; a handle is a future and what started it."""
         paths = self._shared.references(common)
-        return [self._submit((function, paths, task), after_each) for task in tasks]
+        return [self._submit((function, paths, call), after_each) for call in calls]
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Merge the results here, each group as soon as it is complete."""
@@ -173,15 +173,15 @@ class Processes:
         """End all processes."""
         self._pool.shutdown(cancel_futures=True)
 
-    def _submit(self, call: Any, after_each: After) -> Any:
+    def _submit(self, begun: Any, after_each: After) -> Any:
         future: Future[Any]
         try:
-            future = self._pool.submit(_run, *call)
+            future = self._pool.submit(_run, *begun)
         except BrokenProcessPool as error:  # a worker died while there was nothing to do; `merge` starts new ones
             future = Future()
             future.set_exception(error)
         future.add_done_callback(lambda done: None if done.cancelled() or done.exception() else after_each())
-        return future, call, after_each
+        return future, begun, after_each
 
     def _write(self, value: Any) -> str:
         self._n_files += 1
@@ -210,7 +210,7 @@ def local(n_workers: int | None) -> Iterator[Engine]:
 
 
 def _is_lost(future: Future[Any]) -> bool:
-    """Return whether the worker of a task died."""
+    """Return whether the worker died."""
     return isinstance(future.exception(), BrokenProcessPool)
 
 
@@ -220,13 +220,13 @@ def _start_worker(spelled: Spelling) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which stops the workers
 
 
-_read: dict[str, Any] = {}  # what this process has read of what is common to tasks
+_read: dict[str, Any] = {}  # what this process has read of what is common to calls
 
 
-def _run(function: Function, paths: list[str], task: tuple[Any, ...]) -> Any:
+def _run(function: Function, paths: list[str], call: tuple[Any, ...]) -> Any:
     for path in _read.keys() - set(paths):
         del _read[path]
     for path in paths:
         if path not in _read:
             _read[path] = pickle.loads(Path(path).read_bytes())
-    return attempt(function, *(_read[path] for path in paths), *task)
+    return attempt(function, *(_read[path] for path in paths), *call)

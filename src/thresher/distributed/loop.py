@@ -137,7 +137,7 @@ def train(
         starting: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
         n_readings = 1 if n_passes == "auto" else n_passes + task.has_refit(own, n_passes)
         with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
-            run = _Run(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), running, bar)
+            run = _ShardedRun(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), running, bar)
             run.agree_on_classes()
             try:
                 run.learn()
@@ -150,7 +150,7 @@ def train(
         return run.history
 
 
-class _Run:
+class _ShardedRun:
     """A training run: a model and the syncs of its shards."""
 
     def __init__(self, model: Model, task: Task, shards: Shards, engine: Engine, bar: Steps) -> None:
@@ -167,8 +167,8 @@ class _Run:
         model, stream, request = self.model, self._task.stream, self._task.request
         if model.target is not None:
             classes_for(model, request.classes)
-        tasks = [(k, request.multiclass) for k in range(self._shards.n)]
-        handles = self._engine.map(survey, (self._shards,), tasks)
+        calls = [(k, request.multiclass) for k in range(self._shards.n)]
+        handles = self._engine.map(survey, (self._shards,), calls)
         seen = self._engine.merge(add_surveys, handles)
         self._check_shards(seen)
         if seen.large_columns is not None and model.norm == "l2":
@@ -218,8 +218,8 @@ class _Run:
         n_saturated, n_clashes = self.model.counters["n_saturated"], self.model.names.clashes[0]
         for sync in range(self._shards.syncs):
             start = Start(self.model, in_pass)
-            tasks = [(k, sync) for k in range(self._shards.n)]
-            handles = self._engine.map(learn, (self._shards, start), tasks, self._show_progress)
+            calls = [(k, sync) for k in range(self._shards.n)]
+            handles = self._engine.map(learn, (self._shards, start), calls, self._show_progress)
             learned = self._engine.merge(add_updates, handles, core_class(self.model))
             if in_pass == Pass.FIRST:  # later passes skip the same lines
                 self.history.add_skipped(learned.n_skipped, learned.skipped)

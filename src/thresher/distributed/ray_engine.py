@@ -1,4 +1,4 @@
-"""Ray as an engine: only its tasks and its object store are used."""
+"""Ray as an engine: only its tasks and its object store are used; a call is a task of Ray."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from thresher.distributed.engines import (
     After,
+    Calls,
     Function,
     SharedObjects,
-    Tasks,
     attempt,
     do_nothing,
     join,
@@ -37,12 +37,12 @@ class OnRay:
         self._join = ray.remote(num_cpus=1, max_retries=3)(_join)
 
     def map(
-        self, function: Function, common: tuple[Any, ...], tasks: Tasks, after_each: After = do_nothing
+        self, function: Function, common: tuple[Any, ...], calls: Calls, after_each: After = do_nothing
     ) -> list[Any]:
-        """Start all tasks; what is common to them is put into the object store once."""
+        """Start all calls; what is common to them is put into the object store once."""
         shared = self._shared.references(common)
         self._after_each = after_each
-        return [self._run.remote(spelling(), function, task, *shared) for task in tasks]
+        return [self._run.remote(spelling(), function, call, *shared) for call in calls]
 
     def merge(self, function: Function, handles: list[Any], *arguments: Any) -> Any:
         """Merge the results by tasks, up a tree, and fetch the last."""
@@ -60,9 +60,9 @@ class OnRay:
             raise ChildProcessError(f"Ray could not finish a task: {_first_line(error)}") from None
 
 
-def _run(spelled: Spelling, function: Function, task: tuple[Any, ...], *common: Any) -> Any:
+def _run(spelled: Spelling, function: Function, call: tuple[Any, ...], *common: Any) -> Any:
     spell_parameters(spelled)  # a message that ends the run is read where it was started
-    return attempt(function, *common, *task)
+    return attempt(function, *common, *call)
 
 
 def _join(function: Function, arguments: tuple[Any, ...], *results: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The work of a worker: pure functions of a model and a part of a shard, so that a task can be run again.
+"""The work of a worker: pure functions of a model and a part of a shard, so that a call can be made again.
 
 They run in other processes, so they take and return values that can be pickled.
 """
@@ -42,7 +42,7 @@ class Start:
 class Shards:
     """A stream, cut into shards, and each of them into the parts between syncs.
 
-    Readers have one thread, since there is a task per core.
+    Readers have one thread, since each core has a worker.
     """
 
     stream: Stream
