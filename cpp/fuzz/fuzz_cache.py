@@ -39,7 +39,7 @@ def run(data: bytes) -> None:
 
 
 def _read(source: Source, span: Span) -> list[Batch]:
-    return [task() for task in CacheReader(source, read_footer(source)).tasks(span, None)]
+    return [read() for read in CacheReader(source, read_footer(source)).reads(span, None)]
 
 
 def _listed(batches: list[Batch]) -> list[Any]:

@@ -16,7 +16,7 @@ from thresher.csr import in_configured_type
 from thresher.messages import parameter
 from thresher.parameters import Whole, check
 from thresher.streams.numbered_rows import NumberedRows
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Identity, digest_of
 from thresher.streams.stream import Stream
 
@@ -58,7 +58,7 @@ class GeneratedRows(NumberedRows):
         # Without its object in the core, which another process could not be sent.
         return {name: value for name, value in vars(self).items() if name != "synth"}
 
-    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+    def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
         return (partial(self._batch, at, min(self._batch_size, end - at)) for at in range(first, end, self._batch_size))
 
     def _batch(self, first: int, n: int) -> Batch:

@@ -1,7 +1,7 @@
 """The rows of a list of files: in order, from any position, all of them or a shard.
 
-The reader of a file cuts it, or a span of it, into tasks, which threads run. This module puts their batches in order,
-numbers the rows, and adds the position at the end of each batch.
+The reader of a file cuts it, or a span of it, into blocks, which threads read. This module puts their batches in
+order, numbers the rows, and adds the position at the end of each batch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TypeAlias
 from thresher.batch import Batch, DataError
 from thresher.messages import count_noun, parameter
 from thresher.streams.formats.format import Reader, Span
-from thresher.streams.pipeline import Task, in_order
+from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.position import Identity, Position
 
-# Handing a task to a thread takes longer than to read a small file, so that many of them are one task.
+# Handing a block to a thread takes longer than to read a small file, so that many of them are read together.
 _SMALL_FILE, _SMALL_FILES = 1 << 14, 64
 
 
@@ -95,27 +95,27 @@ class FileRows:
 
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position in these files."""
-        parts = [
-            _Part(at, self._readers[at], span)
+        opened = [
+            _OpenSpan(at, self._readers[at], span)
             for at, span in enumerate(self._spans)
             if span is not None and (start is None or at >= start.file)
         ]
         if start is not None:
-            parts[0].start = start
+            opened[0].start = start
         at, number, namespace = -1, 0, None
-        for found in in_order(_tasks(parts), self._n_threads):
+        for found in in_order(_reads(opened), self._n_threads):
             while found:
                 each = found.popleft()
                 if isinstance(each, Exception):
                     raise each
-                part, batch = each
-                if part.index != at:
-                    at, number = part.index, part.first or 0
-                    if part.start is not None:
-                        namespace = part.start.namespace
-                name = part.reader.source.name
-                batch.file, batch.counted_in, batch.first_number = name, part.reader.counted_in, number + 1
-                batch.before = None if part.first is not None else part.count_before
+                span, batch = each
+                if span.index != at:
+                    at, number = span.index, span.first or 0
+                    if span.start is not None:
+                        namespace = span.start.namespace
+                name = span.reader.source.name
+                batch.file, batch.counted_in, batch.first_number = name, span.reader.counted_in, number + 1
+                batch.before = None if span.first is not None else span.count_before
                 if None not in (namespace, batch.namespace) and batch.namespace != namespace:
                     raise DataError(
                         f"{batch.location_of_line(0)} or later: numbers in a second namespace, {batch.namespace!r} "
@@ -125,9 +125,9 @@ class FileRows:
                 namespace = batch.namespace if namespace is None else namespace
                 batch.handle_bad_lines(self._skip_bad)
                 number += batch.n_lines
-                if part.identity is not None:
-                    row = number if part.first is not None else None
-                    batch.end = Position.at(at, name, batch.end_byte, row, part.identity, namespace)
+                if span.identity is not None:
+                    row = number if span.first is not None else None
+                    batch.end = Position.at(at, name, batch.end_byte, row, span.identity, namespace)
                 yield batch
                 del each, batch  # not kept while the next one is made
 
@@ -153,8 +153,8 @@ class FileRows:
 
 
 @dataclass(eq=False)
-class _Part:
-    """The part of a file that is read: a span of it, or the rest of one from a position on."""
+class _OpenSpan:
+    """A span of a file that is read, or the rest of one from a position on."""
 
     index: int
     reader: Reader
@@ -164,12 +164,12 @@ class _Part:
 
     @cached_property
     def first(self) -> int | None:
-        """How many lines or rows of the file are before this part, if known."""
+        """How many lines or rows of the file are before it, if known."""
         return self.reader.first_number(self.span) if self.start is None else self.start.row
 
     @cached_property
     def count_before(self) -> Callable[[], int]:
-        """A function that counts the lines or rows before this part by reading them; the result is cached."""
+        """A function that counts the lines or rows before it by reading them; the result is cached."""
         begin = self.span.begin if self.start is None else self.start.byte
         return cache(partial(self.reader.count_before, begin))
 
@@ -179,40 +179,40 @@ class _Part:
         source, size = self.reader.source, self.reader.source.n_bytes
         return self.reader.is_text and source.is_plain and size is not None and size <= _SMALL_FILE
 
-    def tasks(self) -> Iterator[Task]:
-        """Cut it into tasks."""
+    def reads(self) -> Iterator[ReadBlock]:
+        """Yield what reads each block of it."""
         source = self.reader.source
         self.identity = Identity.of_file(source.path) if source.flow is None else None
-        return self.reader.tasks(self.span, self.start)
+        return self.reader.reads(self.span, self.start)
 
 
-# What a task has read: batches, each with its part; after those of small files perhaps the error that ended them.
-_Found: TypeAlias = deque[tuple[_Part, Batch] | Exception]
+# Batches, each with its span; after the batches of small files perhaps the error that ended them.
+_Found: TypeAlias = deque[tuple[_OpenSpan, Batch] | Exception]
 
 
-def _tasks(parts: list[_Part]) -> Iterator[Callable[[], _Found]]:
-    """Yield the tasks that read the parts: one batch each, or several small files."""
+def _reads(spans: list[_OpenSpan]) -> Iterator[Callable[[], _Found]]:
+    """Yield what reads the spans: a block each, or several small files."""
     alone = Lock()
-    for are_small, group in groupby(parts, lambda part: part.is_small):
+    for are_small, group in groupby(spans, lambda span: span.is_small):
         if are_small:
             small = list(group)
             for low in range(0, len(small), _SMALL_FILES):
                 yield partial(_read_small, small[low : low + _SMALL_FILES], alone)
         else:
-            for part in group:
-                yield from (partial(_read, part, task) for task in part.tasks())
+            for span in group:
+                yield from (partial(_read, span, read_block) for read_block in span.reads())
 
 
-def _read(part: _Part, task: Task) -> _Found:
-    return deque([(part, task())])
+def _read(span: _OpenSpan, read_block: ReadBlock) -> _Found:
+    return deque([(span, read_block())])
 
 
-def _read_small(parts: list[_Part], alone: Lock) -> _Found:
+def _read_small(spans: list[_OpenSpan], alone: Lock) -> _Found:
     found: _Found = deque()
     try:
         with alone:  # most of this is Python, of which two threads do less than one
-            for part in parts:
-                found.extend((part, task()) for task in part.tasks())
+            for span in spans:
+                found.extend((span, read_block()) for read_block in span.reads())
     except Exception as error:
         found.append(error)
     return found

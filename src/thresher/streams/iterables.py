@@ -15,7 +15,7 @@ from thresher.csr import check_rows
 from thresher.model.class_weights import check_row_weights
 from thresher.model.labels import as_labels, distinct_labels
 from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.stream import Stream
 
 # A large matrix is cut into batches of this many rows, so that there is a position after each.
@@ -55,7 +55,7 @@ class ListRows(NumberedRows):
         self._items = items
         self._labelled = labelled
 
-    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+    def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
         for number, low, high in blocks_with_rows(self._sizes, first, end):
             batch = to_batch(self._items[number], number, self._labelled)
             for begin in range(low, high, _BATCH_ROWS):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from thresher.batch import Batch
-from thresher.streams.pipeline import Task, in_order
+from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.position import Identity, Position, digest_of
 
 
@@ -52,7 +52,7 @@ class NumberedRows(ABC):
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position."""
         row = self._first if start is None or start.row is None else start.row
-        batches = in_order(self._tasks(row, self._end), self._n_threads)
+        batches = in_order(self._reads(row, self._end), self._n_threads)
         for batch in number_rows(self.name, batches, self._skip_bad, row + self._number_of_first):
             row += batch.n_lines
             batch.end = Position.at(0, self.name, 0, row, self._identity)
@@ -60,8 +60,8 @@ class NumberedRows(ABC):
             del batch  # not kept while the next one is made
 
     @abstractmethod
-    def _tasks(self, first: int, end: int) -> Iterator[Task]:
-        """Yield the tasks that read these rows, in order."""
+    def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
+        """Yield what reads each block of these rows, in order."""
 
 
 def identity_of(sizes: list[int]) -> Identity:

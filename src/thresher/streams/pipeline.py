@@ -1,4 +1,4 @@
-"""Reading, parsing and learning at the same time: tasks run on threads, results come out in the order of the tasks."""
+"""Reading, parsing and learning at the same time: threads read blocks, which come out in their order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import TypeAlias, TypeVar
 from thresher.batch import Batch
 
 T = TypeVar("T")
-Task: TypeAlias = Callable[[], Batch]  # which does not know yet where in the stream its rows are
+ReadBlock: TypeAlias = Callable[[], Batch]  # reads a block; where in the stream its rows are is added later
 
 
-def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:
-    """Yield the results of the tasks in order, while the next tasks run on `n_threads` threads.
+def in_order(reads: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, None, None]:
+    """Yield the results of some functions in order, while the next ones run on `n_threads` threads.
 
-    At most `2 × n_threads` results wait, so memory does not depend on the number of tasks. The iterator of tasks runs
-    in its own thread, since it can read or decompress. An error in any of them is raised here, after the results of the
-    tasks before it. When the consumer stops early, the threads stop too. With no threads, all runs in the caller's.
+    At most `2 × n_threads` results wait, so memory does not depend on how many there are. The iterator runs in its own
+    thread, since it can read or decompress. An error in any of them is raised here, after the results before it. When
+    the consumer stops early, the threads stop too. With no threads, all runs in the caller's.
     """
     if n_threads == 0:
-        for task in tasks:
-            yield task()
+        for read in reads:
+            yield read()
         return
     waiting: queue.Queue[Future[T] | BaseException | None] = queue.Queue(maxsize=2 * n_threads)
     stop = threading.Event()
@@ -37,10 +37,10 @@ def in_order(tasks: Iterator[Callable[[], T]], n_threads: int) -> Generator[T, N
 
     def feed() -> None:
         try:
-            for task in tasks:
+            for read in reads:
                 if stop.is_set():
                     return
-                hand_over(pool.submit(task))
+                hand_over(pool.submit(read))
             hand_over(None)
         except BaseException as error:
             hand_over(error)

@@ -84,7 +84,7 @@ class Flow:
         return self._n_read
 
     @property
-    def position(self) -> int:
+    def bytes_read(self) -> int:
         """The number of bytes on disk read so far."""
         return self._raw.tell() if self._raw.seekable() else self._n_read
 
@@ -170,7 +170,7 @@ def open_archive(raw: Any, kind: str, mode: Any) -> Any:
 
 
 class SharedFile:
-    """An open file that is closed with the last task that uses it; tasks can outlive the generator of tasks."""
+    """An open file, closed when nothing refers to it: what reads its blocks can outlive the generator of these."""
 
     number = -1  # -1 if it could not be opened
 

@@ -78,7 +78,7 @@ class Stream:
         The number of columns, if it is known.
     naming : Naming or None
         How features are named, if they have names instead of numbers: columns are then hashes of names.
-    is_part : bool
+    is_shard : bool
         Whether it is a shard of another stream.
     """
 
@@ -105,7 +105,7 @@ class Stream:
         self.n_features = N_IDS if naming is not None else len(feature_names) if feature_names else n_features
         self._content: Content | None = None
         self._read: Callable[[], Iterator[Batch]] | None = None
-        self.is_part = False
+        self.is_shard = False
         self._only_once = only_once
         self._was_read = False
         if callable(content):
@@ -162,13 +162,13 @@ class Stream:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")
             self._was_read = True
         whole = self._content.batches(None) if self._content is not None else self._read() if self._read else iter(())
-        return whole if self.is_part else _check_not_all_skipped(self.name, whole)
+        return whole if self.is_shard else _check_not_all_skipped(self.name, whole)
 
     def shard(self, k: int, n: int) -> Self:
-        """Return the k-th of n parts, k from 0. The parts in order give exactly the rows of the whole stream.
+        """Return the k-th of n parts, k from 0. The shards in order give exactly the rows of the whole stream.
 
-        Files are cut by bytes on disk, at the ends of rows, so that parts take about the same time to read; generators
-        and lists are cut by rows. A compressed file is not cut: it belongs to the part that has its first byte. Parts
+        Files are cut by bytes on disk, at the ends of rows, so that shards take about the same time to read; generators
+        and lists are cut by rows. A compressed file is not cut: it belongs to the shard that has its first byte. Shards
         can be empty.
 
         Parameters
@@ -181,11 +181,11 @@ class Stream:
         """
         check(f"n of shard({k}, {n}) of {self.name}", n, Whole(1))
         check(f"k of shard({k}, {n}) of {self.name}", k, Whole(0, n - 1))
-        part = copy.copy(self)
-        part._take(self._divisible("shards").shard(int(k), int(n)))
-        part.name = f"shard {k} of {n} of {self.name}"
-        part.is_part = True
-        return part
+        shard = copy.copy(self)
+        shard._take(self._divisible("shards").shard(int(k), int(n)))
+        shard.name = f"shard {k} of {n} of {self.name}"
+        shard.is_shard = True
+        return shard
 
     def with_base(self, id_base: int) -> Self:
         """Return the same stream, whose ids count from 0 or from 1."""
@@ -248,11 +248,11 @@ class Stream:
             del X, batch  # not kept while the next one is made
 
     def check_base(self) -> None:
-        """Raise DataError for a part whose rows alone would decide whether ids count from 0 or from 1.
+        """Raise DataError for a shard whose rows alone would decide whether ids count from 0 or from 1.
 
-        Id 0 may occur in one part and not in another, and the same feature would have two columns.
+        Id 0 may occur in one shard and not in another, and the same feature would have two columns.
         """
-        if self.is_part and self.id_base is None:
+        if self.is_shard and self.id_base is None:
             raise DataError(
                 f"{self.name}: a shard needs to know whether ids count from 0 or 1: set {parameter('zero_based', ...)}."
             )

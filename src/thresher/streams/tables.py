@@ -1,7 +1,7 @@
 """Tables of other libraries: those that give an Arrow stream (DuckDB, polars, pyarrow, pandas), and Ray Datasets.
 
 The blocks of a Dataset are Arrow tables in Ray's object store, fetched one at a time and cut by rows. The process
-that reads a block fetches it, so a stream in a Ray task reads the blocks where the task runs.
+that reads a block fetches it, so a stream in a Ray task reads the blocks where that runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thresher.messages import shorten
 from thresher.streams.arrow_values import arrow
 from thresher.streams.columns import Columns, Roles
 from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
-from thresher.streams.pipeline import Task, in_order
+from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.record_batches import TableReader, name_table_in_errors, one_line
 from thresher.streams.stream import Stream
 
@@ -85,8 +85,8 @@ class _FrameRows:
         """Read from the start."""
         opened, self._first = self._first or self._reopen(), None
         name, n_rows = self.reader.name, 0
-        tasks = (partial(self.reader.batch, table) for table in self.reader.tables(opened))
-        for batch in number_rows(name, in_order(tasks, self._n_threads), self.reader.skip_bad):
+        reads = (partial(self.reader.batch, table) for table in self.reader.tables(opened))
+        for batch in number_rows(name, in_order(reads, self._n_threads), self.reader.skip_bad):
             n_rows += batch.n_lines
             yield batch
             del batch  # not kept while the next one is made
@@ -161,7 +161,7 @@ class _BlockRows(NumberedRows):
         other._n_threads = n
         return other
 
-    def _tasks(self, first: int, end: int) -> Iterator[Task]:
+    def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
         ray: Any = importlib.import_module("ray")
         for number, low, high in blocks_with_rows(self._sizes, first, end):
             rows = ray.get(self._blocks[number]).slice(low, high - low).combine_chunks().to_reader()

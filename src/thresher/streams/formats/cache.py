@@ -50,7 +50,7 @@ from thresher.model.validators import (
 )
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.sources import SharedFile, Source
 
@@ -153,7 +153,7 @@ class CacheReader(RowReader):
         super().__init__(source)
         self.n_rows = footer.n_rows
 
-    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
+    def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
         """Read the blocks that hold a span, or the rest of it."""
         source, footer, file = self.source, read_footer(self.source), SharedFile(self.source.path)
         first, end = self._rows(span, start)

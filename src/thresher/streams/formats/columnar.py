@@ -16,7 +16,7 @@ from thresher.streams.arrow_values import arrow
 from thresher.streams.columns import Columns
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader, name_table_in_errors, rows_of_bytes, rows_of_cells
 from thresher.streams.sources import Source
@@ -51,8 +51,8 @@ class ColumnarReader(RowReader):
     def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
         """Yield the record batches that hold the rows, the number of rows before each, and the bytes up to its end."""
 
-    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut the rows of a span, or the rest of them, into tasks."""
+    def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
+        """Cut the rows of a span, or the rest of them, into blocks."""
         first, end = self._rows(span, start)
         done = 0
         with _open_unmapped(self.source) as raw:

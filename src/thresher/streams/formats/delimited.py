@@ -28,7 +28,7 @@ from thresher.streams.formats.layout import (
     record_ends,
     records_of,
 )
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader
 from thresher.streams.sources import Flow, Source
@@ -57,12 +57,12 @@ class DelimitedReader(Reader):
         layout = read_layout(self.source, self._delimiter, self._longest, like)
         return layout if layout is like else layout.of(self._columns)
 
-    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
+    def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
         low = span.begin if start is None else start.byte
         with self.source.open() as flow:
             flow.go_to(self._layout.begin if start is None else start.byte)
-            done = low if self.source.is_plain else flow.position if start is not None else 0
+            done = low if self.source.is_plain else flow.bytes_read if start is not None else 0
             for at, text in self._blocks(flow):
                 end = at + len(text)
                 if end <= low:
@@ -70,7 +70,7 @@ class DelimitedReader(Reader):
                 begin = self._next_record(at, text, low)
                 stop = end if span.end is None or not self.source.is_plain else self._next_record(at, text, span.end)
                 if begin < stop:
-                    here = stop if self.source.is_plain else flow.position
+                    here = stop if self.source.is_plain else flow.bytes_read
                     yield partial(self._batch, text[begin - at : stop - at], stop, max(0, here - done))
                     done = here
                 if stop < end or stop == span.end:

@@ -11,7 +11,7 @@ from thresher.messages import parameter, size_text
 from thresher.model.names import Naming
 from thresher.parameters import Bytes
 from thresher.streams.columns import Roles
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.sources import Flow, Source
 
@@ -107,7 +107,7 @@ class Span:
 
 
 class Reader(ABC):
-    """The reader of a file, which cuts it, or a span of it, into tasks that threads run."""
+    """The reader of a file, which cuts it, or a span of it, into blocks that threads read."""
 
     counted_in = "row"  # or "line"
     is_text = True  # so that rows take about as much memory as the file
@@ -117,8 +117,8 @@ class Reader(ABC):
         self.source = source
 
     @abstractmethod
-    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut a span, or the rest of it from a position on, into tasks."""
+    def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
+        """Cut a span, or the rest of it from a position on, into blocks; yield what reads each."""
 
     @abstractmethod
     def holds(self, span: Span, position: Position) -> bool:

@@ -15,7 +15,7 @@ from thresher.batch import Batch, DataError
 from thresher.io.file_errors import name_file_in_errors
 from thresher.model.labels import LARGE, labels_from_values
 from thresher.streams.formats.format import Options, Reader, Span, too_long_message
-from thresher.streams.pipeline import Task
+from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.sources import BOM, Flow, SharedFile, Source
 
@@ -55,8 +55,8 @@ class LineReader(Reader):
         """Parse whole lines; the first ones of a file can start with a byte order mark."""
         return _core.read_text(self.source.format, text, self._skip_bad, first, self._labels, self._names)
 
-    def tasks(self, span: Span, start: Position | None) -> Iterator[Task]:
-        """Cut a span, or the rest of it from a position on: a task reads the lines that begin in a range of bytes."""
+    def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
+        """Cut a span, or the rest of it from a position on: the lines that begin in a range of bytes are a block."""
         begin = span.begin if start is None else start.byte
         if not self.source.is_plain:
             yield from self._of_flow(begin)
@@ -88,31 +88,31 @@ class LineReader(Reader):
                 n_newlines += block.count(b"\n")
         return n_newlines + 1
 
-    def _of_flow(self, begin: int) -> Iterator[Task]:
+    def _of_flow(self, begin: int) -> Iterator[ReadBlock]:
         """Cut a sequential source (an archive, standard input) after the last newline of each block."""
         rest: list[bytes] = []  # of a line whose end was not read yet
         length = 0
         with self.source.open() as flow:
             flow.go_to(begin)
-            done = flow.position if begin else 0
+            done = flow.bytes_read if begin else 0
             while block := flow.read(BLOCK):
                 first_end = block.find(b"\n")
                 if length + (len(block) if first_end < 0 else first_end) > self._longest_line:
                     block = self._after_line(flow, block)
-                    yield partial(self._long_line, flow.byte - len(block), flow.position - done)
+                    yield partial(self._long_line, flow.byte - len(block), flow.bytes_read - done)
                     if not self._skip_bad:
                         return
-                    rest, length, done = [], 0, flow.position
+                    rest, length, done = [], 0, flow.bytes_read
                 cut = block.rfind(b"\n") + 1
                 if cut > 0:
                     rest.append(block[:cut])
                     byte = flow.byte - (len(block) - cut)
-                    yield partial(self._read_block, b"".join(rest), byte, flow.position - done)
-                    rest, length, done = [], 0, flow.position
+                    yield partial(self._read_block, b"".join(rest), byte, flow.bytes_read - done)
+                    rest, length, done = [], 0, flow.bytes_read
                 rest.append(block[cut:])
                 length += len(block) - cut
             if text := b"".join(rest):
-                yield partial(self._read_block, text, flow.byte, flow.position - done)
+                yield partial(self._read_block, text, flow.byte, flow.bytes_read - done)
 
     def _after_line(self, flow: Flow, block: bytes) -> bytes:
         """Return what follows a line that is too long, of the block in which it ends; the line is not kept."""
