@@ -13,6 +13,7 @@ from thresher.messages import join_some, parameter, warn
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.streams import Data, Stream, as_stream
+from thresher.streams.columns import roles_text
 from thresher.streams.position import Position
 from thresher.streams.read_counts import ReadCounts
 
@@ -147,8 +148,7 @@ def _check_naming(model: Model, stream: Stream) -> None:
     if model.naming is not None and stream.feature_names is not None:
         raise DataError(
             f"{stream.name}: the model was trained on features with names, and here each column is one: open it with "
-            f"the roles of its columns ({parameter('text', ...)}, {parameter('categorical', ...)}, "
-            f"{parameter('numeric', ...)})."
+            f"the roles of its columns, with {roles_text('or')}."
         )
     if model.naming is not None and stream.naming is not None:
         _warn_of_types(model.naming, stream.naming, stream.name)

@@ -18,6 +18,7 @@ from thresher.model.names import Naming
 from thresher.streams.arrow_values import arrow, is_list, is_numeric, is_text
 
 PAIR = ("ids", "values")
+ROLES = ("text", "categorical", "numeric")  # of features that are columns
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Columns:
         for name, role in self._roles():
             type_, (can_have, message) = schema.field(name).type, _TYPES[role]
             if not can_have(type_):
-                ways = {each: parameter(each, ...) for each in ("text", "categorical", "numeric")}
+                ways = {each: parameter(each, ...) for each in ROLES}
                 ignore = parameter("ignore", name)
                 why = message.format(name=name, type=type_, roles=roles_text(), ignore=ignore, **ways)
                 raise DataError(f"{file}: {why}")
@@ -151,9 +152,10 @@ class Columns:
             yield self.weight, "weight"
 
 
-def roles_text() -> str:
+def roles_text(conjunction: str = "and") -> str:
     """Return the parameters that say what columns are, for a message."""
-    return f"{parameter('text', ...)}, {parameter('categorical', ...)} and {parameter('numeric', ...)}"
+    text, categorical, numeric = (parameter(role, ...) for role in ROLES)
+    return f"{text}, {categorical} {conjunction} {numeric}"
 
 
 def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None) -> None:

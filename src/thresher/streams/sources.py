@@ -137,11 +137,15 @@ class Flow:
         """Raise DataError if the file is shorter than when it was opened."""
         if self._size == 0:
             return
-        now = os.fstat(self._raw.fileno()).st_size
-        if self._compression is None:
-            now = min(now, self._raw.tell())
-        if now < self._size:
-            raise DataError(f"{self.name}: {_core.shrank(self._size, now)}")
+        refuse_shorter(self.name, self._raw, self._size, self._raw.tell() if self._compression is None else None)
+
+
+def refuse_shorter(name: str, file: Any, size: int, n_read: int | None = None) -> None:
+    """Raise DataError if an open file, or what was read of it up to its end, is shorter than it was."""
+    now = os.fstat(file.fileno()).st_size
+    now = now if n_read is None else min(now, n_read)
+    if now < size:
+        raise DataError(f"{name}: {_core.shrank(size, now)}")
 
 
 def open_archive(raw: Any, kind: str, mode: Any) -> Any:
@@ -205,7 +209,7 @@ class Pipe(io.RawIOBase):
         return self._head
 
     def readable(self) -> bool:
-        """Return True."""
+        """Tell `io` that it is no output."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from thresher import _core
-from thresher.batch import DataError
 from thresher.streams.arrow_values import arrow
 from thresher.streams.columns import Columns
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, RowReader, Span
@@ -19,7 +16,7 @@ from thresher.streams.numbered_rows import blocks_with_rows
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader, name_table_in_errors, rows_of_bytes, rows_of_cells
-from thresher.streams.sources import Source
+from thresher.streams.sources import Source, refuse_shorter
 
 
 class ColumnarReader(RowReader):
@@ -84,15 +81,9 @@ def _open_unmapped(source: Source) -> Iterator[Any]:
         try:
             yield raw
         except (arrow().ArrowException, OSError):
-            _check_end(source, same, size)
+            refuse_shorter(source.name, same, size)
             raise
-        _check_end(source, same, size)
-
-
-def _check_end(source: Source, file: BinaryIO, size: int) -> None:
-    now = os.fstat(file.fileno()).st_size
-    if now < size:
-        raise DataError(f"{source.name}: {_core.shrank(size, now)}")
+        refuse_shorter(source.name, same, size)
 
 
 class ParquetReader(ColumnarReader):

@@ -9,7 +9,7 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
-from thresher.streams.columns import refuse_clash
+from thresher.streams.columns import refuse_clash, roles_text
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.formats.text import LineReader
 from thresher.streams.sources import BOM, Flow, Source
@@ -55,8 +55,7 @@ def _reader(source: Source, options: Options) -> JsonReader:
     known = frozenset(keys)
     if naming is None:
         found = f"; the first rows have {join_some(keys)}" if keys else ""
-        ways = f"{parameter('text', ...)}, {parameter('categorical', ...)} or {parameter('numeric', ...)}"
-        raise DataError(f"{source.name}: say which keys are features, with {ways}{found}.")
+        raise DataError(f"{source.name}: say which keys are features, with {roles_text('or')}{found}.")
     label = "" if roles.no_labels else roles.label_name
     features = [name for name, _ in naming.columns]
     refuse_clash(source.name, features, label, roles.weight)
