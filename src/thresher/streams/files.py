@@ -19,12 +19,13 @@ from thresher.messages import count_noun, parameter
 from thresher.streams.formats.format import Reader, Span
 from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.position import Identity, Position
+from thresher.streams.stream import Content
 
 # Handing a block to a thread takes longer than to read a small file, so that many of them are read together.
 _SMALL_FILE, _SMALL_FILES = 1 << 14, 64
 
 
-class FileRows:
+class FileRows(Content):
     """The rows of files of one kind.
 
     Parameters

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Self
 
 from thresher.batch import Batch
 from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.position import Identity, Position, digest_of
+from thresher.streams.stream import Content
 
 
-class NumberedRows(ABC):
+class NumberedRows(Content):
     """Rows `first` up to `end` of a content.
 
     Parameters
@@ -24,7 +25,6 @@ class NumberedRows(ABC):
         What distinguishes it from other contents.
     """
 
-    n_bytes = None  # there is no file
     _number_of_first = 1
     _n_threads = 0  # that read; 0 is the caller's own
     _skip_bad = False

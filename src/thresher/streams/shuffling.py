@@ -21,7 +21,7 @@ from thresher.model.labels import Labels, concatenate_labels
 from thresher.model.names import MOST_PREFIXES
 from thresher.progress import Bar, progress_bar
 from thresher.streams.position import Identity, Position, digest_of
-from thresher.streams.stream import Stream
+from thresher.streams.stream import Content, Stream
 
 # Bytes of values and ids that are kept in memory; twice as much is needed while they are concatenated.
 MEMORY_LIMIT = 1 << 29
@@ -58,18 +58,22 @@ class ShuffledStream(Stream):
         self._rows.random.bit_generator.state = self._rows.generator_state = state
 
 
-class _RowStore:
+class _RowStore(Content):
     """All rows of a stream, for access in any order."""
 
     def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
         self.random = random
         self.generator_state: dict[str, Any] = dict(random.bit_generator.state)
-        self.n_bytes = stream.n_bytes
         self._stream = stream
         self._skipped: list[str] = []
         self._n_bytes = 0
         with progress_bar("reading", stream, 1, progress) as bar:
             self._load(memory_limit, bar)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Bytes of the stream on the disk."""
+        return self._stream.n_bytes
 
     @property
     def n_rows(self) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,25 +19,55 @@ from thresher.parameters import Whole, check
 from thresher.streams.position import Position
 
 
-class Content(Protocol):
-    """Rows that can be read from any position and cut into shards: files, a generator, a list of batches."""
+class Content(ABC):
+    """Rows that can be read: files, a generator, a list of batches. Where they can be cut, they have positions too."""
+
+    can_be_cut = True
+    needs_ray = False  # whether only a process that is connected to Ray can read them
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Where the files lie, if it has files; "-" is standard input."""
+        return ()
 
     @property
     def n_bytes(self) -> int | None:
-        """Bytes on the disk."""
+        """Bytes on the disk, if that is known."""
+        return None
 
     @property
     def n_rows(self) -> int | None:
         """Rows, if their number is known in advance."""
+        return None
+
+    def with_threads(self, n: int) -> Content:
+        """Return the same rows, parsed by n threads, if it has any; 0 is the caller's own, which also reads."""
+        return self
 
     def check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these rows."""
-
-    def batches(self, start: Position | None) -> Iterator[Batch]:
-        """Read from the start, or from a position that passed the check."""
+        raise NotImplementedError
 
     def shard(self, k: int, n: int) -> Content:
         """Return the k-th of n parts."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        """Read from the start, or from a position that passed the check."""
+
+
+@dataclass(frozen=True)
+class _FromFunction(Content):
+    """All rows, which a function returns an iterator of."""
+
+    read: Callable[[], Iterator[Batch]]
+    n_bytes: int | None = None
+    n_rows: int | None = None
+    can_be_cut = False
+
+    def batches(self, start: Position | None) -> Iterator[Batch]:
+        return self.read()
 
 
 class Stream:
@@ -103,16 +135,10 @@ class Stream:
         self.naming = naming
         self.id_base = 0 if has_names else id_base
         self.n_features = N_IDS if naming is not None else len(feature_names) if feature_names else n_features
-        self._content: Content | None = None
-        self._read: Callable[[], Iterator[Batch]] | None = None
         self.is_shard = False
         self._only_once = only_once
         self._was_read = False
-        if callable(content):
-            self._read = content
-            self.n_bytes, self.n_rows = n_bytes, n_rows
-        else:
-            self._take(content)
+        self._take(_FromFunction(content, n_bytes, n_rows) if callable(content) else content)
 
     def _take(self, content: Content) -> None:
         self._content = content
@@ -121,7 +147,7 @@ class Stream:
     @property
     def files(self) -> list[str]:
         """The paths of the files that it reads, if any; "-" is standard input."""
-        return list(getattr(self._content, "paths", []))
+        return list(self._content.paths)
 
     @property
     def can_be_read_again(self) -> bool:
@@ -131,12 +157,12 @@ class Stream:
     @property
     def has_positions(self) -> bool:
         """Whether batches have an end position, so that reading can continue there, and shards are possible."""
-        return self._content is not None and self._only_once is None
+        return self._content.can_be_cut and self._only_once is None
 
     @property
     def needs_ray(self) -> bool:
         """Whether only a process that is connected to Ray can read it."""
-        return getattr(self._content, "needs_ray", False)
+        return self._content.needs_ray
 
     def batches(self, start: Position | None = None) -> Iterator[Batch]:
         """Read from the start, or continue from the end of a batch.
@@ -161,7 +187,7 @@ class Stream:
             if self._was_read:
                 raise DataError(f"{self._only_once} can be read only once: write it to a file first.")
             self._was_read = True
-        whole = self._content.batches(None) if self._content is not None else self._read() if self._read else iter(())
+        whole = self._content.batches(None)
         return whole if self.is_shard else _check_not_all_skipped(self.name, whole)
 
     def shard(self, k: int, n: int) -> Self:
@@ -195,11 +221,8 @@ class Stream:
 
     def with_threads(self, n: int) -> Self:
         """Return the same stream, parsed by n threads; 0 is the caller's own, which also reads."""
-        with_threads = getattr(self._content, "with_threads", None)
-        if with_threads is None:
-            return self
         other = copy.copy(self)
-        other._take(with_threads(n))
+        other._take(self._content.with_threads(n))
         return other
 
     def to_csr(self) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
@@ -267,7 +290,7 @@ class Stream:
             raise DataError(
                 f"{self._only_once} has no {what}, since it can be read only once: write it to a file first."
             )
-        if self._content is None:
+        if not self._content.can_be_cut:
             raise DataError(f"{self.name} has no {what}.")
         return self._content
 
