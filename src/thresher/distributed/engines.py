@@ -35,7 +35,7 @@ _MOST_DEATHS = 3  # of a worker in one merge
 
 
 def do_nothing() -> None:
-    """Do nothing."""
+    """Stand for the `after_each` of calls that need none."""
 
 
 class Engine(Protocol):

@@ -32,7 +32,10 @@ SAMPLE_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Start:
-    """The model that all shards start from after a sync."""
+    """The model that all shards start from after a sync.
+
+    A new object for each sync: engines send an object once, and would not notice that the model in it has changed.
+    """
 
     model: Model
     in_pass: Pass
@@ -56,10 +59,6 @@ class Shards:
     def part(self, k: int, sync: int) -> Stream:
         """Return what a shard learns before a sync."""
         return self.whole(k).shard(sync, self.syncs)
-
-    def next_part(self, k: int, sync: int) -> Stream:
-        """Return what a shard learns after a sync; after the last one, the first part again, for the next pass."""
-        return self.part(k, (sync + 1) % self.syncs)
 
 
 @dataclass
@@ -130,7 +129,9 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
         done.add_skipped(len(batch.skipped), batch.skipped)
     done.largest_id = session.largest_id
     done.counted = model.class_weights.since(start.model.class_weights)
-    done.sample = _first_rows(model, shards.next_part(k, sync), -(-SAMPLE_ROWS // shards.n), done.n_rows)
+    # After the last sync the first part follows again, in the next pass.
+    following = shards.part(k, (sync + 1) % shards.syncs)
+    done.sample = _first_rows(model, following, -(-SAMPLE_ROWS // shards.n), done.n_rows)
     if done.n_rows:
         done.names, done.clashes = dict(model.names.by_id), model.names.clashes
         done.changes = changes_since(model, start.model)
