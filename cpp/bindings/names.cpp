@@ -304,8 +304,8 @@ void bind_names(nb::module_& m) {
     m.def(
         "category_value",
         [](const std::string& written) {
-            std::string room;
-            return std::string(category_value(written, room));
+            std::string scratch;
+            return std::string(category_value(written, scratch));
         },
         "written"_a);
     m.attr("UNICODE_VERSION") = kUnicodeVersion;

@@ -101,7 +101,7 @@ TEST(characters_beyond_the_tables) {
 
 TEST(rows_are_sorted_whatever_their_ids) {
     std::mt19937_64 random(9);
-    std::vector<NamedFeature> room;
+    std::vector<NamedFeature> scratch;
     for (const int n_bits : {1, 8, 20, 62, 63})
         for (const std::size_t n : {0, 1, 24, 25, 300, 5000}) {
             std::vector<NamedFeature> row;
@@ -110,7 +110,7 @@ TEST(rows_are_sorted_whatever_their_ids) {
             auto expected = row;
             std::stable_sort(expected.begin(), expected.end(),
                              [](const auto& a, const auto& b) { return a.id < b.id; });
-            sort_by_id(row, room);
+            sort_by_id(row, scratch);
             for (std::size_t i = 0; i < n; ++i) CHECK(row[i].id == expected[i].id && row[i].mark == expected[i].mark);
         }
 }
@@ -159,11 +159,11 @@ TEST(a_book_knows_strangers) {
 }
 
 TEST(categories_by_value) {
-    std::string room;
-    auto value = [&](std::string_view written) { return std::string(category_value(written, room)); };
+    std::string scratch;
+    auto value = [&](std::string_view written) { return std::string(category_value(written, scratch)); };
     CHECK(value("35.0") == "35" && value("-0.0") == "0" && value("007.0") == "007.0" && value("-") == "-");
     CHECK(value("2024-02-29T23:30:00-01:00") == "2024-03-01 00:30:00Z" && value("2024-02-29 00:00:00") == "2024-02-29");
-    CHECK(category_value(35.0, "3.5e1", room) == "35" && category_value(0.5, "0.50", room) == "0.5");
+    CHECK(category_value(35.0, "3.5e1", scratch) == "35" && category_value(0.5, "0.50", scratch) == "0.5");
 }
 
 // Ids that a multiplication without a secret puts into one slot, and the order of a book, which saved models have.

@@ -34,7 +34,7 @@ struct IdIndex {
     std::size_t bytes() const { return n_words() * sizeof(Word); }
     // How many ids it may have before it needs more words. The emptier an index is, the fewer searches go on behind
     // their first word, but the less of it stays in the caches.
-    std::size_t room() const {
+    std::size_t capacity() const {
         if (bytes() < std::size_t{1} << 17) return n_words() / 8;
         return bytes() < std::size_t{1} << 20 ? n_words() / 4 : n_words() / 2;
     }

@@ -84,7 +84,7 @@ class WatchedPool {
 
     void add(std::int64_t id) {
         members_.push_back(id);
-        if (members_.size() > index_.room())
+        if (members_.size() > index_.capacity())
             rebuild_index();
         else
             index_.enter(id, members_.size());

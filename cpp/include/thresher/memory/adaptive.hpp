@@ -2,10 +2,10 @@
 //
 // Dense memory is fastest, and smallest where most cells of a page are used. If few are, as with hashed ids, each
 // feature costs a page of 4 KiB, and a hash table takes a hundredth of that. `automatic` starts dense and stays so
-// while all ids together take no more than 256 MiB. Beyond, it looks whenever twice as many nonzeros were learned as at
-// the last look: if a hash table would take less than a quarter of the pages in use, all features move there. An id for
-// which there is no address space makes them move at once. They move back when dense memory for all ids would take no
-// more than the table; up to 8 GiB, no more than three times as much, since it is several times as fast. All of this
+// while all ids together take no more than 256 MiB. Beyond, it checks whenever twice as many nonzeros were learned as
+// at the last check: if a hash table would take less than a quarter of the pages in use, all features move there. An id
+// for which there is no address space makes them move at once. They move back when dense memory for all ids would take
+// no more than the table; up to 8 GiB, no more than three times as much, since it is several times as fast. All of this
 // depends on the rows alone, not on their batches, what was reserved, or the machine.
 #pragma once
 
@@ -103,7 +103,7 @@ class AdaptiveMemory {
     static constexpr std::size_t kAlwaysDense = std::size_t{1} << 28;  // bytes
     static constexpr std::size_t kModest = std::size_t{1} << 33;
     static constexpr std::size_t kAddressSpace = std::size_t{1} << 39;
-    static constexpr std::size_t kFirstLook = 4096;  // nonzeros
+    static constexpr std::size_t kFirstCheck = 4096;  // nonzeros
 
     std::size_t bytes_per_id() const { return n_vectors_ * sizeof(Cell); }
     bool has_space_for(std::int64_t n) const { return n <= most_ids_; }
@@ -133,14 +133,14 @@ class AdaptiveMemory {
             if (has_space_for(width_) && is_full()) move_to_dense();
         } else if (!has_space_for(width_)) {
             move_to_hash();
-        } else if (n_scattered_ >= next_look_) {
-            look();
+        } else if (n_scattered_ >= next_check_) {
+            consider_moving();
         }
     }
 
-    [[gnu::noinline]] void look() {
-        next_look_ = 2 * n_scattered_;
-        if (is_small()) return;  // without a look at all cells
+    [[gnu::noinline]] void consider_moving() {
+        next_check_ = 2 * n_scattered_;
+        if (is_small()) return;  // without reading all cells
         if (is_too_wide(dense_.n_touched(), dense_.n_pages())) move_to_hash();
     }
 
@@ -158,7 +158,7 @@ class AdaptiveMemory {
         is_hash_ = false;
         hash_.drain([&](std::int64_t id, std::size_t c, const Cell& cell) { dense_.store(id, c, cell); },
                     [&](std::int64_t id) { dense_.prefetch(id); });
-        next_look_ = 2 * n_scattered_;
+        next_check_ = 2 * n_scattered_;
     }
 
     DenseMemory<Width, kVectors> dense_;
@@ -167,7 +167,7 @@ class AdaptiveMemory {
     std::int64_t most_ids_;  // of dense memory
     bool can_move_, is_hash_;
     std::int64_t width_ = 0;  // ids so far are below it
-    std::uint64_t n_scattered_ = 0, next_look_ = kFirstLook;
+    std::uint64_t n_scattered_ = 0, next_check_ = kFirstCheck;
 };
 
 static_assert(Memory<AdaptiveMemory<1>> && Memory<AdaptiveMemory<2>> && Memory<AdaptiveMemory<2, std::dynamic_extent>>);

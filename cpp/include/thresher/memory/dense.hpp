@@ -104,20 +104,20 @@ class DenseMemory {
     template <class Visit>
     void for_each_touched(Visit visit) const {
         std::int64_t last = -1;  // the cells of a feature can lie on two pages
-        auto look = [&](std::int64_t begin, std::int64_t end) {
+        auto visit_touched = [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t id = std::max(begin, last + 1); id < std::min(end, n_features_); ++id) {
                 if (is_untouched(id)) continue;
                 visit(id);
                 last = id;
             }
         };
-        if (!large_) return look(0, n_features_);
+        if (!large_) return visit_touched(0, n_features_);
         const auto n = static_cast<std::int64_t>(n_vectors());
         const std::size_t n_words = n_groups() / 64;
         for (std::size_t word = 0; word < n_words; ++word)
             for (std::uint64_t bits = marks()[word]; bits != 0; bits &= bits - 1) {
                 const auto group = static_cast<std::int64_t>(word * 64) + std::countr_zero(bits);
-                look(group * kGroup / n, ((group + 1) * kGroup + n - 1) / n);
+                visit_touched(group * kGroup / n, ((group + 1) * kGroup + n - 1) / n);
             }
     }
 

@@ -254,7 +254,7 @@ class HashMemory {
     }
 
     [[gnu::noinline]] std::size_t insert(std::int64_t id) {
-        if (size_ >= index_.room()) rebuild_index(2 * index_.n_words());
+        if (size_ >= index_.capacity()) rebuild_index(2 * index_.n_words());
         const std::size_t entry = size_ + 1;
         if (const std::size_t bytes = (entry + 1) * entries_.stride(); bytes > entry_pages_.bytes()) {
             entry_pages_.grow(2 * bytes);

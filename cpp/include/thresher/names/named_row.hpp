@@ -67,7 +67,7 @@ struct NamedFeature {
 
 // Sorts by id, in the order of appearance where ids are equal. Ids of names are spread evenly over 62 bits, so one
 // pass puts nearly all of them where they belong.
-inline void sort_by_id(std::vector<NamedFeature>& row, std::vector<NamedFeature>& room) {
+inline void sort_by_id(std::vector<NamedFeature>& row, std::vector<NamedFeature>& scratch) {
     const auto by_id = [](const NamedFeature& a, const NamedFeature& b) { return a.id < b.id; };
     const std::size_t n = row.size();
     constexpr std::size_t few = 24, most_in_bucket = 64;
@@ -89,9 +89,9 @@ inline void sort_by_id(std::vector<NamedFeature>& row, std::vector<NamedFeature>
     };
     for (const NamedFeature& feature : row) ++ends[bucket(feature) + 1];
     for (std::size_t b = 1; b < ends.size(); ++b) ends[b] += ends[b - 1];
-    room.resize(n);
-    for (const NamedFeature& feature : row) room[ends[bucket(feature)]++] = feature;
-    row.swap(room);
+    scratch.resize(n);
+    for (const NamedFeature& feature : row) scratch[ends[bucket(feature)]++] = feature;
+    row.swap(scratch);
     // Each entry of `ends` is now the end of its bucket.
     for (std::size_t b = 0, begin = 0; b + 1 < ends.size(); begin = ends[b++]) {
         const std::size_t size = ends[b] - begin;
@@ -123,7 +123,7 @@ class NamedRow {
     // Moves the features behind those of earlier rows, in ascending order of id, each once. Of two names with the same
     // id, the first one counts. Returns whether all sums of repeated features are finite.
     bool move_to(Column<std::int64_t>& ids, Column<float>& values, RowNames& names) {
-        sort_by_id(features_, room_);
+        sort_by_id(features_, scratch_);
         ids.ensure(features_.size());
         values.ensure(features_.size());
         names.marks.ensure(features_.size());
@@ -147,7 +147,7 @@ class NamedRow {
     }
 
   private:
-    std::vector<NamedFeature> features_, room_;
+    std::vector<NamedFeature> features_, scratch_;
     std::vector<char> whole_;
 };
 

@@ -82,7 +82,7 @@ class RowNamer {
     }
 
     bool add_text(std::size_t column, std::string_view value, std::string& why) {
-        if (!has_room(value, why)) return false;
+        if (!fits_in_marks(value, why)) return false;
         const TextOptions& options = naming_.options();
         tokens_.clear();
         const bool good = options.characters ? append_characters(value, options.lowercase, names_.text, tokens_)
@@ -138,14 +138,14 @@ class RowNamer {
         const std::string_view prefix = naming_.prefixes()[column];
         if (value.size() + prefix.size() > kLongestName) return why = too_long(column, value.size()), false;
         if (!is_utf8(value)) return why = not_utf8(column), false;
-        if (!has_room(value, why)) return false;
+        if (!fits_in_marks(value, why)) return false;
         const std::size_t begin = names_.text.append(value.data(), value.size());
         row.add(row.id_of(prefix, value), name_mark(begin, value.size(), column), 1.0f, false);
         return true;
     }
 
-    // Marks have 32 bits for the place in the text.
-    bool has_room(std::string_view value, std::string& why) const {
+    // Marks have 32 bits for the offset in the text.
+    bool fits_in_marks(std::string_view value, std::string& why) const {
         if (names_.text.size() + most_token_bytes(value) <= std::numeric_limits<std::uint32_t>::max()) return true;
         why = "the text is too long: 4 GiB at most";
         return false;

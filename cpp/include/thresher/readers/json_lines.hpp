@@ -69,7 +69,7 @@ class JsonLines {
         while (more) {
             std::string_view key;
             if (*p != '"') return invalid(p, "a key in quotes must come here; write one object per line", why);
-            if (!read_string(p, key, key_room_, why)) return false;
+            if (!read_string(p, key, key_scratch_, why)) return false;
             const auto found = keys_.find(std::string(key));
             const int role = found == keys_.end() ? kUnknown : found->second;
             skip_spaces(p);
@@ -114,7 +114,7 @@ class JsonLines {
                    false;
         if (*p == '"') {
             std::string_view value;
-            return read_string(p, value, value_room_, why) && take_string(value, role, namer, why);
+            return read_string(p, value, value_scratch_, why) && take_string(value, role, namer, why);
         }
         double number = 0.0;
         if (starts_with(p, "null")) return p += 4, true;
@@ -168,35 +168,35 @@ class JsonLines {
         return why = "'" + key_of(role) + "' is " + std::string(written) + "; it must be " + expected(role), false;
     }
 
-    // Reads the string whose opening quote is at p. The view is of the line itself, or of `room` where there are
+    // Reads the string whose opening quote is at p. The view is of the line itself, or of `scratch` where there are
     // escapes.
-    bool read_string(const char*& p, std::string_view& value, std::string& room, std::string& why) {
+    bool read_string(const char*& p, std::string_view& value, std::string& scratch, std::string& why) {
         const char* part = ++p;
-        room.clear();
+        scratch.clear();
         for (;;) {
             while (*p != '"' && *p != '\\' && static_cast<unsigned char>(*p) >= ' ') ++p;
             if (*p == '"') break;
             if (*p != '\\') return invalid(p, ends_line(*p) ? "the string does not end" : "a control character", why);
-            room.append(part, p);
-            if (!read_escape(++p, room)) return invalid(p, "an escape that is unknown or half a character", why);
+            scratch.append(part, p);
+            if (!read_escape(++p, scratch)) return invalid(p, "an escape that is unknown or half a character", why);
             part = p;
         }
-        if (room.empty()) {
+        if (scratch.empty()) {
             value = {part, static_cast<std::size_t>(p - part)};
         } else {
-            room.append(part, p);
-            value = room;
+            scratch.append(part, p);
+            value = scratch;
         }
         ++p;
         return true;
     }
 
-    static bool read_escape(const char*& p, std::string& room) {
+    static bool read_escape(const char*& p, std::string& scratch) {
         constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
         if (*p != 'u') {
             const std::size_t k = *p == '\0' ? letters.npos : letters.find(*p);
             if (k == letters.npos) return false;
-            room += meanings[k];
+            scratch += meanings[k];
             ++p;
             return true;
         }
@@ -211,7 +211,7 @@ class JsonLines {
             return false;
         }
         char bytes[4];
-        room.append(bytes, write_utf8(code, bytes));
+        scratch.append(bytes, write_utf8(code, bytes));
         return true;
     }
 
@@ -233,7 +233,7 @@ class JsonLines {
     bool skip_value(const char*& p, int depth, std::string& why) {
         if (depth > kDeepest) return invalid(p, "it is nested too deeply", why);
         std::string_view unused;
-        if (*p == '"') return read_string(p, unused, value_room_, why);
+        if (*p == '"') return read_string(p, unused, value_scratch_, why);
         if (*p == '{' || *p == '[') {
             const bool is_object = *p == '{';
             const char close = is_object ? '}' : ']';
@@ -242,7 +242,7 @@ class JsonLines {
             while (more) {
                 if (is_object) {
                     if (*p != '"') return invalid(p, "a key in quotes must come here", why);
-                    if (!read_string(p, unused, value_room_, why)) return false;
+                    if (!read_string(p, unused, value_scratch_, why)) return false;
                     skip_spaces(p);
                     if (*p != ':') return invalid(p, "a ':' must follow a key", why);
                     skip_spaces(++p);
@@ -322,7 +322,7 @@ class JsonLines {
     const JsonRoles roles_;
     std::unordered_map<std::string, int> keys_;
     std::vector<char> seen_;
-    std::string key_room_, value_room_;
+    std::string key_scratch_, value_scratch_;
     const char* start_ = nullptr;
     double label_ = 0.0, weight_ = 1.0;
     bool has_weight_ = false;

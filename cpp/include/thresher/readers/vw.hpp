@@ -214,7 +214,7 @@ inline ParsedText<std::int64_t> read_named_vw(std::string_view text, bool skip_b
                 std::int64_t id;
                 std::uint64_t number, mark = kNoName;
                 const char* digits = token;
-                // Beside the hashes of names there is room for numbers of so many bits only.
+                // Beside the hashes of names only numbers of so many bits fit.
                 if (!hash_numbers && read_id(digits, number) && digits == p && number >> kNameBits == 0) {
                     if (!space.has_numbers(rows, why)) return false;
                     id = static_cast<std::int64_t>(number);
