@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from thresher.io.file_errors import FileError, NamedOutput, refuse_empty_path
+from thresher.io.atomic import target_of
+from thresher.io.file_errors import FileError, NamedOutput
 from thresher.messages import count_noun, join_some
 
 if TYPE_CHECKING:
@@ -73,15 +74,9 @@ def join_names(names: list[str]) -> str:
 
 def _check_writable(option: str, output: str) -> None:
     """Raise an error if no file can be written there."""
-    refuse_empty_path(option, output)
     if output == "-":
         raise ValueError(f"{option} -: a {_WHAT[option]} can't be written to standard output; name a file.")
-    if Path(output).is_dir():
-        raise IsADirectoryError(f"{output}: this is a folder; name a file in it.")
-    if not Path(output).parent.is_dir():
-        raise FileNotFoundError(f"{output}: the folder {Path(output).parent} does not exist.")
-    if not os.access(Path(output).parent, os.W_OK):
-        raise PermissionError(f"{output}: permission denied.")
+    target_of(option, output)
 
 
 def _check_report(report: str) -> None:

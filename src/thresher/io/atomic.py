@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from thresher.io.file_errors import FileError, NamedOutput, name_file_in_errors, refuse_empty_path
+from thresher.io.file_errors import NamedOutput, name_file_in_errors, refuse_empty_path
 
 _LONGEST_NAME = 255  # bytes, of most file systems
 _PROCESS = re.compile(r"([1-9a-f][0-9a-f]{0,6})-([0-9a-f]{1,16})-([0-9a-f]{8})\.[0-9a-f]{8}\.part")
@@ -30,10 +30,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Temporary files of processes that were killed are removed.
     """
-    refuse_empty_path("output", path)
-    target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
-    if target.is_dir():
-        raise IsADirectoryError(f"{path}: this is a folder: give the name of a file in it.")
+    target = target_of("output", path)
     if target.exists() and not target.is_file():
         # A pipe or a device can't be replaced.
         with io.BufferedWriter(NamedOutput(os.open(target, os.O_WRONLY), path)) as device:
@@ -41,14 +38,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     remove_orphans(target)
     temporary = temporary_path(target)
-    try:
+    with name_file_in_errors(path):
         number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask applies
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.") from None
-    except PermissionError:
-        raise PermissionError(f"{path}: permission denied.") from None
-    except OSError as error:
-        raise FileError(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with io.BufferedWriter(NamedOutput(number, path)) as file:
             yield file
@@ -63,6 +54,19 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             temporary.unlink()
         raise
     _sync_folder(target.parent)
+
+
+def target_of(what: str, path: str | os.PathLike[str]) -> Path:
+    """Return the file that an output replaces; raise an error if there can be none. `what` names the path."""
+    refuse_empty_path(what, path)
+    target = Path(os.path.realpath(path))  # a link stays; the file that it points to is replaced
+    if target.is_dir():
+        raise IsADirectoryError(f"{path}: this is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: the folder {Path(path).parent} does not exist.")
+    if (target.is_file() or not target.exists()) and not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"{path}: permission denied.")
+    return target
 
 
 def _sync_folder(folder: Path) -> None:

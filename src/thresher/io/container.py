@@ -81,12 +81,6 @@ def read_content(
             content = _read_verified(file, kind, version, remedy)
         wrong = f"the {kind} is not valid: "
         yield content
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file.") from None
-    except IsADirectoryError:
-        raise IsADirectoryError(f"{path}: this is a folder, not a {kind}.") from None
-    except PermissionError:
-        raise PermissionError(f"{path}: permission denied.") from None
     except ValueError as error:
         raise ValueError(f"{path}: {wrong}{str(error).removesuffix('.')}.") from None
     except (KeyError, TypeError, AttributeError, OverflowError, IndexError):

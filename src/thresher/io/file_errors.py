@@ -11,6 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+# What is wrong with a file that can't be opened; these stay what they are, others become a FileError.
+_WORDS: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file", IsADirectoryError: "this is a folder, not a file",
+    PermissionError: "permission denied",
+}  # fmt: skip
+
 
 class FileError(OSError):
     """An error of the operating system; its message starts with the name of the file."""
@@ -29,18 +35,19 @@ def error_text(error: Exception) -> str:
 
 @contextmanager
 def name_file_in_errors(name: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the name of the file to an error of the operating system that has none.
+    """Turn an error of the operating system into one line that names the file as the user does.
 
     A pipe that its reader has closed stays a BrokenPipeError: that is not an error of the user.
     """
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, FileError):
         raise
     except OSError as error:
-        # Those without a number come from libraries, with a message of their own.
-        if error.errno is None or error.filename is not None:
+        if error.errno is None:  # it has a message of its own
             raise
+        if type(error) in _WORDS:
+            raise type(error)(f"{os.fspath(name)}: {_WORDS[type(error)]}.") from None
         raise FileError(error.errno, error.strerror, os.fspath(name)) from None
 
 

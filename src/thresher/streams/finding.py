@@ -41,14 +41,12 @@ def _expand(name: str) -> list[str]:
         if not files:
             raise DataError(f"{name}: the folder has no files in it{_suggest_glob(path)}.")
         return files
-    if path.exists():
+    if path.exists() or not glob.has_magic(name):
         return [name]
-    if glob.has_magic(name):
-        matches = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
-        if matches:
-            return matches
+    matches = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
+    if not matches:
         raise DataError(f"{name}: no file matches.")
-    raise FileNotFoundError(f"{name}: no such file.")
+    return matches
 
 
 def _suggest_glob(folder: Path) -> str:
@@ -65,10 +63,8 @@ def _suggest_glob(folder: Path) -> str:
 def _source_of(path: str, format: str) -> Source:
     name = "standard input" if path == "-" else path
     regular = path != "-" and Path(path).is_file()
-    try:
+    with name_file_in_errors(name):
         raw: Any = Path(path).open("rb") if regular else Pipe(path)  # noqa: SIM115 closed by the flow
-    except PermissionError:
-        raise DataError(f"{path}: permission denied.") from None
     try:
         with name_file_in_errors(name):
             magic = raw.peek(8)[:8]
