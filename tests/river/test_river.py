@@ -395,7 +395,7 @@ class TestValues:
         model = learned(river.AROW(), [{"a": 1.0}], [True])
         before = copy.deepcopy(model)
         for call in (lambda x: model.learn_one(x, True), model.predict_one, model.predict_proba_one):
-            with pytest.raises(ValueError, match=r"x\['when'\] is .*: values must be numbers or text, or None"):
+            with pytest.raises(ValueError, match=r"x\['when'\] is .*; values must be numbers or text, or None"):
                 call({"a": 1.0, "when": value})
         assert_same(model, before)
 
@@ -403,16 +403,16 @@ class TestValues:
     def test_too_large_ones_are_an_error_that_names_the_key(self, value, parameters):
         model = learned(river.AROW(**parameters), [{"a": 1.0}], [True])
         before = copy.deepcopy(model)
-        with pytest.raises(ValueError, match=r"x\['b'\] is -?(inf|1e\+\d\d): values must be finite"):
+        with pytest.raises(ValueError, match=r"x\['b'\] is -?(inf|1e\+\d\d); values must be finite"):
             model.learn_one({"a": 1.0, "b": value}, True)
         assert_same(model, before)
 
     @pytest.mark.parametrize(
         ("row", "message"),
         [
-            ({"a": 10**400}, r"x\['a'\] is 10{39}…: values must be finite.*scale the data"),
+            ({"a": 10**400}, r"x\['a'\] is 10{39}…; values must be finite.*scale the data"),
             ({"a": 10**5_000, "b": "c"}, r"x\['a'\] is a number of thousands of digits: .*scale the data"),
-            ({"a": Fraction(10**400, 3)}, r"x\['a'\] is 10{39}…: values must be finite"),
+            ({"a": Fraction(10**400, 3)}, r"x\['a'\] is 10{39}…; values must be finite"),
             ({"n" * 60_000: 1e39}, r"x\['n{40}…'\] is 1e\+39: values"),
             ({"a\ud800": 1.0}, r"feature 'a\\ud800' has half a surrogate pair.*replace it"),
             ({"a": "\ud800"}, r"feature 'a=\\ud800' has half a surrogate pair"),

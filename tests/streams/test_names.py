@@ -656,7 +656,7 @@ class TestAllFormats:
             convert(open_stream(path, **roles), str(tmp_path / f"{name}.thc"))
         with pytest.raises(DataError, match=r"it is read with text=\('title',\), but"):
             evaluate(model, tmp_path / "b.thc")
-        with pytest.raises(DataError, match=r"b.thc: its features are named differently from those of .*a.thc"):
+        with pytest.raises(DataError, match=r"b.thc: its features have other names than in .*a.thc"):
             open_stream([tmp_path / "a.thc", tmp_path / "b.thc"])
 
     def test_numbers_of_several_namespaces_and_a_model_of_one(self, tmp_path):

@@ -245,7 +245,7 @@ class TestRowsThatCanNotBeRead:
         path.write_text(content)
         with pytest.raises(DataError) as error:
             train(Model("sofs"), open_stream(path, on_bad_line="skip"))
-        assert str(error.value) == (f"{path}: there are no rows: all 2 were skipped. The first one: {path}, {why}.")
+        assert str(error.value) == (f"{path}: there are no rows, since all 2 were skipped; the first is {path}, {why}.")
 
 
 class TestDelimited:

@@ -98,8 +98,8 @@ def train(
     Returns
     -------
     History
-        With a point for each sync; those of a closing pass, in which no row is new, are one. After Ctrl-C it ends at
-        the last one, and `interrupted` is true.
+        With a point for each sync. A closing pass, in which no row is new, replaces the last point. After Ctrl-C the
+        history ends at the last sync, and `interrupted` is true.
 
     Examples
     --------

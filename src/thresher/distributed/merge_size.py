@@ -1,7 +1,8 @@
 """The size of a merge: the one with the least loss on the rows that come next.
 
-After the last rows those are the first ones, which were learned long ago. A layer that selects has the squared hinge as
-its loss, one that predicts log loss; the one that predicts goes second, since its members are those of the first.
+After the last rows the first ones come again, which were learned long ago. The loss of a layer that selects is the
+squared hinge, and of a layer that predicts log loss. The predicting layer goes second, since the first one selects its
+members.
 """
 
 from __future__ import annotations

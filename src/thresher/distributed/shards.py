@@ -82,7 +82,7 @@ class Survey:
     """The labels of a shard, and what else must be known before anything is learned."""
 
     labels: NDArray[Any]
-    # By shard: how many rows of which labels were seen, and whether these are all of its rows.
+    # By shard: its labels, how many rows have each, and whether these are all of its rows.
     by_shard: dict[int, tuple[NDArray[Any], NDArray[np.int64], bool]]
     large_columns: str | None  # in the first rows of all
 

@@ -178,7 +178,7 @@ def _batch(tensors: Tensors, metadata: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _learners(tensors: Tensors, metadata: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the states of the learner, or of those of a race."""
+    """Return the state of the learner, or of each learner of a race."""
     learners, race = [], metadata["race"]
     for k, about in enumerate(metadata["learners"]):
         own = {name: tensors.pop(_tensor(name, k, race)) for name in _ONLINE if _tensor(name, k, race) in tensors}

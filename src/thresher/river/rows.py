@@ -68,9 +68,9 @@ def _number(key: Any, value: Any) -> float:
         try:
             return float(cast("float", value))
         except OverflowError:
-            raise ValueError(f"x[{shorten(repr(key))}] is {_number_text(value)}: {ALLOWED}") from None
+            raise ValueError(f"x[{shorten(repr(key))}] is {_number_text(value)}; {ALLOWED}") from None
     raise ValueError(
-        f"x[{shorten(repr(key))}] is {shorten(repr(value))}: values must be numbers or text, or None where there "
+        f"x[{shorten(repr(key))}] is {shorten(repr(value))}; values must be numbers or text, or None where there "
         "is none."
     )
 
@@ -102,7 +102,7 @@ def ids_of(names: list[str]) -> NDArray[np.int64]:
         for name in names:
             if (n_bytes := len(name.encode(errors="replace"))) > _LONGEST_NAME:
                 raise ValueError(
-                    f"the feature {shorten(name)!r} has a name of {n_bytes:,} bytes: names must not be longer than "
+                    f"the feature {shorten(name)!r} has a name of {n_bytes:,} bytes, and names must not be longer than "
                     f"{_LONGEST_NAME:,}: shorten it."
                 )
     try:

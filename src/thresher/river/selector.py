@@ -72,7 +72,7 @@ def parameters_of(method: methods.Method) -> dict[str, Parameter]:
 class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.Transformer):
     """The base of the classes: a `Model` whose features are the items of dicts.
 
-    The id of a feature is the hash of its name. The names of the selected features are known, and those of some others:
+    The id of a feature is the hash of its name. The names of the selected features are known, and of some others:
     it would take too long to search after every row for features that have left.
     """
 
@@ -270,7 +270,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             self._rows_until_check = _ROWS_BETWEEN_CHECKS
 
     def _without_clashes(self, names: list[str]) -> list[str]:
-        """Return names of which none has the hash of another that is known: it gets a NUL behind it."""
+        """Return the names; one with the hash of another name that is known gets a NUL behind it."""
         if self._known.issuperset(names):
             return names
         ids = ids_of(names).tolist()
@@ -291,7 +291,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return names, batch
         if fault[0] == "unsorted":  # two keys have one name
             return names, self._batch(names, 1, np.zeros_like(places), np.arange(len(names)), values)
-        raise ValueError(f"x[{shorten(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}: {ALLOWED}")
+        raise ValueError(f"x[{shorten(names_by_id(names)[fault[2]])!r}] is {fault[3]:g}; {ALLOWED}")
 
     def _rows(self, X: pd.DataFrame, *, to_learn: bool = False) -> tuple[list[str], _core.CsrBatch]:
         """Return the names of the features of a data frame, and its rows."""
@@ -318,7 +318,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         fault = batch.check(self._model.norm)
         if fault is not None:
             name = shorten(names_by_id(names)[fault[2]])
-            raise ValueError(f"row {fault[1]} of X: {name!r} is {fault[3]:g}: {ALLOWED}")
+            raise ValueError(f"row {fault[1]} of X: {name!r} is {fault[3]:g}; {ALLOWED}")
         return batch
 
     def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:

@@ -124,7 +124,7 @@ def _strings(column: Any) -> _core.TableColumn:
 
 
 def _as_strings(column: Any) -> Any:
-    """Return values as strings, of which the core makes names: numbers by value, times in UTC."""
+    """Return values as strings, which the core turns into names: numbers by value, times in UTC."""
     pa = arrow()
     kind, compute = column.type, pa.compute
     if pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -211,7 +211,7 @@ def _read(span: _OpenSpan, read_block: ReadBlock) -> _Found:
 def _read_small(spans: list[_OpenSpan], alone: Lock) -> _Found:
     found: _Found = deque()
     try:
-        with alone:  # most of this is Python, of which two threads do less than one
+        with alone:  # most of this is Python, and two threads of it do less than one
             for span in spans:
                 found.extend((span, read_block()) for read_block in span.reads())
     except Exception as error:

@@ -70,7 +70,7 @@ def identity_of(sizes: list[int]) -> Identity:
 
 
 def number_rows(name: str, batches: Iterable[Batch], skip_bad: bool, number: int = 1) -> Iterator[Batch]:
-    """Yield batches with the numbers of their rows, the first of which has `number`; skip bad rows or refuse them."""
+    """Yield batches with the numbers of their rows, from `number` on; skip bad rows or refuse them."""
     for batch in batches:
         batch.file, batch.counted_in, batch.first_number = name, "row", number
         batch.handle_bad_lines(skip_bad)

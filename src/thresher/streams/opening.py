@@ -66,7 +66,7 @@ def open_stream(
     ----------
     source : path, list of paths, glob, folder, "-", table, or iterable of (X, y) or (X, y, weights)
         "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
-        bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as those of DuckDB, polars, pyarrow and
+        bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as tables of DuckDB, polars, pyarrow and
         pandas, or a Ray Dataset. X is a sparse or dense matrix; a single (X, y) works too.
     format : {"auto", "svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache"}
         "auto" recognises the format by content and file name.
@@ -113,8 +113,8 @@ def open_stream(
     threads : int, optional
         How many threads parse; by default one per core, and one for a cache. The result does not depend on it.
     naming : Naming, optional
-        Instead of `text` and the like: that of another stream or of a model (`stream.naming`). It is used where the
-        data have such columns.
+        How another stream, or the data of a model, name their features (`stream.naming`); it replaces `text` and the
+        like. It is used where the data have such columns.
 
     Returns
     -------

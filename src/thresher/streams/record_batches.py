@@ -1,4 +1,4 @@
-"""Tables to batches: the one reader of the rows of a table, whatever gives its record batches.
+"""The reader of tables: turns record batches, from files and from other libraries, into batches.
 
 A bad row (a missing label or value, a value that is not finite, an id out of range, lists of different lengths) is an
 error with its number, or is skipped.
@@ -36,7 +36,7 @@ class TableReader:
     skip_bad: bool = False
 
     def tables(self, record_batches: Any, row: int = 0) -> Iterator[Any]:
-        """Yield all rows of a reader of Arrow's, of which the first is row `row`, as tables to convert one at a time.
+        """Yield all rows of a reader of Arrow's, which begin at row `row`, as tables to convert one at a time.
 
         Errors of a query get the name of the table.
         """
@@ -181,7 +181,7 @@ class _Rows:
 
 
 def _labels(rows: _Rows, name: str | None, are_needed: bool) -> NDArray[Any]:
-    """Return the labels of all rows, NaN or "" where there is none; those of dropped rows have no meaning."""
+    """Return the labels of all rows, NaN or "" where there is none; a dropped row has a label without a meaning."""
     pa = arrow()
     if name is None or pa.types.is_null(rows.table.schema.field(name).type):
         return np.full(rows.table.num_rows, np.nan)
@@ -211,7 +211,7 @@ def _labels(rows: _Rows, name: str | None, are_needed: bool) -> NDArray[Any]:
 
 
 def _weights(rows: _Rows, name: str) -> NDArray[np.float64]:
-    """Return the weights of all rows; those of dropped rows have no meaning."""
+    """Return the weights of all rows; a dropped row has a weight without a meaning."""
     numbers = np.full(rows.n_rows, np.nan)
     values = rows.table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
     numbers[rows.left] = values

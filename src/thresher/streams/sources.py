@@ -37,7 +37,7 @@ class Source:
 
     @property
     def ending(self) -> str:
-        """The ending of its name in lower case, without that of a compression."""
+        """The ending of its name in lower case, without the ending of a compression."""
         return ending(self.path, self.compression)
 
     @property
@@ -53,7 +53,7 @@ class Source:
 
 
 def ending(path: str, compression: str | None) -> str:
-    """Return the ending of a path in lower case, without that of a compression."""
+    """Return the ending of a path in lower case, without the ending of a compression."""
     return os.path.splitext(path.removesuffix(f".{compression}"))[1].lower()  # noqa: PTH122 a Path takes longer
 
 

@@ -305,4 +305,4 @@ def _check_not_all_skipped(name: str, batches: Iterator[Batch]) -> Iterator[Batc
         yield batch
         del batch  # not kept while the next one is made
     if n_rows == 0 and n_skipped:
-        raise DataError(f"{name}: there are no rows: all {n_skipped:,} were skipped. The first one: {first}")
+        raise DataError(f"{name}: there are no rows, since all {n_skipped:,} were skipped; the first is {first}")

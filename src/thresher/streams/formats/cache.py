@@ -313,7 +313,7 @@ def _open(sources: list[Source], options: Options) -> OpenFiles:
     for source, footer in zip(sources, footers, strict=True):
         if (footer.names, footer.naming) != (names, naming):
             raise DataError(
-                f"{source.name}: its features are named differently from those of {sources[0].name}: convert both with "
+                f"{source.name}: its features have other names than in {sources[0].name}: convert both with "
                 "the same options."
             )
     return OpenFiles([CacheReader(*each) for each in zip(sources, footers, strict=True)], names, naming)

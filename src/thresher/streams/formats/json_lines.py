@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, of which some keys are features."""
+"""JSON lines: one object per line, with some keys as features."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def blocks(flow: Flow, delimiter: str, longest: int) -> Iterator[tuple[int, byte
 
 
 def _open_quote(flow: Flow) -> DataError:
-    return DataError(f"{flow.name}: a quote is never closed: the last row does not end.")
+    return DataError(f"{flow.name}: a quote is never closed, so the last row does not end.")
 
 
 def _last_record_end(text: bytes, delimiter: str) -> int:

@@ -23,7 +23,7 @@ def _starts_with_feature(flow: Flow, is_pipe: bool) -> bool:
     return b":" in first.split(b"#")[0]
 
 
-# Text of which nothing else is known is svmlight: a row without features is a single word.
+# Text is svmlight if nothing else is known about it: a row without features is a single word.
 FORMAT = Format(
     "svmlight",
     (".svm", ".svmlight", ".libsvm"),
