@@ -7,7 +7,7 @@ members.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,8 @@ def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -
 
     The rows are as the model scales them, and their labels are codes of classes.
     """
-    rows = _Rows(
-        np.concatenate([np.diff(batch.indptr) for batch in sample]),
-        *(np.concatenate([getattr(batch, name) for batch in sample]) for name in ("indices", "data", "labels")),
-    )
+    arrays = ((np.diff(batch.indptr), batch.indices, batch.data, batch.labels) for batch in sample)
+    rows = tuple(map(np.concatenate, zip(*arrays, strict=True)))
     tried = candidate_sizes(n_shards)
     first = _best_for_layer(model, changes, rows, [MergeSizes(selecting=size) for size in tried], 0)
     if n_shards == 1 or not model.method.predicts_apart:
@@ -42,28 +40,22 @@ def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -
     return _best_for_layer(model, changes, rows, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)
 
 
-class _Rows(NamedTuple):
-    """The rows of all shards."""
-
-    lengths: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    values: NDArray[np.float32]
-    codes: NDArray[np.int32]
-
-
-def _best_for_layer(model: Model, changes: Any, rows: _Rows, tried: list[MergeSizes], layer: int) -> MergeSizes:
+def _best_for_layer(
+    model: Model, changes: Any, rows: tuple[NDArray[Any], ...], tried: list[MergeSizes], layer: int
+) -> MergeSizes:
     """Return the sizes with which a layer has the least loss."""
+    lengths, ids_of_values, values, codes = rows
     # Without a budget, all features of the sample have weights.
-    wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(rows.ids)
+    wanted = np.zeros(0, np.int64) if model.method.has_budget else np.unique(ids_of_values)
     previews = {size: merge_preview(model, changes, size, wanted) for size in tried}
     features = np.unique(np.concatenate([ids for ids, _ in previews.values()]))
     if len(features) == 0:
         return min(previews)
     # The values of features that matter for some size, found once for all sizes.
-    places = np.minimum(np.searchsorted(features, rows.ids), len(features) - 1)
-    matters = features[places] == rows.ids
-    row_of = np.repeat(np.arange(len(rows.codes)), rows.lengths)[matters]
-    values, places = rows.values[matters], places[matters]
+    places = np.minimum(np.searchsorted(features, ids_of_values), len(features) - 1)
+    matters = features[places] == ids_of_values
+    row_of = np.repeat(np.arange(len(codes)), lengths)[matters]
+    values, places = values[matters], places[matters]
     losses = []
     for size, (ids, layers) in previews.items():
         weights, intercept = layers[layer]
@@ -72,13 +64,12 @@ def _best_for_layer(model: Model, changes: Any, rows: _Rows, tried: list[MergeSi
         table[where] = weights.reshape(len(ids), -1)
         x: NDArray[Any] = values
         if layer == 1 and model.norm == "l2":  # as the layer that predicts sees them: of unit length over the members
-            x = scale_to_unit_length(np.where(np.isin(places, where), values, 0.0), row_of, len(rows.codes))
+            x = scale_to_unit_length(np.where(np.isin(places, where), values, 0.0), row_of, len(codes))
         scores = [
-            np.bincount(row_of, x * table[places, k], len(rows.codes)) + float(intercept[k])
-            for k in range(len(intercept))
+            np.bincount(row_of, x * table[places, k], len(codes)) + float(intercept[k]) for k in range(len(intercept))
         ]
         loss = _squared_hinge if layer == 0 else _log_loss
-        losses.append((loss(np.stack(scores, axis=1), rows.codes), size))
+        losses.append((loss(np.stack(scores, axis=1), codes), size))
     return min(losses)[1]
 
 

@@ -88,12 +88,6 @@ class FileRows(Content):
             offset += size
         return part
 
-    def with_threads(self, n: int) -> FileRows:
-        """Return the same rows, parsed by n threads; 0 is the caller's own."""
-        other = FileRows(self._readers, self._skip_bad, n)
-        other._spans = list(self._spans)
-        return other
-
     def batches(self, start: Position | None) -> Iterator[Batch]:
         """Read from the start, or from a position in these files."""
         opened = [

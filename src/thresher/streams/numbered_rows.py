@@ -26,7 +26,6 @@ class NumberedRows(Content):
     """
 
     _number_of_first = 1
-    _n_threads = 0  # that read; 0 is the caller's own
     _skip_bad = False
 
     def __init__(self, name: str, first: int, end: int, identity: Identity) -> None:

@@ -30,7 +30,6 @@ from thresher.streams.stream import Stream
 from thresher.streams.tables import is_table, stream_of_table
 from thresher.threads import default_threads
 
-ON_BAD_LINE = ("error", "skip")
 _FOR_ALL = frozenset({"zero_based", "labelled", "no_labels", "threads", "naming"})  # options, whatever the source
 
 Data: TypeAlias = Stream | StrPath | Iterable[Any]  # what `train`, `evaluate` and the like take
@@ -139,10 +138,8 @@ def open_stream(
                 f"{parameter(name, ...)}."
             )
         return source
-    if on_bad_line not in ON_BAD_LINE:
-        raise ValueError(
-            f"{parameter('on_bad_line')} must be one of {', '.join(ON_BAD_LINE)}. Got {on_bad_line!r} instead."
-        )
+    if on_bad_line not in ("error", "skip"):
+        raise ValueError(f"{parameter('on_bad_line')} must be one of error, skip. Got {on_bad_line!r} instead.")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(
             f"{parameter('delimiter')} must be a single character, such as ',' or a tab. Got {delimiter!r} instead."

@@ -72,12 +72,10 @@ class _RowStore(Content):
 
     @property
     def n_bytes(self) -> int | None:
-        """Bytes of the stream on the disk."""
         return self._stream.n_bytes
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
         return len(self._labels)
 
     def shard(self, k: int, n: int) -> _RowStore:
@@ -85,7 +83,6 @@ class _RowStore(Content):
         raise DataError(f"{self._stream.name} has no shards once it is shuffled: shuffle each shard.")
 
     def check(self, start: Position) -> None:
-        """Raise ValueError unless a position is in these rows."""
         start.check(self._stream.name, self._identity)
 
     def batches(self, start: Position | None) -> Iterator[Batch]:

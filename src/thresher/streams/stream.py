@@ -24,6 +24,7 @@ class Content(ABC):
 
     can_be_cut = True
     needs_ray = False  # whether only a process that is connected to Ray can read them
+    _n_threads = 0  # which parse, if it needs any
 
     @property
     def paths(self) -> Sequence[str]:
@@ -41,8 +42,10 @@ class Content(ABC):
         return None
 
     def with_threads(self, n: int) -> Content:
-        """Return the same rows, parsed by n threads, if it has any; 0 is the caller's own, which also reads."""
-        return self
+        """Return the same rows, parsed by n threads; 0 is the caller's own, which also reads."""
+        other = copy.copy(self)
+        other._n_threads = n
+        return other
 
     def check(self, start: Position) -> None:
         """Raise ValueError unless a position is in these rows."""
@@ -57,7 +60,7 @@ class Content(ABC):
         """Read from the start, or from a position that passed the check."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _FromFunction(Content):
     """All rows, which a function returns an iterator of."""
 

@@ -6,7 +6,6 @@ that reads a block fetches it, so a stream in a Ray task reads the blocks where 
 
 from __future__ import annotations
 
-import copy
 import importlib
 from collections.abc import Iterator
 from functools import partial
@@ -154,12 +153,6 @@ class _BlockRows(NumberedRows):
         super().__init__(_DATASET, 0, sum(self._sizes), identity_of(self._sizes))
         self.reader = TableReader(_DATASET, columns.with_types(schema), skip_bad)
         self._skip_bad, self._n_threads = skip_bad, n_threads
-
-    def with_threads(self, n: int) -> _BlockRows:
-        """Return the same rows, converted by n threads; 0 is the caller's own."""
-        other = copy.copy(self)
-        other._n_threads = n
-        return other
 
     def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
         ray: Any = importlib.import_module("ray")
