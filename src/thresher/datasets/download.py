@@ -48,7 +48,9 @@ def download(url: str, target: Path, *, sha256: str, n_bytes: int | None = None,
             if isinstance(error, urllib.error.HTTPError) and error.code < 500:
                 raise OSError(f"{url}: the server answers {error.code} {error.reason}.") from None
             if turn == TRIES - 1:
-                raise OSError(f"{url}: the download failed ({_reason(error)}); try again to resume it.") from None
+                raise OSError(
+                    f"{url}: the download failed ({getattr(error, 'reason', error) or error}); try again to resume it."
+                ) from None
             time.sleep(0.1 * 2**turn)
     if _digest(part) != sha256:
         part.unlink()
@@ -121,7 +123,3 @@ class _Size:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _reason(error: Any) -> str:
-    return str(getattr(error, "reason", error) or error)

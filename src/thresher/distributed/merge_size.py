@@ -21,11 +21,6 @@ from thresher.model.model import Model
 _PREDICTING = tuple(2.0 ** (k / 2) for k in range(-4, 3))
 
 
-def candidate_sizes(n_shards: int) -> list[float]:
-    """Return the sizes to try: 1, the mean of the shards' moves, then 2, 4 … times it, up to their sum."""
-    return [float(2**k) for k in range(n_shards.bit_length())]
-
-
 def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -> MergeSizes:
     """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal.
 
@@ -33,8 +28,9 @@ def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -
     """
     arrays = ((np.diff(batch.indptr), batch.indices, batch.data, batch.labels) for batch in sample)
     rows = tuple(map(np.concatenate, zip(*arrays, strict=True)))
-    tried = candidate_sizes(n_shards)
-    first = _best_for_layer(model, changes, rows, [MergeSizes(selecting=size) for size in tried], 0)
+    # 1 is the mean of the shards' moves; then 2, 4 … times it, up to their sum.
+    tried = [MergeSizes(selecting=float(2**k)) for k in range(n_shards.bit_length())]
+    first = _best_for_layer(model, changes, rows, tried, 0)
     if n_shards == 1 or not model.method.predicts_apart:
         return first
     return _best_for_layer(model, changes, rows, [MergeSizes(first.selecting, size) for size in _PREDICTING], 1)

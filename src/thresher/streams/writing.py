@@ -89,7 +89,7 @@ def write_stream(
     if path.endswith(".thc"):
         cache.write(_shift_ids(batches, shift) if shift else batches, path, feature_names, naming)
         return
-    if path != "-" and not _is_text(path):
+    if path != "-" and _endings(path)[-1:] not in [[".svm"], [".svmlight"], [".libsvm"], [".txt"]]:
         raise ValueError(
             f"{path}: the name must end in .thc (binary cache) or .svm (text; .gz, .bz2, .xz, .zst may follow)."
         )
@@ -180,10 +180,6 @@ def _writable_labels(batch: Batch) -> list[str]:
         if not label or any(c in ":#" or c.isspace() for c in label):
             raise DataError(f"{batch.location(row)}: the label {label!r} can't be written as svmlight text.")
     return labels
-
-
-def _is_text(path: str) -> bool:
-    return _endings(path)[-1:] in [[".svm"], [".svmlight"], [".libsvm"], [".txt"]]
 
 
 def _endings(path: str) -> list[str]:

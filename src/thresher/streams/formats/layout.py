@@ -161,12 +161,8 @@ def blocks(flow: Flow, delimiter: str, longest: int) -> Iterator[tuple[int, byte
     if rest:
         ends = record_ends(rest + b"\n", delimiter)
         if len(ends) == 0 or ends[-1] <= len(rest):
-            raise _open_quote(flow)
+            raise DataError(f"{flow.name}: a quote is never closed, so the last row does not end.")
         yield at, rest
-
-
-def _open_quote(flow: Flow) -> DataError:
-    return DataError(f"{flow.name}: a quote is never closed, so the last row does not end.")
 
 
 def _last_record_end(text: bytes, delimiter: str) -> int:
