@@ -5,8 +5,8 @@ The library says `use {parameter('shuffle', True)}`. Here that becomes `use --sh
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
+from inspect import signature
 
 from thresher.messages import as_keyword, as_literal
 from thresher.methods import METHODS, SHARED_ONLINE, Method
@@ -37,6 +37,7 @@ _OPTIONS = {
     "validate": "--test",
     "target": "--threshold",
     "address": "--ray",
+    "column_map": "--map",
 }
 _VALUES = {
     "engine='ray'": "--ray",
@@ -85,7 +86,10 @@ def flags() -> dict[str, str]:
 
     from thresher.cli.predict import predict
     from thresher.cli.train import train
+    from thresher.cli.transform import transform
 
-    given = {**inspect.signature(train).parameters, **inspect.signature(predict).parameters}
+    given = {
+        name: each for command in (train, predict, transform) for name, each in signature(command).parameters.items()
+    }
     names = [name for name, each in given.items() if isinstance(each.annotation.__metadata__[0], OptionInfo)]
     return {name: flag(name) for name in names} | _OPTIONS
