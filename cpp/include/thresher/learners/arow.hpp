@@ -33,15 +33,14 @@ class Arow : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members&) {
         const Score score = margin_and_variance<false>(row);
         Step done{score.margin};
-        const double loss = residual_of(y * score.margin);
-        if (loss == 0.0) return done;
-        done.loss = loss * loss;
+        const double residual = residual_of(y * score.margin);
+        if (residual == 0.0) return done;
+        const Pull pull = pull_of(residual, score.variance, importance);
+        done.loss = pull.loss;
         done.updated = true;
-        const double gamma = gamma_for(importance);
-        const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
-        const float inverse_gamma = static_cast<float>(1.0 / gamma);
-        grow_intercept(row, n, inverse_gamma);
-        done.saturated = is_saturated(row, n, move<Outsiders::none>(row, alpha, inverse_gamma));
+        grow_intercept(row, n, pull.inverse_gamma);
+        const float alpha = static_cast<float>(y) * pull.alpha;
+        done.saturated = is_saturated(row, n, move<Outsiders::none>(row, alpha, pull.inverse_gamma));
         return done;
     }
 

@@ -177,23 +177,44 @@ class SecondOrder {
     template <Outsiders outsiders>
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) const {
-        const double loss = residual_of(margin);
-        if (loss == 0.0) return {};
-        const double gamma = gamma_for(importance);
+        const double residual = residual_of(margin);
+        if (residual == 0.0) return {};
         const double variance = margin_and_variance<false>(up).variance + margin_and_variance<false>(down).variance;
-        const float alpha = static_cast<float>(loss / (variance + gamma));
-        const float inverse_gamma = static_cast<float>(1.0 / gamma);
-        grow_intercept(up, n, inverse_gamma);
-        grow_intercept(down, n, inverse_gamma);
-        const std::int32_t n_grown =
-            move<outsiders>(up, alpha, inverse_gamma) + move<outsiders>(down, -alpha, inverse_gamma);
-        return {loss * loss, true, is_saturated(up, n, n_grown)};
+        const Pull pull = pull_of(residual, variance, importance);
+        grow_intercept(up, n, pull.inverse_gamma);
+        grow_intercept(down, n, pull.inverse_gamma);
+        const std::int32_t n_grown = move<outsiders>(up, pull.alpha, pull.inverse_gamma) +
+                                     move<outsiders>(down, -pull.alpha, pull.inverse_gamma);
+        return {pull.loss, true, is_saturated(up, n, n_grown)};
     }
 
-    // What a step makes up for at y·m: max(0, 1 − y·m). A row without it is not learned; its square counts as the loss.
+    // The next three are all that knows the loss, a squared hinge.
+
+    // What a step makes up for at y·m: max(0, 1 − y·m). A row without it is not learned.
     static double residual_of(double margin) { return std::max(0.0, 1.0 - margin); }
 
-    double gamma_for(double importance) const { return std::max(gamma_ / importance, kSmallestGamma); }
+    // How a row with a loss moves its features. One that is looked at alone, as if it had joined the members, has a
+    // residual of its own, what is left of the row's without what it makes up for itself, and adds `more` to v.
+    struct Pull {
+        double loss;  // as it counts
+        float residual;
+        float common;         // v + γ
+        float alpha;          // μ moves by α·x/P, for y = 1
+        float inverse_gamma;  // P grows by x²/γ
+
+        THRESHER_INLINE float alpha_of(float own_residual, float more) const {
+            return (own_residual > 0.0f ? own_residual : 0.0f) / (common + more);
+        }
+    };
+
+    Pull pull_of(double residual, double variance, double importance) const {
+        const double gamma = std::max(gamma_ / importance, kSmallestGamma), common = variance + gamma;
+        return {.loss = residual * residual,
+                .residual = static_cast<float>(residual),
+                .common = static_cast<float>(common),
+                .alpha = static_cast<float>(residual / common),
+                .inverse_gamma = static_cast<float>(1.0 / gamma)};
+    }
 
     // Whether none of the n features of a row grew, although some have x ≠ 0.
     static bool is_saturated(const Row& row, std::size_t n, std::int32_t n_grown) {

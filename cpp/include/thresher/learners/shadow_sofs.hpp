@@ -56,16 +56,14 @@ class ShadowSofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<true>(row);
         Step done{score.margin};
-        const double loss = residual_of(y * score.margin);
-        if (loss == 0.0) return done;
-        done.loss = loss * loss;
+        const double residual = residual_of(y * score.margin);
+        if (residual == 0.0) return done;
+        const Pull pull = pull_of(residual, score.variance, importance);
+        done.loss = pull.loss;
         done.updated = true;
-        const double gamma = gamma_for(importance);
-        const float alpha = static_cast<float>(y * loss / (score.variance + gamma));
-        const float residual = static_cast<float>(loss), common = static_cast<float>(score.variance + gamma);
-        const float sign = static_cast<float>(y), inverse_gamma = static_cast<float>(1.0 / gamma);
+        const float sign = static_cast<float>(y), alpha = sign * pull.alpha;
 
-        grow_intercept(row, n, inverse_gamma);
+        grow_intercept(row, n, pull.inverse_gamma);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
         float* __restrict mean = row.plane(kMean);
@@ -76,11 +74,10 @@ class ShadowSofs : public SecondOrder {
 #pragma omp simd reduction(+ : n_grown) reduction(min : lowest_member) reduction(max : highest_outsider)
         for (std::size_t i = 0; i < blocks; ++i) {
             const float before = excess[i], old_mean = mean[i];
-            const float after = grown(before, x[i], inverse_gamma);
+            const float after = grown(before, x[i], pull.inverse_gamma);
             const bool member = member_mask(before) != 0, touched = x[i] != 0.0f;
-            const float own = residual - sign * (old_mean * x[i]);
-            const float own_rate = sign * (own > 0.0f ? own : 0.0f) / (common + x[i] * gain[i]);
-            const float moved = old_mean + (member ? alpha : own_rate) * gain[i];
+            const float own = sign * pull.alpha_of(pull.residual - sign * (old_mean * x[i]), x[i] * gain[i]);
+            const float moved = old_mean + (member ? alpha : own) * gain[i];
             const float new_rank = worth(moved, after);
             mean[i] = moved;
             excess[i] = marked(after, before);
@@ -99,20 +96,17 @@ class ShadowSofs : public SecondOrder {
 
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
-        const double loss = residual_of(margin);
-        if (loss == 0.0) return {};
-        const double gamma = gamma_for(importance);
+        const double residual = residual_of(margin);
+        if (residual == 0.0) return {};
         const double variance = margin_and_variance<true>(up, kOutsidersShare).variance +
                                 margin_and_variance<true>(down, kOutsidersShare).variance;
-        const float alpha = static_cast<float>(loss / (variance + gamma));
-        const float residual = static_cast<float>(loss), common = static_cast<float>(variance + gamma);
-        const float inverse_gamma = static_cast<float>(1.0 / gamma);
-        grow_intercept(up, n, inverse_gamma);
-        grow_intercept(down, n, inverse_gamma);
-        set_rates(up, down, alpha, residual, common);
-        const std::int32_t n_grown = move_by_rates(up, up.plane(kRank), 1.0f, inverse_gamma) +
-                                     move_by_rates(down, up.plane(kRank), -1.0f, inverse_gamma);
-        return {loss * loss, true, is_saturated(up, n, n_grown)};
+        const Pull pull = pull_of(residual, variance, importance);
+        grow_intercept(up, n, pull.inverse_gamma);
+        grow_intercept(down, n, pull.inverse_gamma);
+        set_rates(up, down, pull);
+        const std::int32_t n_grown = move_by_rates(up, up.plane(kRank), 1.0f, pull.inverse_gamma) +
+                                     move_by_rates(down, up.plane(kRank), -1.0f, pull.inverse_gamma);
+        return {pull.loss, true, is_saturated(up, n, n_grown)};
     }
 
     static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
@@ -124,7 +118,7 @@ class ShadowSofs : public SecondOrder {
     static constexpr float kOutsidersShare = 0.25f;
 
     // How far each feature of the row goes, in the rank plane of `up`: with many classes the selector notes the ranks.
-    THRESHER_INLINE static void set_rates(const Row& up, const Row& down, float alpha, float residual, float common) {
+    THRESHER_INLINE static void set_rates(const Row& up, const Row& down, const Pull pull) {
         const float* __restrict x = up.x();
         const float* __restrict excess = up.plane(kExcess);
         const float* __restrict up_mean = up.plane(kMean);
@@ -135,9 +129,9 @@ class ShadowSofs : public SecondOrder {
         const std::size_t blocks = up.blocks();
 #pragma omp simd
         for (std::size_t i = 0; i < blocks; ++i) {
-            const float own = residual - (up_mean[i] - down_mean[i]) * x[i];
-            const float own_rate = (own > 0.0f ? own : 0.0f) / (common + (x[i] * up_gain[i] + x[i] * down_gain[i]));
-            rate[i] = member_mask(excess[i]) != 0 ? alpha : own_rate;
+            const float own = pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i],
+                                            x[i] * up_gain[i] + x[i] * down_gain[i]);
+            rate[i] = member_mask(excess[i]) != 0 ? pull.alpha : own;
         }
     }
 

@@ -35,15 +35,14 @@ class Sofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<false>(row);
         Step done{score.margin};
-        const double loss = residual_of(y * score.margin);
-        if (loss == 0.0) return done;
-        done.loss = loss * loss;
+        const double residual = residual_of(y * score.margin);
+        if (residual == 0.0) return done;
+        const Pull pull = pull_of(residual, score.variance, importance);
+        done.loss = pull.loss;
         done.updated = true;
-        const double gamma = gamma_for(importance);
-        alpha_ = static_cast<float>(y * loss / (score.variance + gamma));
-        const float inverse_gamma = static_cast<float>(1.0 / gamma);
+        alpha_ = static_cast<float>(y) * pull.alpha;
 
-        const float alpha = alpha_, threshold = members.threshold();
+        const float alpha = alpha_, inverse_gamma = pull.inverse_gamma, threshold = members.threshold();
         grow_intercept(row, n, inverse_gamma);
         const float* __restrict x = row.x();
         const float* __restrict gain = row.plane(kGain);
