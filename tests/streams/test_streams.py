@@ -8,6 +8,7 @@ import itertools
 import lzma
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -21,13 +22,15 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from command_line import thresher
 from states import model_of, same_state
 from zstd_module import zstd
 
 from thresher import SOFS, convert, datasets, open_stream, train
+from thresher.file_formats import FILE_FORMATS
 from thresher.model.model import Model
 from thresher.streams import Batch, DataError
-from thresher.streams.formats import cache, text
+from thresher.streams.formats import FORMATS, cache, text
 from thresher.streams.pipeline import in_order
 from thresher.streams.writing import write_stream, write_table
 
@@ -212,6 +215,16 @@ class TestTables:
         pa.parquet.write_table(pa.table({"x": [1.0], "label": [1]}), tmp_path / "b.parquet")
         with pytest.raises(DataError, match=r"b.parquet: there is no column 'z'"):
             list(open_stream(tmp_path))
+
+
+def test_every_format_of_the_table_is_known_and_named():
+    assert [each.name for each in FORMATS.values()] == [row.name for row in FILE_FORMATS]
+    assert "{formats}" not in open_stream.__doc__
+    assert all(f'"{name}"' in open_stream.__doc__ for name in FORMATS)
+    shown = re.sub("[│╭╮╰╯─ \n]+", " ", thresher("train", "--help").stdout)
+    for row in FILE_FORMATS:
+        assert re.search(rf" {re.escape(row.words)}(,| or| data)", shown), row
+        assert re.search(rf" {row.name}(,| or|;)", shown), row
 
 
 class TestBroken:

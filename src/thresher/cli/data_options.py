@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.options import SIZE, WHOLE, Group, option
+from thresher.file_formats import FILE_FORMATS, one_of
 from thresher.io.file_errors import refuse_empty_path
 from thresher.parameters import Whole, check
 
@@ -33,7 +34,7 @@ READING = Group("reading", {
         None,
     ),
     "format": (
-        _file(str, help="svmlight, vw, jsonl, csv, parquet, arrow or cache; auto looks at content and name."), "auto"
+        _file(str, help=f"{one_of(each.name for each in FILE_FORMATS)}; auto looks at content and name."), "auto"
     ),
     "zero_based": (
         _file(

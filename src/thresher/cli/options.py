@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 
 from thresher.cli.option_rules import check_together
+from thresher.file_formats import FILE_FORMATS, one_of
 
 _UNITS = {"K": 10, "M": 20, "G": 30}
 
@@ -22,8 +23,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="Files, folders or globs of svmlight, VW, JSON lines, CSV, Parquet, Arrow or .thc data; text and CSV also "
-        "as .gz, .bz2, .xz or .zst. - is standard input, for svmlight, VW, JSON lines and CSV.",
+        help=f"Files, folders or globs of {one_of(each.words for each in FILE_FORMATS)} data; text and CSV also as "
+        ".gz, .bz2, .xz or .zst, or as -, which is standard input.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that thresher train wrote.")]

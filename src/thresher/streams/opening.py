@@ -67,7 +67,7 @@ def open_stream(
         "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
         bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as tables of DuckDB, polars, pyarrow and
         pandas, or a Ray Dataset. X is a sparse or dense matrix; a single (X, y) works too.
-    format : {"auto", "svmlight", "vw", "jsonl", "csv", "parquet", "arrow", "cache"}
+    format : {formats}
         "auto" recognises the format by content and file name.
     label : str, optional
         The label's column in a table (JSON lines, CSV, Parquet, Arrow); "label" by default.
@@ -188,6 +188,10 @@ def open_stream(
         only_once=next((item.name for item in sources if item.flow is not None), None),
         naming=opened.naming,
     )
+
+
+_NAMES = ", ".join(f'"{name}"' for name in ("auto", *FORMATS))
+open_stream.__doc__ = (open_stream.__doc__ or "").replace("{formats}", f"{{{_NAMES}}}")
 
 
 def _open_files(formats: list[Format], sources: list[Source], options: Options) -> OpenFiles:
