@@ -39,6 +39,12 @@ def row_of(estimator: Any) -> methods.Method:
     return next(method for method in methods.METHODS.values() if method.estimator == estimator.__name__)
 
 
+def of_kernel(name: str) -> dict[str, Any]:
+    """Return what the kernel of a method is given, by default: for tests that use the core alone."""
+    method = methods.find(name)
+    return method.kernel_parameters(method.complete({}))
+
+
 def new_model(estimator: Any) -> Model:
     """Return a new model with the parameters of an estimator, as its `fit` uses."""
     return Model(row_of(type(estimator)).name, **estimator.get_params())

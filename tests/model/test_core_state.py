@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every import of_kernel
 from states import ARRAYS
 
 from thresher import _core
@@ -17,7 +18,7 @@ COUNTS = [
     "n_predicted",
 ]  # fmt: skip
 MEASURES = ["loss", "mistake_weight", "margin_scale", "margin_information", "margin_rows"]
-SECOND_ORDER = {"gamma": 1.0}
+SECOND_ORDER = of_kernel("sofs")
 FIRST_ORDER = {"eta": 0.5, "lam": 0.1, "loss": "hinge"}
 # The selector for two classes and for more, its parameters, floats per cell, and what the learner keeps.
 SELECTORS = [
@@ -114,7 +115,7 @@ def test_a_state_is_copied_once():
     code = """
 import resource
 import numpy as np
-from thresher import _core
+from thresher import _core, methods
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -122,7 +123,8 @@ def peak():
 n = 8_000_000
 ids, values = np.arange(n, dtype=np.int32), np.ones(n, dtype=np.float32)
 batch = _core.CsrBatch(np.array([0, n], dtype=np.int32), ids, values, n)
-make = lambda: _core.Arow(2, 1, "l2", False, {"gamma": 1.0})
+arow = methods.find("arow")
+make = lambda: _core.Arow(2, 1, "l2", False, arow.kernel_parameters(arow.complete({})))
 learner = make()
 learner.learn(batch, np.array([1], dtype=np.int32), None, None, 0, 1, True)
 before = peak()

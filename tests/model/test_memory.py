@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from command_line import thresher
-from every import ONLINE, SECOND_ORDER, in_order, made, online
+from every import ONLINE, SECOND_ORDER, in_order, made, of_kernel, online
 from hypothesis import given
 from hypothesis import strategies as st
 from real_data import load as load_set
@@ -279,11 +279,11 @@ class TestBadInput:
 
     def test_a_table_that_can_not_be(self):
         state = state_of(SOFS(5, memory="sketch", memory_bytes=4096).fit(self.X, self.y))["learned"]
-        fresh = _core.SketchSofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sketch", memory_bytes=4096)
+        fresh = _core.SketchSofs(2, 5, "l2", False, of_kernel("sofs"), memory="sketch", memory_bytes=4096)
         with pytest.raises(ValueError, match="the table has a value that is out of range"):
             fresh.restore(**{**state, "table": -np.ones_like(state["table"])})
         with pytest.raises(ValueError, match="there is no memory 'sparse'"):
-            _core.Sofs(2, 5, "l2", False, {"gamma": 1.0}, memory="sparse")
+            _core.Sofs(2, 5, "l2", False, of_kernel("sofs"), memory="sparse")
 
     @pytest.mark.parametrize(
         ("model", "message"),

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from every import of_kernel
 from states import model_of
 
 from thresher import MRMR, ShadowSOFS, _core, cross_validate, evaluate, open_stream, train
@@ -313,6 +314,6 @@ def test_bad_rows():
 
 def test_errors_are_our_own_beside_duckdb():
     """Both extensions are made with nanobind, and one of them translated the exceptions of the other."""
-    learner = _core.Sofs(2, 1, "l2", False, {"gamma": 1.0}, None, "dense", 0)
+    learner = _core.Sofs(2, 1, "l2", False, of_kernel("sofs"), None, "dense", 0)
     with pytest.raises(MemoryError):
         learner.reserve(2**62)
