@@ -227,6 +227,31 @@ class TestNaiveRace:
         assert_same_bits(model, alone)
         assert_same_bits(in_batches, alone)
 
+    @pytest.mark.parametrize("kept", [[], [99_999]])
+    def test_memory_is_measured_below_an_id_that_was_only_seen_or_is_kept(self, kept):
+        """Later rows touch ids below one that no row has touched, and below which no memory is allocated any more."""
+        rng = np.random.default_rng(0)
+        ids = np.concatenate([np.arange(20), np.arange(20, 40) * 2_000])
+        order = np.concatenate([rng.permutation(20), 20 + rng.permutation(20)])
+        X = sp.csr_matrix((np.ones(40, np.float32), ids[order].astype(np.int32), np.arange(41)), shape=(40, 100_000))
+        y = np.where(rng.random(40) < 0.5, -1.0, 1.0)
+        weights = np.ones(40)
+        if not kept:
+            X.indices[10], weights[10] = 99_999, 0.0
+        expected = NaiveRace(SOFS, X, y, weights, first_check=64, memory_limit=100 * 4096, keep=kept)
+        with short_race(64, 100 * 4096):
+            session = Session(
+                Model("sofs", n_features_to_select=BUDGET, gamma="auto", memory="dense", keep=kept), None, 0
+            )
+            for first, part in zip((0, 20), (slice(0, 20), slice(20, 40)), strict=True):
+                if first and not kept:
+                    said = json.loads(json.dumps(session.state()))
+                    session = Session.from_state(pickle.loads(pickle.dumps(session.model)), said)
+                (batch,) = batches_of(X[part], y[part])
+                session.learn(batch, weights[part])
+        assert [standing["reason"] for standing in expected.standings] == ["memory"]
+        assert session.model.race == expected.standings
+
     def test_the_count_of_mistakes_is_that_of_predictions_before_learning(self):
         """With its row's weight; a margin of 0 is a mistake for either class."""
         X, y = random_problem(60, 20, 0.2, seed=4)

@@ -65,8 +65,8 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
         learner = Race(of, default, n_vectors, model.norm)
     else:
         learner = of(model.gamma)
-    if n_features is not None:
-        reserve(learner, n_features + model.id_base)
+    n_ids = 0 if n_features is None else n_features + model.id_base
+    reserve(learner, max(n_ids, int(kept.max(initial=-1)) + 1))
     return learner
 
 

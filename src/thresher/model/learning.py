@@ -366,6 +366,7 @@ class Session:
         session = cls(model)
         session.target = StreamClasses.from_state(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
+        session._reserve(state["largest_id"])
         for name in cls.RULES:
             setattr(session, name, state[name])
         session.in_pass = Pass(session.in_pass)
