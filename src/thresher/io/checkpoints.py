@@ -17,12 +17,23 @@ from thresher.io.model_content import content_of, state_of_content
 from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.model.names import Naming
-from thresher.model.race import STANDINGS_RULE
+from thresher.model.race import STANDINGS_VALIDATOR
 from thresher.model.state import State, state_of
 from thresher.model.targets import StreamClasses
-from thresher.model.validators import anything, count, dict_of, flag, labels, list_of, number, optional, text, whole
+from thresher.model.validators import (
+    anything,
+    are_labels,
+    dict_of,
+    is_count,
+    is_flag,
+    is_number,
+    is_text,
+    is_whole,
+    list_of,
+    optional,
+)
 
-_VERSION = 5
+_VERSION = 6
 _KIND = "checkpoint"
 
 
@@ -81,24 +92,24 @@ def _check(about: Any, n_vectors: int) -> None:
     require(is_complete, "the lists of the history differ in length")
 
 
-_SESSION = dict_of(target=anything, naming=optional(anything), **Session.RULES)
+_SESSION = dict_of(target=anything, naming=optional(anything), **Session.VALIDATORS)
 _HISTORY = dict_of(
-    rows=list_of(count), seconds=list_of(number), error=list_of(number), loss=list_of(number),
-    validation=list_of(optional(number)), entered=list_of(count), n_validation_rows=count, skipped=list_of(text),
-    n_skipped=count, n_passes=lambda n: count(n) and n > 0, n_bytes=count, refitted=flag, n_predicted=count,
-    interrupted=flag, shuffled=flag,
-    grouped_by_label=flag, race=STANDINGS_RULE, merges=lambda value: value == [],
+    rows=list_of(is_count), seconds=list_of(is_number), error=list_of(is_number), loss=list_of(is_number),
+    validation=list_of(optional(is_number)), entered=list_of(is_count), n_validation_rows=is_count,
+    skipped=list_of(is_text), n_skipped=is_count, n_passes=lambda n: is_count(n) and n > 0, n_bytes=is_count,
+    refitted=is_flag, n_predicted=is_count, interrupted=is_flag, shuffled=is_flag,
+    grouped_by_label=is_flag, race=STANDINGS_VALIDATOR, merges=lambda value: value == [],
 )  # fmt: skip
 _RUN = dict_of(
-    session=_SESSION, history=_HISTORY, seconds=number,
-    before=dict_of(n_samples=count, n_predicted=count, n_mistakes=count, loss=number), is_continued=flag,
-    next_note=count, members=list_of(whole),
+    session=_SESSION, history=_HISTORY, seconds=is_number,
+    before=dict_of(n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number),
+    next_note=is_count, members=list_of(is_whole),
 )  # fmt: skip
 _ABOUT = dict_of(
     settings=lambda value: isinstance(value, dict),
     inputs=list_of(anything),
-    reading=dict_of(position=optional(anything), n_rows=count, shuffle=optional(anything), runs=list_of(_RUN)),
-    classes=optional(labels),
-    finished=flag,
-    grouping=optional(text),
+    reading=dict_of(position=optional(anything), n_rows=is_count, shuffle=optional(anything), runs=list_of(_RUN)),
+    classes=optional(are_labels),
+    finished=is_flag,
+    grouping=optional(is_text),
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -18,10 +17,22 @@ from thresher.io.container import Tensors, all_finite, is_ascending, require
 from thresher.messages import parameter
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.names import Naming
-from thresher.model.race import RACE_RULE, STANDINGS_RULE
+from thresher.model.race import RACE_VALIDATOR, STANDINGS_VALIDATOR
 from thresher.model.state import State
 from thresher.model.targets import target_from_json
-from thresher.model.validators import anything, count, flag, gamma, list_of, number, optional, text, tuple_of, whole
+from thresher.model.validators import (
+    Validator,
+    anything,
+    is_count,
+    is_flag,
+    is_gamma,
+    is_number,
+    is_text,
+    is_whole,
+    list_of,
+    optional,
+    tuple_of,
+)
 
 _ONLINE: dict[str, Any] = {
     "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32,
@@ -32,25 +43,25 @@ _IDS_OF_CELLS = {"cells": "ids", "predicting_cells": "predicting_ids"}
 _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "n_vectors": (lambda n: count(n) and n >= 1, "n_vectors must be a whole number above 0"),
-    "n_features": (optional(whole), "n_features must be a whole number, 0 or more"),
+_VALIDATORS: dict[str, tuple[Validator, str]] = {
+    "n_vectors": (lambda n: is_count(n) and n >= 1, "n_vectors must be a whole number above 0"),
+    "n_features": (optional(is_whole), "n_features must be a whole number, 0 or more"),
     "id_base": (lambda base: type(base) is int and base in (0, 1), "id_base must be 0 or 1"),
-    "feature_names": (optional(list_of(text)), "feature_names must be a list of text"),
-    "name_clashes": (tuple_of(whole, text, text), "name_clashes must be a count and two names"),
-    "compact": (flag, "compact must be true or false"),
-    "grouped_by_label": (flag, "grouped_by_label must be true or false"),
-    "threshold": (number, "threshold must be a finite number"),
+    "feature_names": (optional(list_of(is_text)), "feature_names must be a list of text"),
+    "name_clashes": (tuple_of(is_whole, is_text, is_text), "name_clashes must be a count and two names"),
+    "compact": (is_flag, "compact must be true or false"),
+    "grouped_by_label": (is_flag, "grouped_by_label must be true or false"),
+    "threshold": (is_number, "threshold must be a finite number"),
     "row_counts": (
-        lambda counts: list_of(number, 2)(counts) and min(counts) >= 0 and list_of(count)(counts[2:]),
+        lambda counts: list_of(is_number, 2)(counts) and min(counts) >= 0 and list_of(is_count)(counts[2:]),
         "row_counts must be a list of two or more numbers that are not negative, whole from the third on",
     ),
-    "gamma_changed": (flag, "gamma_changed must be true or false"),
-    "kept_ids": (list_of(whole), "kept_ids must be a list of ids"),
-    "words_to_keep": (list_of(text), "words_to_keep must be a list of text"),
-    "chosen_gamma": (optional(gamma), "chosen_gamma must be a number above 0"),
-    "looks": (STANDINGS_RULE, "the record of the γ race is not valid"),
-    "race": (RACE_RULE, "the state of the γ race is not valid"),
+    "gamma_changed": (is_flag, "gamma_changed must be true or false"),
+    "kept_ids": (list_of(is_whole), "kept_ids must be a list of ids"),
+    "words_to_keep": (list_of(is_text), "words_to_keep must be a list of text"),
+    "chosen_gamma": (optional(is_gamma), "chosen_gamma must be a number above 0"),
+    "standings": (STANDINGS_VALIDATOR, "the record of the γ race is not valid"),
+    "race": (RACE_VALIDATOR, "the state of the γ race is not valid"),
     "learners": (list_of(anything), "learners must be a list"),
 }  # fmt: skip
 
@@ -58,7 +69,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 def content_of(state: State) -> tuple[Tensors, dict[str, Any]]:
     """Return the tensors and metadata, values for JSON, of a model with this state."""
     target, (names, clashes) = state["target"], state["names"]
-    metadata: dict[str, Any] = {name: value for name, value in state.items() if name in _RULES}
+    metadata: dict[str, Any] = {name: value for name, value in state.items() if name in _VALIDATORS}
     metadata |= {
         "method": state["method"],
         "parameters": to_json_values(state["parameters"]),
@@ -68,7 +79,7 @@ def content_of(state: State) -> tuple[Tensors, dict[str, Any]]:
         "kept_ids": state["kept_ids"].tolist(),
     }
     tensors: Tensors = {"names": _as_text(sorted(names.items())) if names else np.zeros(0, np.uint8)}
-    fixed, learned = state["weights"], cast("Any", state["learned"])
+    fixed, learned = state["fixed"], cast("Any", state["learned"])
     if fixed is not None:
         ids, weights = fixed.members()
         weights = weights.reshape(len(ids), len(fixed.intercept))
@@ -107,8 +118,8 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
         isinstance(metadata["method"], str) and isinstance(given, dict), "method must be text and parameters a dict"
     )
     method = methods.find(metadata["method"])
-    for name, (rule, message) in _RULES.items():
-        require(rule(metadata[name]), message)
+    for name, (is_valid, message) in _VALIDATORS.items():
+        require(is_valid(metadata[name]), message)
     target = None if metadata["target"] is None else target_from_json(metadata["target"])
     n_vectors = metadata["n_vectors"]
     require(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
@@ -157,7 +168,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
             "selection_frequency": None,  # learning drops it, so it is in model files alone
             "kept_ids": np.array(metadata["kept_ids"], np.int64),
             "learned": learned,
-            "weights": fixed,
+            "fixed": fixed,
         },
     )
 
@@ -221,7 +232,7 @@ def _pairs(written: NDArray[np.uint8]) -> dict[int, str] | None:
         pairs = json.loads(written.tobytes())
     except (ValueError, RecursionError):
         return None
-    return dict(pairs) if list_of(tuple_of(whole, text))(pairs) else None
+    return dict(pairs) if list_of(tuple_of(is_whole, is_text))(pairs) else None
 
 
 def to_json_values(given: dict[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from thresher.io.container import Tensors, all_finite, read_content, require, wr
 from thresher.io.model_content import content_of, from_json_values, state_of_content, to_json_values
 from thresher.model.model import Model
 from thresher.model.state import State, restore, state_of
-from thresher.model.validators import list_of, number
+from thresher.model.validators import is_number, list_of
 
-FORMAT_VERSION = 9
+FORMAT_VERSION = 10
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -87,7 +87,7 @@ def save_model(
     if not model.method.is_batch and state["learned"] is not None:
         _require_finite(state["learned"])
         state = _keep_members_only(model, state) if compact else state
-    tensors, metadata = content_of({**state, "looks": []})  # the standings belong to the run
+    tensors, metadata = content_of({**state, "standings": []})  # the standings belong to the run
     metadata["selection_frequency"] = _frequencies(model)
     if set_since is not None:
         metadata["set_since"] = to_json_values(set_since)
@@ -156,7 +156,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     shares = metadata["selection_frequency"]
     if shares is not None:
         members = model.members()[0].tolist()
-        are_shares = list_of(lambda share: number(share) and 0 <= share <= 1)(shares)
+        are_shares = list_of(lambda share: is_number(share) and 0 <= share <= 1)(shares)
         require(
             are_shares and len(shares) == len(members),
             "selection_frequency must have one share, from 0 to 1, per selected feature",

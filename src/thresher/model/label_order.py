@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Codes
-from thresher.model.validators import count, dict_of, list_of
+from thresher.model.validators import dict_of, is_count, list_of
 
 POOR_ON_GROUPED_ROWS = "Online learning gives poor results on such rows"
 
@@ -155,7 +155,7 @@ class LabelOrder:
         return order
 
 
-_STATE = dict_of(n_rows=count, length=lambda n: count(n) and n > 0, counts=list_of(list_of(count)))
+_STATE = dict_of(n_rows=is_count, length=lambda n: is_count(n) and n > 0, counts=list_of(list_of(is_count)))
 
 
 def _find_window(counts: NDArray[np.int64], ends: NDArray[np.int64], n_tables: int) -> tuple[float, Grouping | None]:

@@ -25,7 +25,7 @@ from thresher.model.learners import explain_lack_of_memory, new_learner, reserve
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.model.race import Learner, Standing, winner_of
 from thresher.model.targets import Classes, StreamClasses, classes_for, classes_for_matrix
-from thresher.model.validators import Validator, count, flag, whole
+from thresher.model.validators import Validator, is_count, is_flag, is_whole
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -255,13 +255,13 @@ class Session:
     """
 
     # What `state` has beside the classes and the naming, and what a checkpoint may say of it.
-    RULES: ClassVar[dict[str, Validator]] = {
+    VALIDATORS: ClassVar[dict[str, Validator]] = {
         "in_pass": lambda name: name in list(Pass),
-        "largest_id": lambda id_: id_ == -1 or whole(id_),
-        "zero_seen": flag,
-        "n_samples_before": count,
-        "n_saturated_before": count,
-        "n_clashes_before": count,
+        "largest_id": lambda id_: id_ == -1 or is_whole(id_),
+        "zero_seen": is_flag,
+        "n_samples_before": is_count,
+        "n_saturated_before": is_count,
+        "n_clashes_before": is_count,
     }
 
     def __init__(
@@ -357,7 +357,7 @@ class Session:
         return {
             "target": self.target.state(),
             "naming": None if self._naming is None else self._naming.to_dict(),
-            **{name: getattr(self, name) for name in self.RULES},
+            **{name: getattr(self, name) for name in self.VALIDATORS},
         }
 
     @classmethod
@@ -367,7 +367,7 @@ class Session:
         session.target = StreamClasses.from_state(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session._reserve(state["largest_id"])
-        for name in cls.RULES:
+        for name in cls.VALIDATORS:
             setattr(session, name, state[name])
         session.in_pass = Pass(session.in_pass)
         return session

@@ -22,7 +22,7 @@ from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.names import MemberNames, Naming
-from thresher.model.race import Learner, Race, Standing, standings_of
+from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
 from thresher.model.targets import Classes
 from thresher.threads import ForkSafeLock
@@ -90,7 +90,7 @@ class Model:
         self.chosen_gamma: float | None = None  # where the parameter is "auto"
         self.standings: list[Standing] = []  # at a race that has ended
         self.learner: Learner | None = None
-        self.weights: FixedWeights | None = None  # instead of a learner, for a batch method
+        self.fixed: FixedWeights | None = None  # predicts instead of a learner, for a batch method
         self.extras: dict[str, Any] = {}
         self.lock = ForkSafeLock()
 
@@ -179,7 +179,7 @@ class Model:
     @property
     def race(self) -> list[Standing]:
         """How the race for γ went so far: an entry for each time that some could be dropped."""
-        return standings_of(self.learner) or self.standings
+        return self.learner.standings if isinstance(self.learner, Race) else self.standings
 
     @property
     def selector(self) -> _core.Selector:
@@ -191,7 +191,7 @@ class Model:
     @property
     def is_trained(self) -> bool:
         """Whether it has learned anything."""
-        return self.learner is not None or self.weights is not None
+        return self.learner is not None or self.fixed is not None
 
     def name_of(self, column: int) -> str:
         """Return the name of a feature; without names, its id as in a file."""
@@ -242,7 +242,7 @@ class Model:
             )
 
     def _trained_learner(self) -> Learner | FixedWeights:
-        trained = self.learner or self.weights
+        trained = self.learner or self.fixed
         if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
         return trained

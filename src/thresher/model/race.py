@@ -23,7 +23,17 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.model.class_weights import add_in_order
 from thresher.model.labels import Codes
-from thresher.model.validators import count, dict_of, flag, gamma, list_of, not_negative, number, optional, text
+from thresher.model.validators import (
+    dict_of,
+    is_count,
+    is_flag,
+    is_gamma,
+    is_not_negative,
+    is_number,
+    is_text,
+    list_of,
+    optional,
+)
 from thresher.threads import default_threads
 
 FIRST_CHECK = 512
@@ -187,7 +197,7 @@ class Race:
             "has_two_classes": self._has_two_classes,
             "weight": self._weight,
             "squared_weight": self._squared_weight,
-            "looks": [standing.copy() for standing in self.standings],
+            "standings": [standing.copy() for standing in self.standings],
         }
         return {"race": race, "learners": [learner.state() for learner in self._learners.values()]}
 
@@ -201,7 +211,7 @@ class Race:
         self._n_rows, self._first_class = race["n_rows"], race["first_class"]
         self._has_two_classes = race["has_two_classes"]
         self._weight, self._squared_weight = race["weight"], race["squared_weight"]
-        self.standings = [standing.copy() for standing in race["looks"]]
+        self.standings = [standing.copy() for standing in race["standings"]]
 
     def _next_check(self) -> int:
         """Return the number of rows at which the next check is due."""
@@ -235,9 +245,9 @@ class Race:
         ratio, rest = divmod(n_rows, FIRST_CHECK)
         if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
             best = ranked[: N_STAY[min(ratio.bit_length(), len(N_STAY)) - 1]]
-            mistakes = [_mistakes(self._learners[gamma].counters) for gamma in best]
-            weight = self._squared_weight / self._weight
-            ranked = [gamma for gamma, its in zip(best, mistakes, strict=True) if are_level(its, mistakes[0], weight)]
+            mistakes = {gamma: self._learners[gamma].counters["mistake_weight"] for gamma in best}
+            least, weight = mistakes[best[0]], self._squared_weight / self._weight
+            ranked = [gamma for gamma in best if are_level(mistakes[gamma], least, weight)]
             self._keep_only(ranked, "behind")
         if self._can_pass_limit() and _PAGE * sum(self._each(methodcaller("n_pages"))) > MEMORY_LIMIT:
             self._keep_only(ranked[:1], "memory")
@@ -249,7 +259,7 @@ class Race:
             counters = self._learners[gamma].counters
             loss = counters["loss"]
             return (
-                _mistakes(counters),
+                counters["mistake_weight"],
                 math.inf if math.isnan(loss) else loss,
                 abs(math.log2(gamma / self._default)),
                 -gamma,
@@ -264,8 +274,8 @@ class Race:
             {
                 "rows": counters[0]["n_samples"],
                 "gamma": list(self._learners),
-                "mistakes": [_mistakes(each) for each in counters],
-                "loss": [each["loss"] for each in counters],
+                "mistakes": [of_one["mistake_weight"] for of_one in counters],
+                "loss": [of_one["loss"] for of_one in counters],
                 "dropped": [gamma for gamma in self._learners if gamma not in stay],
                 "reason": reason,
             }
@@ -302,16 +312,16 @@ class Race:
         return [answers[k] for k in range(len(learners))]
 
 
-STANDINGS_RULE = list_of(
+STANDINGS_VALIDATOR = list_of(
     dict_of(
-        rows=count, gamma=list_of(gamma), mistakes=list_of(number), loss=list_of(number), dropped=list_of(gamma),
-        reason=text,
+        rows=is_count, gamma=list_of(is_gamma), mistakes=list_of(is_number), loss=list_of(is_number),
+        dropped=list_of(is_gamma), reason=is_text,
     )
 )  # fmt: skip
-RACE_RULE = optional(
+RACE_VALIDATOR = optional(
     dict_of(
-        gamma=list_of(gamma, 1), n_rows=count, first_class=optional(count), has_two_classes=flag, weight=not_negative,
-        squared_weight=not_negative, looks=STANDINGS_RULE,
+        gamma=list_of(is_gamma, 1), n_rows=is_count, first_class=optional(is_count), has_two_classes=is_flag,
+        weight=is_not_negative, squared_weight=is_not_negative, standings=STANDINGS_VALIDATOR,
     )
 )  # fmt: skip
 
@@ -324,15 +334,6 @@ def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Stan
         return learner, None, []
     gamma, winner = learner.finish()
     return winner, gamma, learner.standings
-
-
-def standings_of(learner: Learner | None) -> list[Standing]:
-    """Return the standings so far; an empty list unless the learner is a race."""
-    return learner.standings if isinstance(learner, Race) else []
-
-
-def _mistakes(counters: dict[str, Any]) -> float:
-    return float(counters["mistake_weight"])
 
 
 def _rows_with_weight(

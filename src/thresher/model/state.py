@@ -40,12 +40,12 @@ class State(TypedDict):
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
     chosen_gamma: float | None
-    looks: list[Standing]  # the standings of a race that has ended
+    standings: list[Standing]  # of a race that has ended
     learned: _core.State | RaceState | None  # what the core's learner has learned, or those of a race
-    weights: FixedWeights | None
+    fixed: FixedWeights | None
 
 
-_CONVERTED = ("method", "names", "row_counts", "looks", "learned")  # stored in another form by the model
+_CONVERTED = ("method", "names", "row_counts", "learned")  # stored in another form by the model
 
 
 def state_of(model: Model) -> State:
@@ -55,7 +55,6 @@ def state_of(model: Model) -> State:
         state["learned"] = None if model.learner is None else model.learner.state()
         state["names"] = (model.names.by_id, model.names.clashes)
         state["row_counts"] = model.class_weights.state()
-        state["looks"] = model.standings
     return cast("State", {**state, "method": model.method.name, "parameters": dict(model.parameters)})
 
 
@@ -69,7 +68,6 @@ def restore(model: Model, state: State) -> None:
         model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
         model.class_weights.restore(state["row_counts"])
         model.names = MemberNames(*state["names"])
-        model.standings = state["looks"]
         model.learner = None
         if state["learned"] is not None:
             learner = new_learner(model, model.n_vectors, model.kept_ids, model.n_features)

@@ -32,8 +32,7 @@ from thresher.model.labels import (
     labels_from_values,
     labels_of_rows,
 )
-from thresher.model.validators import anything, dict_of, flag
-from thresher.model.validators import labels as are_labels
+from thresher.model.validators import anything, are_labels, dict_of, is_flag
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -345,7 +344,7 @@ class StreamClasses:
 
 
 _STATE = dict_of(
-    known=are_labels, seen_as=are_labels, given=flag, first_code=lambda code: type(code) is int and code in (0, 1),
+    known=are_labels, seen_as=are_labels, given=is_flag, first_code=lambda code: type(code) is int and code in (0, 1),
     order=anything,
 )  # fmt: skip
 

@@ -10,32 +10,32 @@ from typing import Any
 Validator = Callable[[Any], bool]
 
 
-def whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
     """Return whether it is a whole number that 63 bits hold."""
     return type(value) is int and 0 <= value < 2**63
 
 
-def count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
     """Return whether it is a number of rows, or of other things."""
-    return whole(value) and value < 2**53
+    return is_whole(value) and value < 2**53
 
 
-def number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Return whether it is a finite number."""
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
-def not_negative(value: Any) -> bool:
+def is_not_negative(value: Any) -> bool:
     """Return whether it is a number that is not negative."""
-    return number(value) and value >= 0
+    return is_number(value) and value >= 0
 
 
-def flag(value: Any) -> bool:
+def is_flag(value: Any) -> bool:
     """Return whether it is true or false."""
     return type(value) is bool
 
 
-def text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     """Return whether it is text."""
     return isinstance(value, str)
 
@@ -45,29 +45,31 @@ def anything(_value: Any) -> bool:
     return True
 
 
-def optional(rule: Validator) -> Validator:
+def optional(validator: Validator) -> Validator:
     """Allow null too."""
-    return lambda value: value is None or rule(value)
+    return lambda value: value is None or validator(value)
 
 
-def list_of(rule: Validator, least: int = 0) -> Validator:
+def list_of(validator: Validator, least: int = 0) -> Validator:
     """Allow a list of at least so many values that are all allowed."""
-    return lambda value: isinstance(value, list) and len(value) >= least and all(map(rule, value))
+    return lambda value: isinstance(value, list) and len(value) >= least and all(map(validator, value))
 
 
-def tuple_of(*rules: Validator) -> Validator:
-    """Allow a list with a value for each of these rules."""
+def tuple_of(*validators: Validator) -> Validator:
+    """Allow a list with a value for each of these validators."""
     return lambda value: (
         isinstance(value, list)
-        and len(value) == len(rules)
-        and all(rule(v) for rule, v in zip(rules, value, strict=True))
+        and len(value) == len(validators)
+        and all(is_valid(item) for is_valid, item in zip(validators, value, strict=True))
     )
 
 
-def dict_of(**rules: Validator) -> Validator:
+def dict_of(**validators: Validator) -> Validator:
     """Allow a dict with exactly these names."""
     return lambda value: (
-        isinstance(value, dict) and value.keys() == rules.keys() and all(rule(value[k]) for k, rule in rules.items())
+        isinstance(value, dict)
+        and value.keys() == validators.keys()
+        and all(is_valid(value[name]) for name, is_valid in validators.items())
     )
 
 
@@ -78,14 +80,14 @@ def checked_field(validator: Validator, **options: Any) -> Any:
 
 def validators_of(kind: type) -> dict[str, Validator]:
     """Return the validators of the fields of a dataclass, by name."""
-    return {each.name: each.metadata["validator"] for each in fields(kind)}
+    return {field.name: field.metadata["validator"] for field in fields(kind)}
 
 
-def labels(value: Any) -> bool:
+def are_labels(value: Any) -> bool:
     """Return whether it is a list of numbers, or one of words; there is no order between the two."""
-    return list_of(text)(value) or list_of(lambda label: flag(label) or number(label))(value)
+    return list_of(is_text)(value) or list_of(lambda label: is_flag(label) or is_number(label))(value)
 
 
-def gamma(value: Any) -> bool:
+def is_gamma(value: Any) -> bool:
     """Return whether it can be a γ."""
     return type(value) in (int, float) and 0 < value < 1e300

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from thresher.io.file_errors import name_file_in_errors
-from thresher.model.validators import checked_field, optional, text, validators_of, whole
+from thresher.model.validators import checked_field, is_text, is_whole, optional, validators_of
 
 _HEAD = 4096
 
@@ -63,14 +63,14 @@ class Position:
         The namespace of VW text, if it is known.
     """
 
-    file: int = checked_field(whole)
-    name: str = checked_field(text)
-    byte: int = checked_field(whole)
-    row: int | None = checked_field(optional(whole))
-    size: int = checked_field(whole)
-    modified: int | None = checked_field(optional(whole))
-    digest: str = checked_field(text)
-    namespace: str | None = checked_field(optional(text), default=None)
+    file: int = checked_field(is_whole)
+    name: str = checked_field(is_text)
+    byte: int = checked_field(is_whole)
+    row: int | None = checked_field(optional(is_whole))
+    size: int = checked_field(is_whole)
+    modified: int | None = checked_field(optional(is_whole))
+    digest: str = checked_field(is_text)
+    namespace: str | None = checked_field(optional(is_text), default=None)
 
     @classmethod
     def at(cls, file: int, name: str, byte: int, row: int | None, what: Identity, namespace: str | None = None) -> Self:

@@ -78,7 +78,7 @@ def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[
     problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
     found = add_kept_columns(solver.solve(problem, given) if problem.budget > 0 else problem.empty_solution(), keep)
     n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
-    model.weights = FixedWeights(
+    model.fixed = FixedWeights(
         model.norm, found.columns + id_base, np.ascontiguousarray(found.weights.T.reshape(-1), np.float32),
         np.asarray(found.intercept, np.float32), {"n_samples": n_rows, "n_with_member": n_with_member},
     )  # fmt: skip

@@ -167,12 +167,12 @@ class History(Skipped):
         )  # fmt: skip
 
     def _race_chart(self) -> Chart:
-        """Return the mistakes of each γ at each look; those of the winner are drawn last, on top."""
+        """Return the mistakes of each γ at each check; those of the winner are drawn last, on top."""
         winner = self.chosen_gamma()
         points: dict[float, list[tuple[int, float]]] = {}
-        for look in self.race:
-            for gamma, mistakes in zip(look["gamma"], look["mistakes"], strict=True):
-                points.setdefault(gamma, []).append((look["rows"], mistakes / max(1, look["rows"])))
+        for standing in self.race:
+            for gamma, mistakes in zip(standing["gamma"], standing["mistakes"], strict=True):
+                points.setdefault(gamma, []).append((standing["rows"], mistakes / max(1, standing["rows"])))
         lines = []
         for gamma in sorted(points, key=lambda each: each == winner):
             rows, errors = zip(*points[gamma], strict=True)

@@ -33,7 +33,7 @@ class Passes:
 
     def __init__(self, model: Model, task: Task, runs_on: RunsOn) -> None:
         self._model, self._task, self._request, self._runs_on = model, task, task.request, runs_on
-        self._is_new = model.target is None
+        self._is_new = not task.is_continued
         self._saver = None if self._request.checkpoint is None else Checkpoint(self._request.checkpoint, model, task)
         self._saved = self._saver.read() if self._saver is not None and self._request.resume else None
         self._classes = self._request.classes
@@ -49,7 +49,7 @@ class Passes:
         reading = self._learn_in_some_order()
         stream = self._task.stream
         for run in reading.runs:
-            if stream.feature_names is not None and not run.is_continued:
+            if stream.feature_names is not None and self._is_new:
                 run.model.feature_names = stream.feature_names
             if run.sample is not None and not reading.interrupted:
                 who_learns = f"the model of {run.sample} learns"

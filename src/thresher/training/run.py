@@ -73,7 +73,6 @@ class Run:
         self.callback = callback
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.recorder = Recorder(model, started)
-        self.is_continued = model.target is not None
         self._start = state_of(model)
         self._next_note = _FIRST_NOTE
         self._session: Session | None = None
@@ -139,8 +138,7 @@ class Run:
     def note(self) -> None:
         """Add a point to the history."""
         self.recorder.note(self.history)
-        if not self.is_continued:
-            self.history.race = copy.deepcopy(self.model.race)
+        self.history.race = copy.deepcopy(self.model.race[len(self._start["standings"]) :])
 
     def call_back(self) -> None:
         """Call the user's function with the history."""
@@ -165,7 +163,6 @@ class Run:
             **self.recorder.state(),
             "session": self.session.state(),
             "history": self.history.state(),
-            "is_continued": self.is_continued,
             "next_note": self._next_note,
         }
 
@@ -175,7 +172,7 @@ class Run:
         self.history = History.from_state(state["history"])
         self.recorder.resume(state)
         self.history.resumed_at = self.recorder.n_rows()
-        self._next_note, self.is_continued = state["next_note"], state["is_continued"]
+        self._next_note = state["next_note"]
 
 
 class SharedReading:

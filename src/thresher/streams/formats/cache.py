@@ -39,14 +39,14 @@ from thresher.model.names import MOST_PREFIXES, Naming, are_texts
 from thresher.model.validators import (
     anything,
     checked_field,
-    count,
     dict_of,
-    flag,
+    is_count,
+    is_flag,
+    is_number,
+    is_whole,
     list_of,
-    number,
     optional,
     validators_of,
-    whole,
 )
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
@@ -67,16 +67,16 @@ _MOST_LABEL_BYTES = 1 << 26
 class Block:
     """Where the rows of a batch are, and their shape, as the footer has it."""
 
-    at: int = checked_field(whole)
-    n_bytes: int = checked_field(whole)
-    n_rows: int = checked_field(whole)
-    n_values: int = checked_field(whole)
+    at: int = checked_field(is_whole)
+    n_bytes: int = checked_field(is_whole)
+    n_rows: int = checked_field(is_whole)
+    n_values: int = checked_field(is_whole)
     id_bytes: int = checked_field(lambda size: type(size) is int and size in (4, 8))
-    weighted: bool = checked_field(flag)
+    weighted: bool = checked_field(is_flag)
     largest_id: int = checked_field(lambda id_: type(id_) is int and -1 <= id_ < 2**63 - 1)
-    zero_seen: bool = checked_field(flag)
-    crc: int = checked_field(whole)
-    n_text: int | None = checked_field(optional(whole))  # None: its features have no names
+    zero_seen: bool = checked_field(is_flag)
+    crc: int = checked_field(is_whole)
+    n_text: int | None = checked_field(optional(is_whole))  # None: its features have no names
     prefixes: list[str] | None = checked_field(  # noqa: RUF009 it is a field, and no default
         optional(lambda them: are_texts(them) and len(them) <= MOST_PREFIXES)
     )
@@ -96,12 +96,12 @@ class Block:
 
 _FOOTER = dict_of(
     version=lambda version: version == VERSION,
-    n_rows=count,
-    n_values=count,
+    n_rows=is_count,
+    n_values=is_count,
     names=optional(are_texts),
     naming=optional(anything),  # `Naming.from_dict` checks it
     blocks=list_of(dict_of(**validators_of(Block))),
-    labels=list_of(lambda label: number(label) or flag(label) or are_texts([label])),
+    labels=list_of(lambda label: is_number(label) or is_flag(label) or are_texts([label])),
 )
 
 
