@@ -48,8 +48,7 @@ def _listed(known: list[tuple[str, Parameter]]) -> Iterator[str]:
     """Return the lines of a docstring's Parameters, in numpydoc's form."""
     for name, parameter in known:
         default = "optional" if parameter.default is None else f"default={_literal(parameter.default)}"
-        kind = parameter.type or _in_words(parameter)
-        yield f"    {name} : {kind}" + ("" if kind == "None" else f", {default}")
+        yield f"    {name} : {parameter.type or _in_words(parameter)}, {default}"
         text = parameter.doc or f"{parameter.help[0].upper()}{parameter.help[1:]}."
         lines = textwrap.wrap(text, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
         yield from (f"        {line}" for line in lines)

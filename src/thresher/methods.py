@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from thresher.messages import parameter
@@ -101,7 +102,6 @@ _WITHOUT_SKETCH: dict[str, dict[str, Any]] = {
         "doc": 'Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits '
         "the ids; the result is the same.",
     },
-    "memory_bytes": {"type": "None", "doc": "For other methods: the size of a sketch."},
 }
 
 
@@ -202,12 +202,15 @@ class Method:
         """Whether its models have probabilities; online methods learn their scale while they train."""
         return not self.is_batch
 
-    @property
-    def parameters(self) -> dict[str, Parameter]:
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
         """All parameters, its own first."""
         shared = SHARED_BATCH if self.is_batch else SHARED_ONLINE
         changed = {name: replace(shared[name], **changes) for name, changes in self.changes.items()}
-        return {**self.own, **shared, **changed}
+        known = {**self.own, **shared, **changed}
+        if self.sketch_kernels is None:
+            known.pop("memory_bytes", None)
+        return known
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given values with defaults filled in, or raise ValueError for the first that is not allowed."""

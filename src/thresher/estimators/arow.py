@@ -36,8 +36,6 @@ class AROW(WithZScores):
     memory : {"auto", "dense", "hash"}, default="auto"
         Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits the ids;
         the result is the same.
-    memory_bytes : None
-        For other methods: the size of a sketch.
 
     Attributes
     ----------
@@ -81,7 +79,6 @@ class AROW(WithZScores):
         shuffle: bool = True,
         random_state: int | None = 0,
         memory: str = "auto",
-        memory_bytes: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.norm = norm
@@ -91,4 +88,3 @@ class AROW(WithZScores):
         self.shuffle = shuffle
         self.random_state = random_state
         self.memory = memory
-        self.memory_bytes = memory_bytes

@@ -44,8 +44,6 @@ class FOFS(OnlineSelector):
     memory : {"auto", "dense", "hash"}, default="auto"
         Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits the ids;
         the result is the same.
-    memory_bytes : None
-        For other methods: the size of a sketch.
 
     Attributes
     ----------
@@ -91,7 +89,6 @@ class FOFS(OnlineSelector):
         shuffle: bool = True,
         random_state: int | None = 0,
         memory: str = "auto",
-        memory_bytes: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.keep = keep
@@ -105,4 +102,3 @@ class FOFS(OnlineSelector):
         self.shuffle = shuffle
         self.random_state = random_state
         self.memory = memory
-        self.memory_bytes = memory_bytes

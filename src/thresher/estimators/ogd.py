@@ -34,8 +34,6 @@ class OGD(OnlineSelector):
     memory : {"auto", "dense", "hash"}, default="auto"
         Where features are stored (docs/memory.md): by id, or in a hash table. "auto" takes the one that suits the ids;
         the result is the same.
-    memory_bytes : None
-        For other methods: the size of a sketch.
 
     Attributes
     ----------
@@ -75,7 +73,6 @@ class OGD(OnlineSelector):
         shuffle: bool = True,
         random_state: int | None = 0,
         memory: str = "auto",
-        memory_bytes: int | None = None,
     ) -> None:
         self.eta = eta
         self.norm = norm
@@ -85,4 +82,3 @@ class OGD(OnlineSelector):
         self.shuffle = shuffle
         self.random_state = random_state
         self.memory = memory
-        self.memory_bytes = memory_bytes

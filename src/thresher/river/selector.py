@@ -62,7 +62,7 @@ _CLASSES = Parameter(
 
 def parameters_of(method: methods.Method) -> dict[str, Parameter]:
     """Return the parameters that a method has in river."""
-    left_out = {*_ONLY_FOR_FIT, *(() if method.sketch_kernels else ("memory", "memory_bytes"))}
+    left_out = {*_ONLY_FOR_FIT, *(() if method.sketch_kernels else ("memory",))}
     own = {name: each for name, each in method.parameters.items() if name not in left_out}
     return {name: replace(each, **_CHANGED.get(name, {})) for name, each in own.items()} | {"classes": _CLASSES}
 
