@@ -9,8 +9,8 @@ from forged import cache as mutated
 from inputs import ROOM, check_refusal, file_of
 
 from thresher.batch import Batch, BatchNames, DataError
-from thresher.model.learning import Session
 from thresher.model.model import Model
+from thresher.model.session import Session
 from thresher.streams.formats.cache import CacheReader, read_footer, write
 from thresher.streams.formats.format import Span
 from thresher.streams.sources import Source

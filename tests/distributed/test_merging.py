@@ -15,9 +15,11 @@ from strategies import problems, random_problem
 
 from thresher import FOFS, OGD, PET, SOFS, ShadowSOFS
 from thresher.model.class_weights import ClassWeights
-from thresher.model.learning import Session, include_id, partial_fit
-from thresher.model.merging import MergeSizes, changes_since, core_class, merge
+from thresher.model.learning import partial_fit
+from thresher.model.merging import MergeSizes, merge
 from thresher.model.model import Model
+from thresher.model.session import Session
+from thresher.model.settling import include_id
 
 
 def untrained(estimator, budget, X, y, **given):
@@ -37,10 +39,18 @@ def learned(start: Model, X, y) -> Model:
 
 def merged(start: Model, shards: list[Model], size: float, grouping=None) -> Model:
     changes = [changes_since(copy.deepcopy(shard), start) for shard in shards]
-    total = grouping(core_class(start).added, changes) if grouping else left_to_right(core_class(start).added, changes)
+    total = (
+        grouping(type(start.selector).added, changes)
+        if grouping
+        else left_to_right(type(start.selector).added, changes)
+    )
     model = copy.deepcopy(start)
     merge(model, total, MergeSizes(size, size), ClassWeights(None))
     return model
+
+
+def changes_since(model: Model, start: Model):
+    return model.selector.changes_since(start.selector)
 
 
 def left_to_right(added, changes):
@@ -255,7 +265,7 @@ def test_all_slots_of_a_sketch_are_as_good_as_some(estimator):
     for first in (much, by_slot):
         for pair in ((first, little), (little, first)):
             model = copy.deepcopy(start)
-            merge(model, core_class(start).added(*pair), MergeSizes(1.5, 3.0), ClassWeights(None))
+            merge(model, type(start.selector).added(*pair), MergeSizes(1.5, 3.0), ClassWeights(None))
             states.append(state_of(model))
     for state in states[1:]:
         assert_same_state(states[0], state)

@@ -16,8 +16,8 @@ from states import assert_same_state
 from strategies import problems
 
 from thresher import methods, open_stream
-from thresher.model.learning import Session
 from thresher.model.model import Model
+from thresher.model.session import Session
 from thresher.progress import Bar
 from thresher.streams import Batch, Stream
 from thresher.streams.shuffling import shuffle_stream

@@ -40,9 +40,9 @@ from thresher import (
 )
 from thresher.batch import NO_NAME, BatchNames
 from thresher.evaluation.transform import write_selected
-from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming, ngram_range
+from thresher.model.session import Session
 from thresher.streams import DataError
 from thresher.streams.shuffling import shuffle_stream
 from thresher.training.column_scale import large_columns

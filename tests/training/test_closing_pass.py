@@ -18,7 +18,7 @@ from test_gamma_auto import stream_of
 
 from thresher import SOFS, ShadowSOFS, convert, datasets, distributed, open_stream, train, train_many
 from thresher.io.checkpoints import read_checkpoint
-from thresher.model.learning import Pass, Session
+from thresher.model.session import Pass, Session
 from thresher.parameters import random_generator
 from thresher.streams import DataError
 from thresher.streams.formats import text

@@ -26,9 +26,11 @@ from strategies import CONTINUOUS, TIES, class_counts, norms, problems, random_p
 
 from thresher import AROW, PET, SOFS, ShadowSOFS, datasets, load, save, train
 from thresher.io.model_files import load_model, save_model
-from thresher.model.learning import Session, learner_for, partial_fit
+from thresher.model.learners import learner_for
+from thresher.model.learning import partial_fit
 from thresher.model.model import Model
 from thresher.model.race import Race, grid
+from thresher.model.session import Session
 from thresher.model.state import restore
 from thresher.streams import Batch, DataError, Stream
 from thresher.training import History, train_many
@@ -626,7 +628,7 @@ class TestBadInput:
     @second_order
     def test_partial_fit_is_refused(self, estimator):
         X, y = random_problem(30, 20, 0.2, seed=1)
-        message = r"^gamma='auto' can't be used with partial_fit: a race needs a whole stream: use fit or train\.$"
+        message = r"^gamma='auto' needs all rows, so partial_fit can't use it: use fit or train\.$"
         model = auto(estimator)
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, y, classes=[-1, 1])
@@ -636,7 +638,7 @@ class TestBadInput:
         X, y = random_problem(30, 20, 0.2, seed=1)
         model = auto(SOFS).fit(X, y)
         before, gamma = state_of(model), model.gamma_
-        message = rf"use fit or train, or continue with gamma={gamma:g}, which was chosen\.$"
+        message = rf"use fit or train, or gamma={gamma:g}, which was chosen\.$"
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, y)
         assert_same_state(model, before)

@@ -20,16 +20,11 @@ from thresher.evaluation.alignment import warn_of_unsure_base
 from thresher.evaluation.evaluation import evaluate
 from thresher.messages import parameter
 from thresher.model.labels import Labels, label_text
-from thresher.model.learning import (
-    Pass,
-    drop_stale_measurements,
-    include_id,
-    n_passes_after,
-    warn_if_saturated,
-    warn_of_clashes,
-)
-from thresher.model.merging import MergeSizes, core_class, count_from, merge, merge_names
+from thresher.model.learning import n_passes_after
+from thresher.model.merging import MergeSizes, count_from, merge, merge_names
 from thresher.model.model import Model
+from thresher.model.session import Pass
+from thresher.model.settling import drop_stale_measurements, include_id, warn_if_saturated, warn_of_clashes
 from thresher.model.targets import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
@@ -220,7 +215,7 @@ class _ShardedRun:
             start = Start(self.model, in_pass)
             calls = [(k, sync) for k in range(self._shards.n)]
             handles = self._engine.map(learn, (self._shards, start), calls, self._show_progress)
-            learned = self._engine.merge(add_updates, handles, core_class(self.model))
+            learned = self._engine.merge(add_updates, handles, type(self.model.selector))
             if in_pass == Pass.FIRST:  # later passes skip the same lines
                 self.history.add_skipped(learned.n_skipped, learned.skipped)
             self._take(learned)

@@ -17,9 +17,8 @@ from thresher.csr import scale_to_unit_length
 from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeights
 from thresher.model.labels import as_text_labels, concatenate_labels
-from thresher.model.learning import Pass
-from thresher.model.merging import changes_since
 from thresher.model.model import Model
+from thresher.model.session import Pass
 from thresher.model.targets import StreamClasses, UnknownLabelError
 from thresher.streams import Batch, Stream
 from thresher.streams.read_counts import Skipped
@@ -134,7 +133,7 @@ def learn(shards: Shards, start: Start, k: int, sync: int) -> Update:
     done.sample = _first_rows(model, following, -(-SAMPLE_ROWS // shards.n), done.n_rows)
     if done.n_rows:
         done.names, done.clashes = dict(model.names.by_id), model.names.clashes
-        done.changes = changes_since(model, start.model)
+        done.changes = model.selector.changes_since(start.model.selector)
         done.n_moved = _n_bytes(done)
     return done
 

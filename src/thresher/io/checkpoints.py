@@ -14,10 +14,10 @@ from typing import Any
 
 from thresher.io.container import read_content, require, write_content
 from thresher.io.model_content import content_of, state_of_content
-from thresher.model.learning import Session
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.model.race import STANDINGS_VALIDATOR
+from thresher.model.session import Session
 from thresher.model.state import State, state_of
 from thresher.model.targets import StreamClasses
 from thresher.model.validators import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.messages import parameter
-from thresher.model.labels import Codes, Labels, label_text
+from thresher.model.labels import Codes, label_text
 
 
 class ClassWeightError(ValueError):
@@ -58,6 +58,17 @@ class ClassWeights:
                 weights = own * self._balance(codes, own != 0, len(classes), are_new)
         if are_new:
             self.count(codes, weights)
+        return weights
+
+    def of_all_rows(
+        self, codes: Codes, row_weights: NDArray[np.float64] | None, classes: list[Any]
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of all rows of a new model, and count them; "balanced" is by their totals."""
+        if self.given == "balanced":
+            self.counts = np.bincount(codes if row_weights is None else codes[row_weights != 0])
+        weights = self.of_rows(codes, row_weights, classes, are_new=False)
+        self.counts = np.zeros(0, np.int64)
+        self.count(codes, weights)
         return weights
 
     def _balance(self, codes: Codes, counts: NDArray[np.bool_], n_classes: int, are_new: bool) -> NDArray[np.float64]:
@@ -117,22 +128,6 @@ class ClassWeights:
     def swap_classes(self) -> None:
         """Exchange the two classes."""
         self.counts = np.pad(self.counts, (0, 2 - len(self.counts)))[::-1].copy()
-
-
-def row_weights(
-    class_weight: Any, codes: Codes, classes: Labels, sample_weight: ArrayLike | None
-) -> NDArray[np.float64] | None:
-    """Return the weight of each row: its own times its class's; None if all are 1."""
-    weights = None if sample_weight is None else check_row_weights("sample_weight", sample_weight, len(codes))
-    if class_weight is None:
-        return weights
-    if isinstance(class_weight, dict):
-        each = _weights_by_class(class_weight, classes.tolist())
-    else:  # "balanced"
-        counted = codes if weights is None else codes[weights != 0]
-        counts = np.bincount(counted, minlength=len(classes))
-        each = len(counted) / (len(classes) * np.maximum(counts, 1))
-    return each[codes] if weights is None else weights * each[codes]
 
 
 def _weights_by_class(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,27 @@ from numpy.typing import NDArray
 from thresher.messages import join_some, parameter
 from thresher.model.names import Naming, id_of
 
+if TYPE_CHECKING:
+    from thresher.model.model import Model
+
 # Of all columns, or by column; or how names are hashed. None: they have no names.
 ColumnNames: TypeAlias = list[str] | dict[int, str] | Naming | None
 
 
-def ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features: int | None) -> NDArray[np.int64]:
+def ids_to_keep(model: Model, id_base: int | None, names: ColumnNames, n_features: int | None) -> NDArray[np.int64]:
+    """Return the ids of the features that a model keeps in any case, ascending."""
+    if model.words_to_keep:
+        return _ids_as_written(model.words_to_keep, names, id_base)
+    columns = model.parameters.get("keep") or []
+    if columns and id_base is None:
+        raise ValueError(
+            f"{parameter('keep')} lists columns, but whether ids count from 0 or 1 is not known before the data are "
+            f"read: set {parameter('zero_based', ...)} in open_stream."
+        )
+    return _ids_of_columns(columns, id_base or 0, names, n_features)
+
+
+def _ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features: int | None) -> NDArray[np.int64]:
     """Return the ids of columns to keep that are given by number or by name, ascending."""
     if keep and isinstance(keep[0], str):
         if isinstance(names, Naming):
@@ -35,10 +51,10 @@ def ids_of_columns(keep: list[Any], id_base: int, names: ColumnNames, n_features
     return np.array(sorted(keep), np.int64) + id_base
 
 
-def ids_as_written(words: list[str], names: ColumnNames, id_base: int | None) -> NDArray[np.int64]:
+def _ids_as_written(words: list[str], names: ColumnNames, id_base: int | None) -> NDArray[np.int64]:
     """Return the ids of features that are named as in the data: by the names of columns, else by ids; ascending."""
     if names is not None:
-        return ids_of_columns(words, id_base or 0, names, None)
+        return _ids_of_columns(words, id_base or 0, names, None)
     ids = np.array(sorted(_id(word) for word in words), np.int64)
     if id_base is not None and len(ids) and ids[0] < id_base:
         raise ValueError(f"{parameter('keep')} names id {ids[0]}, but the ids of the data count from {id_base}.")

@@ -12,12 +12,28 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.messages import parameter
 from thresher.methods import DEFAULT_BYTES, LEAST_BYTES
+from thresher.model.kept_features import ids_to_keep
+from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Learner, Race
 from thresher.parameters import budget as budget_of
 from thresher.parameters import check_keep
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
+
+
+def learner_for(
+    model: Model, n_vectors: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
+) -> Learner:
+    """Return a model's learner; a new one, of any width, if nothing was learned yet."""
+    if model.learner is None:
+        kept = ids_to_keep(model, id_base, names, n_features)
+        words = [str(name) for name in model.words_to_keep or model.parameters.get("keep") or []]
+        if isinstance(names, Naming) and words:
+            model.names = MemberNames(dict(zip(names.ids_of(words).tolist(), words, strict=True)))
+        model.learner = new_learner(model, n_vectors, kept)
+        model.n_vectors, model.kept_ids = n_vectors, kept
+    return model.learner
 
 
 def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_features: int | None = None) -> Learner:

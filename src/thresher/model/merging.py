@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,6 @@ class Linear(NamedTuple):
 
     weights: NDArray[np.float32]
     intercept: NDArray[np.float32]
-
-
-def core_class(model: Model) -> Any:
-    """Return the class of a model's learner in the core, which can add changes."""
-    return type(model.selector)
-
-
-def changes_since(model: Model, start: Model) -> _core.Changes:
-    """Return what a model has learned since it was a copy of `start`. It can't learn afterwards."""
-    return model.selector.changes_since(start.selector)
 
 
 def merge_preview(

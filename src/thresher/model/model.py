@@ -1,7 +1,7 @@
 """A model: a method, its parameters, its classes, and what it has learned.
 
 It takes CSR matrices and batches, and needs only numpy; estimators and the command line are thin layers on top of it.
-How rows are learned is in `thresher.model.learning`.
+How rows are learned is in `model/learning.py` and `model/session.py`.
 
 Features have *ids*, which is what the learner knows, and *columns*, which is what the user sees: column = id − id_base.
 In a matrix they are the same. Files often count from 1, and their ids are learned as written; `id_base` is then 1.
@@ -24,7 +24,7 @@ from thresher.model.labels import Labels
 from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
-from thresher.model.targets import Classes
+from thresher.model.targets import Classes, probabilities
 from thresher.threads import ForkSafeLock
 
 
@@ -148,8 +148,7 @@ class Model:
 
         The scale τ was learned from the margins that rows had just before they were learned.
         """
-        assert self.target is not None
-        return self.target.probabilities(self.counters["margin_scale"] * margins)
+        return probabilities(self.counters["margin_scale"] * margins)
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Columns of the selected features, best first, and their weights: one, or one per class."""

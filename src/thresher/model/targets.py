@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.messages import join_some, parameter
-from thresher.model.class_weights import ClassWeights, row_weights
 from thresher.model.label_order import LabelOrder
 from thresher.model.labels import (
     Codes,
@@ -76,25 +75,9 @@ class Classes:
             )
         return codes
 
-    def row_weights(
-        self, class_weight: Any, codes: Codes, sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        """Return the weight of each row of a matrix: its own times its class's; None if all are 1."""
-        return row_weights(class_weight, codes, self.labels, sample_weight)
-
-    def weights(
-        self, counts: ClassWeights, codes: Codes, own: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        """Return the weights of rows that come one after another, and count them; None if all are 1."""
-        return counts.of_rows(codes, own, self.labels.tolist())
-
     def labels_for(self, margins: Floats, threshold: float) -> Labels:
         """Return the predicted labels: of the second of two classes if the margin is above the threshold."""
         return np.asarray(self.labels[predicted_codes(margins, threshold)])
-
-    def probabilities(self, log_odds: Floats) -> Floats:
-        """Return the probability of each class."""
-        return probabilities(log_odds)
 
     @property
     def type_in_tables(self) -> np.dtype[Any]:
@@ -271,17 +254,11 @@ class StreamClasses:
             codes[labels_equal(labels, label)] = self._code(len(self._known) - 1)
         return codes
 
-    def weights(
-        self, counts: ClassWeights, codes: Codes, own: NDArray[np.float64] | None, *, are_new: bool
-    ) -> NDArray[np.float64] | None:
-        """Return the weights of rows, their own times those of their classes, and count new rows; None if all are 1."""
-        return counts.of_rows(codes, own, self._by_code(), are_new=are_new)
-
     def count_learned(self, codes: Codes) -> None:
         """Note the order of rows that were learned."""
         self.order.add(codes)
 
-    def _by_code(self) -> list[Any]:
+    def by_code(self) -> list[Any]:
         """Return the labels in the order of their codes, as far as they are known; None for a class not seen yet."""
         labels = [None] * max(2, len(self._known))
         for place, label in enumerate(self._known):

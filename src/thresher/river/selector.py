@@ -15,9 +15,11 @@ from river import base
 
 from thresher import _core, methods
 from thresher.messages import shorten
-from thresher.model.learning import fix_classes, learn_rows, learner_for, warn_if_saturated
+from thresher.model.learners import learner_for
+from thresher.model.learning import learn_rows
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
+from thresher.model.settling import fix_classes, warn_if_saturated
 from thresher.model.targets import Classes, predicted_codes, probabilities
 from thresher.parameters import Between, Instance, OneOf, Parameter, Whole, check, plain
 from thresher.river.label_codes import LabelCodes, as_array

@@ -11,8 +11,8 @@ import numpy as np
 from thresher import _core, parameters
 from thresher.csr import as_batch
 from thresher.model.fixed_weights import FixedWeights
+from thresher.model.kept_features import ids_to_keep
 from thresher.model.labels import Labels
-from thresher.model.learning import ids_to_keep
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming
 from thresher.model.targets import StreamClasses, classes_for_matrix

@@ -11,8 +11,9 @@ from thresher.io.checkpoints import Saved
 from thresher.messages import parameter, warn
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS, Grouping
 from thresher.model.labels import Labels, labels_from_values
-from thresher.model.learning import Pass, n_passes_after
+from thresher.model.learning import n_passes_after
 from thresher.model.model import Model
+from thresher.model.session import Pass
 from thresher.model.state import restore
 from thresher.model.targets import collect_labels
 from thresher.progress import Bar, progress_bar

@@ -19,8 +19,8 @@ from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.label_order import Grouping
 from thresher.model.learners import NotEnoughMemoryError
-from thresher.model.learning import Pass, Session
 from thresher.model.model import Model
+from thresher.model.session import Pass, Session
 from thresher.model.state import restore, state_of
 from thresher.model.targets import UnknownLabelError
 from thresher.progress import Bar
