@@ -18,7 +18,7 @@ import polars
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from every import BUDGETED, ONLINE, applicable, every, made, online, rate_of, row_of
+from every import BUDGETED, ONLINE, applicable, every, in_order, made, online, rate_of, row_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -26,10 +26,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from states import model_of
+from states import model_of, same_state
 from strategies import random_problem
 
-from thresher import PET, methods
+from thresher import PET, methods, train, train_many
 from thresher.parameters import Between, OneOf, Parameter
 from tools import write_estimators
 
@@ -567,6 +567,34 @@ def test_the_first_partial_fit_of_several_threads_loses_no_row(estimator):
         for thread in threads:
             thread.join()
         assert model.n_samples_seen_ == 400
+
+
+@online
+@pytest.mark.parametrize("order", [1, -1])
+def test_threads_that_train_the_same_estimators_take_turns(estimator, order):
+    """Each stream is learned whole, also where threads name the estimators in different orders."""
+    X, y = random_problem(400, 60, 0.2, seed=1)
+    models = [in_order(estimator, 10).partial_fit(X, y, classes=[-1, 1]) for _ in range(2)]
+    both_orders = [copy.deepcopy(models[0]) for _ in range(2)]
+    second_reads = threading.Event()
+
+    def slow_rows():
+        yield X[:100], y[:100]
+        second_reads.wait(0.2)
+        yield X[100:200], y[100:200]
+
+    def rows():
+        second_reads.set()
+        yield X[200:], y[200:]
+
+    slow = threading.Thread(target=lambda: train_many(models, slow_rows(), passes=1, shuffle=False))
+    slow.start()
+    train_many(models[::order], rows(), passes=1, shuffle=False)
+    slow.join()
+    for model, streams in zip(both_orders, ((slow_rows, rows), (rows, slow_rows)), strict=True):
+        for stream in streams:
+            train(model, stream(), passes=1, shuffle=False)
+    assert all(any(same_state(model, other) for other in both_orders) for model in models)
 
 
 @every

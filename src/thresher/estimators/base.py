@@ -270,15 +270,17 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _model_to_train(self) -> Iterator[Model]:
         """Yield the model for `train`: the trained one, if it can continue, or else a new one.
 
-        When the block ends, it becomes the estimator's model, unless it is new and has learned nothing.
+        When the block ends, it becomes the estimator's model, unless it is new and has learned nothing. Other threads
+        that train the estimator wait until then.
         """
         model = self._new_model()  # raises for parameters that are not allowed
-        if self.__sklearn_is_fitted__() and not model.method.is_batch:
-            model = self._model.with_parameters(self.get_params(deep=False))
-        try:
-            yield model
-        finally:
-            self._keep(model)
+        with self._lock:
+            if self.__sklearn_is_fitted__() and not model.method.is_batch:
+                model = self._model.with_parameters(self.get_params(deep=False))
+            try:
+                yield model
+            finally:
+                self._keep(model)
 
     def _keep(self, model: Model) -> None:
         """Use a trained model; one with other parameters is dropped if it has learned no rows with them."""

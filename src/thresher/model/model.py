@@ -32,7 +32,7 @@ class Model:
     """A linear classifier on at most B features.
 
     With two classes a feature has one weight; with C > 2 classes it has C, and all classes share the same features.
-    Threads can share a model; only one learns at a time.
+    Threads can share a model; its owner lets only one of them train it at a time.
 
     Parameters
     ----------

@@ -166,7 +166,12 @@ def train_many(
 def models_of(models: Sequence[Model | Estimator]) -> Iterator[list[Model]]:
     """Yield the models to train, also those of estimators, which get them back when the block ends."""
     with ExitStack() as stack:
-        yield [each if isinstance(each, Model) else stack.enter_context(_model_of(each)) for each in models]
+        # In the same order in all threads: an estimator is locked while it is trained.
+        opened = {
+            id(given): given if isinstance(given, Model) else stack.enter_context(_model_of(given))
+            for given in sorted(models, key=id)
+        }
+        yield [opened[id(given)] for given in models]
 
 
 def _model_of(estimator: Estimator) -> AbstractContextManager[Model]:
