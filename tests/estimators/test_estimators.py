@@ -405,9 +405,9 @@ class TestBadInput:
                 estimator(**{name: value})
             return
         model = estimator(**{name: value})
-        for train in (lambda: model.fit(X, y), lambda: model.partial_fit(X, y, classes=[-1, 1])):
+        for learn in (lambda: model.fit(X, y), lambda: model.partial_fit(X, y, classes=[-1, 1])):
             with pytest.raises(ValueError, match=rf"'?{name}'? (parameter )?of \w+ must be .* Got .* instead"):
-                train()
+                learn()
 
     def test_every_parameter_is_checked(self, estimator, problem):
         X, y = problem

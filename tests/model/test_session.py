@@ -21,7 +21,7 @@ from thresher.model.session import Session
 from thresher.progress import Bar
 from thresher.streams import Batch, Stream
 from thresher.streams.shuffling import shuffle_stream
-from thresher.training.run import Run, SharedReading
+from thresher.training.run import Run, RunGroup
 
 
 def batches_of(X, labels, cuts):
@@ -125,7 +125,7 @@ def test_a_reading_resumes_at_its_position_and_in_its_order(tmp_path_factory, sh
         stream = open_stream(path)
         if shuffle:
             stream = shuffle_stream(stream, np.random.default_rng(7))
-        return SharedReading([Run(model, stream, None, time.perf_counter())], 1)
+        return RunGroup([Run(model, stream, None, time.perf_counter())], 1)
 
     class Stop(Exception):  # noqa: N818 not an error
         pass

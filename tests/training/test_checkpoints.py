@@ -71,10 +71,10 @@ def opened(rows, source: str):
 
 def stopped_after(n_batches: int, model, stream, folder, **options) -> None:
     """Train until a number of batches was learned, over all passes; the next one is never learned."""
-    from thresher.training.run import SharedReading
+    from thresher.training.run import RunGroup
 
     left = [n_batches]
-    one_pass = SharedReading.one_pass
+    one_pass = RunGroup.one_pass
 
     def until(reading, bar, start=None, after_batch=None):
         def counted(now):
@@ -86,7 +86,7 @@ def stopped_after(n_batches: int, model, stream, folder, **options) -> None:
         return one_pass(reading, bar, start, counted)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SharedReading, "one_pass", until)
+        patch.setattr(RunGroup, "one_pass", until)
         try:
             train(model, stream, checkpoint=folder / "run.ckpt", every=1, **options)
         except Stop:

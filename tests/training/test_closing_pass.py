@@ -22,7 +22,7 @@ from thresher.model.session import Pass, Session
 from thresher.parameters import random_generator
 from thresher.streams import DataError
 from thresher.streams.formats import text
-from thresher.training.run import SharedReading
+from thresher.training.run import RunGroup
 
 # Rows of values too small to square.
 pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
@@ -354,13 +354,13 @@ CASES = {
 def n_batches(model, stream, **options) -> tuple[int, int]:
     """Return how many batches a run learns, and how many of them in its closing pass."""
     seen = []
-    one_pass = SharedReading.one_pass
+    one_pass = RunGroup.one_pass
 
     def counting(reading, bar, start=None, after_batch=None):
         return one_pass(reading, bar, start, lambda now: seen.append(now.in_pass == Pass.REFIT))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SharedReading, "one_pass", counting)
+        patch.setattr(RunGroup, "one_pass", counting)
         train(model, stream, **options)
     return len(seen), sum(seen)
 
@@ -431,7 +431,7 @@ class TestResume:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_saves_it_there(self, rows, tmp_path, monkeypatch, number):
         """Though no checkpoint was due: the run is asked to stop, saves itself, and stops."""
-        one_pass, n_seen = SharedReading.one_pass, itertools.count()
+        one_pass, n_seen = RunGroup.one_pass, itertools.count()
 
         def with_signal(reading, bar, start=None, after_batch=None):
             def after(now):
@@ -441,7 +441,7 @@ class TestResume:
 
             return one_pass(reading, bar, start, after)
 
-        monkeypatch.setattr(SharedReading, "one_pass", with_signal)
+        monkeypatch.setattr(RunGroup, "one_pass", with_signal)
         options = {"shuffle": False, "checkpoint": tmp_path / "run.ckpt", "every": "1h"}
         before = signal.signal(signal.SIGTERM, _stop)
         try:
@@ -452,7 +452,7 @@ class TestResume:
                     train(ShadowSOFS(15, refit=True), rows / "two.svm", **options)
         finally:
             signal.signal(signal.SIGTERM, before)
-        monkeypatch.setattr(SharedReading, "one_pass", one_pass)
+        monkeypatch.setattr(RunGroup, "one_pass", one_pass)
         saved = read_checkpoint(tmp_path / "run.ckpt").about["reading"]
         assert saved["runs"][0]["session"]["in_pass"] == "refit"
         assert 0 < saved["n_rows"] < 1_200

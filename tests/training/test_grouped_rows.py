@@ -20,7 +20,7 @@ from thresher import MRMR, SOFS, ShadowSOFS, load, open_stream, save, train
 from thresher.model.model import Model
 from thresher.streams import DataError, Stream
 from thresher.training import train_many
-from thresher.training.run import Run, SharedReading
+from thresher.training.run import Run, RunGroup
 
 AGAIN = r"grouped by label \(one class: .*\)\. Training starts again on a seeded shuffle"
 POOR = r"grouped by label \(one class: .*\)\. Online learning gives poor results on such rows"
@@ -291,7 +291,7 @@ class TestErrorWhileLearning:
 
         stream = open_stream(path)
         run = Run(Model("sofs", n_features_to_select=7), stream, None, time.perf_counter())
-        reading = SharedReading([run], 1)
+        reading = RunGroup([run], 1)
         reading.begin_pass(None)
         reading.one_pass(Recorder())
         return errors, run

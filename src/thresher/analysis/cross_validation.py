@@ -17,7 +17,7 @@ from thresher.model.labels import label_text
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.history import History
-from thresher.training.task import Request
+from thresher.training.job import Request
 
 FOLDS = Whole(2, 100)  # how many there may be
 

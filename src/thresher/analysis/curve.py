@@ -18,8 +18,8 @@ from thresher.model.model import Model
 from thresher.parameters import Whole, check
 from thresher.streams import Data, DataError, as_stream
 from thresher.training.history import History
+from thresher.training.job import Request
 from thresher.training.loop import models_of, run
-from thresher.training.task import Request
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,9 @@ from thresher.streams import Batch, Data, DataError, Stream, as_stream
 from thresher.streams.shuffling import ShuffledStream
 from thresher.threads import default_threads
 from thresher.training.history import History
+from thresher.training.job import Request
 from thresher.training.loop import models_of, run
 from thresher.training.samples import AllBut, Half, Sample, fold_of, require_enough_rows
-from thresher.training.task import Request
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 

@@ -16,7 +16,7 @@ from thresher.evaluation.prediction import as_model
 from thresher.messages import count_noun
 from thresher.parameters import Whole, check
 from thresher.streams import Data
-from thresher.training.task import Request
+from thresher.training.job import Request
 
 SAMPLES = Whole(2, 1000)  # how many halves there may be
 _NORMAL_95 = 1.959963984540054  # two-sided, 95 %

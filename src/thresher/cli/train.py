@@ -136,7 +136,7 @@ def _train_with_samples(
     from thresher.analysis.cross_validation import FOLDS, cross_validation_of_folds
     from thresher.analysis.resampling import resample
     from thresher.analysis.selection_stability import SAMPLES, stability_of_halves
-    from thresher.training.task import Request
+    from thresher.training.job import Request
 
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:

@@ -30,9 +30,9 @@ from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
 from thresher.training.column_scale import warn_of_scale
 from thresher.training.history import History, Recorder
+from thresher.training.job import Job, Request, open_job
 from thresher.training.loop import Estimator, models_of
 from thresher.training.run import session_on
-from thresher.training.task import Request, Task, open_task
 
 # A shard with one class is taken for a sign of sorted rows if it should have this many rows of others.
 _FEW = 20
@@ -124,15 +124,15 @@ def train(
                 f"{parameter('gamma', 'auto')} can't be used with shards: choose γ by training on one, such as "
                 "stream.shard(0, 64)."
             )
-        task = open_task(own, source, request)
-        stream, n_passes = task.stream, task.n_passes
+        job = open_job(own, source, request)
+        stream, n_passes = job.stream, job.n_passes
         stream.shard(0, n_shards)  # raises for what can't be cut
         if engine == "local" and stream.needs_ray:
             raise ValueError(f"{stream.name} can be read on Ray alone: use {parameter('engine', 'ray')}.")
         starting: AbstractContextManager[Engine] = on_ray(address) if engine == "ray" else local(workers)
-        n_readings = 1 if n_passes == "auto" else n_passes + task.has_refit(own, n_passes)
+        n_readings = 1 if n_passes == "auto" else n_passes + job.has_refit(own, n_passes)
         with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
-            run = _ShardedRun(copy.deepcopy(own), task, Shards(stream, n_shards, syncs), running, bar)
+            run = _ShardedRun(copy.deepcopy(own), job, Shards(stream, n_shards, syncs), running, bar)
             run.agree_on_classes()
             try:
                 run.learn()
@@ -148,10 +148,10 @@ def train(
 class _ShardedRun:
     """A training run: a model and the syncs of its shards."""
 
-    def __init__(self, model: Model, task: Task, shards: Shards, engine: Engine, bar: Steps) -> None:
+    def __init__(self, model: Model, job: Job, shards: Shards, engine: Engine, bar: Steps) -> None:
         self.model = model
         self.history = History()
-        self._task, self._shards, self._engine, self._bar = task, shards, engine, bar
+        self._job, self._shards, self._engine, self._bar = job, shards, engine, bar
         self._recorder = Recorder(model, time.perf_counter())
         self._sizes = MergeSizes()  # of the last merge
         self._n_done = 0  # parts of shards
@@ -159,7 +159,7 @@ class _ShardedRun:
 
     def agree_on_classes(self) -> None:
         """Find the classes before anything is learned."""
-        model, stream, request = self.model, self._task.stream, self._task.request
+        model, stream, request = self.model, self._job.stream, self._job.request
         if model.target is not None:
             classes_for(model, request.classes)
         calls = [(k, request.multiclass) for k in range(self._shards.n)]
@@ -177,7 +177,7 @@ class _ShardedRun:
 
     def _settle(self, labels: Labels) -> None:
         """Make the learner of a new model. Ids are learned as written; their base is known at the end."""
-        model, stream, request = self.model, self._task.stream, self._task.request
+        model, stream, request = self.model, self._job.stream, self._job.request
         if request.classes is not None:
             classes = classes_for(model, request.classes)
         else:
@@ -195,10 +195,10 @@ class _ShardedRun:
     def learn(self) -> None:
         """Learn all passes, and a closing one where it is due."""
         history = self.history
-        while history.n_passes == 0 or history.n_passes < n_passes_after(self._task.n_passes, history.n_predicted):
+        while history.n_passes == 0 or history.n_passes < n_passes_after(self._job.n_passes, history.n_predicted):
             history.n_passes += 1
             self._one_pass(Pass.FIRST if history.n_passes == 1 else Pass.LATER)
-        if self._task.has_refit(self.model, history.n_passes):
+        if self._job.has_refit(self.model, history.n_passes):
             history.refitted = True
             self.model.selector.start_refit()
             try:
@@ -227,7 +227,7 @@ class _ShardedRun:
         if self._is_base_open and not self._zero_seen:
             count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:
-            warn_of_unsure_base(self.model, self._task.stream, self.history.rows[-1], self._zero_seen)
+            warn_of_unsure_base(self.model, self._job.stream, self.history.rows[-1], self._zero_seen)
 
     def _show_progress(self) -> None:
         """Count a shard that has learned its part."""
@@ -253,7 +253,7 @@ class _ShardedRun:
         history.merges.append(
             {"size": self._sizes.selecting, **own, "bytes": learned.n_moved, "sample_bytes": sample_bytes}
         )
-        held_out, callback = self._task.held_out, self._task.request.callback
+        held_out, callback = self._job.held_out, self._job.request.callback
         if held_out is not None:
             is_open = self._is_base_open and held_out.id_base is None
             result = evaluate(model, held_out.with_base(0) if is_open else held_out)
@@ -263,7 +263,7 @@ class _ShardedRun:
 
     def _check_shards(self, seen: Survey) -> None:
         """Raise an error for shards without rows, and for those with one class that should have more."""
-        name, n = self._task.stream.name, self._shards.n
+        name, n = self._job.stream.name, self._shards.n
         n_rows = {k: int(counts.sum()) for k, (_, counts, _) in seen.by_shard.items()}
         for k, (labels, _, is_all) in seen.by_shard.items():
             if n_rows[k] == 0 and any(n_rows.values()):

@@ -132,7 +132,7 @@ class Race:
             stop = self._next_check()
             n_next = min(n_done + stop - self._n_rows, len(codes))
             cut = end if n_next == len(codes) else int(indices[n_next - 1]) + 1
-            self._each(methodcaller("learn", batch, classes, row_weights, order, begin, cut, False))
+            self._for_each(methodcaller("learn", batch, classes, row_weights, order, begin, cut, False))
             self._count(codes[n_done:n_next], weights[n_done:n_next])
             if self._n_rows == stop:
                 self._drop_losers()
@@ -249,7 +249,7 @@ class Race:
             least, weight = mistakes[best[0]], self._squared_weight / self._weight
             ranked = [gamma for gamma in best if are_level(mistakes[gamma], least, weight)]
             self._keep_only(ranked, "behind")
-        if self._can_pass_limit() and _PAGE * sum(self._each(methodcaller("n_pages"))) > MEMORY_LIMIT:
+        if self._can_pass_limit() and _PAGE * sum(self._for_each(methodcaller("n_pages"))) > MEMORY_LIMIT:
             self._keep_only(ranked[:1], "memory")
 
     def _ranking(self) -> list[float]:
@@ -282,7 +282,7 @@ class Race:
         )
         self._learners = {gamma: learner for gamma, learner in self._learners.items() if gamma in stay}
 
-    def _each(self, work: Callable[[_core.Selector], _Answer]) -> list[_Answer]:
+    def _for_each(self, work: Callable[[_core.Selector], _Answer]) -> list[_Answer]:
         """Return the results of `work` for all learners, which are distributed over the cores."""
         n_threads = min(len(self._learners), default_threads())
         if self._pool is None:
@@ -301,14 +301,14 @@ class Race:
 
         # After Ctrl-C either all or none of the learners must have learned the rows: any thread that runs does the work
         # of all, and the others find nothing left to do.
-        jobs: list[Future[None]] = []
+        futures: list[Future[None]] = []
         try:
             for _ in range(n_threads):
-                jobs.append(self._pool.submit(take_turns))
-            for job in jobs:
-                job.result()
+                futures.append(self._pool.submit(take_turns))
+            for future in futures:
+                future.result()
         finally:
-            wait(jobs)
+            wait(futures)
         return [answers[k] for k in range(len(learners))]
 
 

@@ -21,24 +21,24 @@ from thresher.streams.matrix import Matrix, collect
 from thresher.streams.read_counts import ReadCounts
 from thresher.training.column_scale import ScaleCheck
 from thresher.training.history import History
-from thresher.training.run import Run, SharedReading, name_rows_in_errors
+from thresher.training.job import Job
+from thresher.training.run import Run, RunGroup, name_rows_in_errors
 from thresher.training.samples import require_enough_rows
 from thresher.training.solvers.memory_check import check_memory
 from thresher.training.solvers.problem import Solver, add_kept_columns, problem_of
-from thresher.training.task import Task
 
 # Bytes per value while a stream is collected: its id and value as they were read, and again in the matrix.
 _BYTES_TO_COLLECT = 24
 
 
-def train_on_all_rows(runs: list[Run], task: Task) -> list[Run]:
+def train_on_all_rows(runs: list[Run], job: Job) -> list[Run]:
     """Train new models of a batch method on rows that are read once. On an error or Ctrl-C they do not change.
 
     `on_batch` is called with all rows as one batch, after they were learned.
     """
-    request, reading = task.request, SharedReading(runs, n_threads=1)
+    request, group = job.request, RunGroup(runs, n_threads=1)
     try:
-        rows, history = _read(runs[0].model, task)
+        rows, history = _read(runs[0].model, job)
         for run in runs:
             run.history = copy.deepcopy(history)
             _learn(run, rows)
@@ -48,11 +48,11 @@ def train_on_all_rows(runs: list[Run], task: Task) -> list[Run]:
             run.history.validation.append(None)
         if request.on_batch is not None:
             request.on_batch(_as_batch(rows), np.arange(len(rows.y)))
-        if task.held_out is not None:
-            reading.validate(task.held_out)
-        reading.call_back()
+        if job.held_out is not None:
+            group.validate(job.held_out)
+        group.call_back()
     except BaseException:
-        reading.revert()
+        group.revert()
         raise
     return runs
 
@@ -95,9 +95,9 @@ def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[
     model.extras = dict(found.extras)
 
 
-def _read(model: Model, task: Task) -> tuple[Matrix, History]:
+def _read(model: Model, job: Job) -> tuple[Matrix, History]:
     """Read all rows of a stream, while they will fit in memory; the history has what was read."""
-    stream, request = task.stream, task.request
+    stream, request = job.stream, job.request
     if stream.naming is not None and not stream.can_be_read_again:
         raise DataError(
             f"{stream.name} can be read only once, but {model.method.estimator} reads it again for the "

@@ -19,9 +19,9 @@ from thresher.model.labels import as_labels
 from thresher.model.model import Model
 from thresher.streams import DataError
 from thresher.streams.position import Identity
-from thresher.training.run import SharedReading
+from thresher.training.job import Job
+from thresher.training.run import RunGroup
 from thresher.training.stop_signals import StopRequests
-from thresher.training.task import Task
 
 # Writing takes at most this share of the time, whatever `every` says.
 _MOST_TIME = 0.05
@@ -37,12 +37,12 @@ class Checkpoint:
         The file, which is replaced each time.
     model : Model
         The model before the run.
-    task : Task
+    job : Job
         The run, with its data in their order. One that is resumed must have the same settings.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: Model, task: Task) -> None:
-        stream, request = task.stream, task.request
+    def __init__(self, path: str | os.PathLike[str], model: Model, job: Job) -> None:
+        stream, request = job.stream, job.request
         if not stream.has_positions:
             raise DataError(
                 f"{stream.name} has no positions, so {parameter('checkpoint', ...)} can't be used: write it to a "
@@ -52,7 +52,7 @@ class Checkpoint:
         self._path = path
         self._seconds, self._rows = interval(request.every)
         self._settings = _as_json({
-            **_initial_settings(model), "passes": task.n_passes, "shuffle": request.shuffle,
+            **_initial_settings(model), "passes": job.n_passes, "shuffle": request.shuffle,
             "multiclass": request.multiclass, "classes": _as_list(request.classes),
         })  # fmt: skip
         self._files = stream.files
@@ -92,30 +92,30 @@ class Checkpoint:
         self.note(classes=_as_list(classes), finished=False, grouping=None)
 
     def note(self, **about: Any) -> None:
-        """Set values to save in addition to the reading."""
+        """Set values to save in addition to the state of the runs."""
         self._about |= about
 
-    def after_batch(self, reading: SharedReading) -> None:
+    def after_batch(self, group: RunGroup) -> None:
         """Save if it is time, or if the process was asked to stop, and then stop it."""
         stops = self.requests.received is not None
-        if stops or self._is_due(reading.n_learned):
-            self._save(reading)
+        if stops or self._is_due(group.n_learned):
+            self._save(group)
         if stops:
             self.requests.pass_on()
 
-    def finish(self, reading: SharedReading) -> None:
+    def finish(self, group: RunGroup) -> None:
         """Save the finished run; a request to stop that came after its last batch is carried out then."""
         self.note(finished=True)
-        self._save(reading)
+        self._save(group)
         if self.requests.received is not None:
             self.requests.pass_on()
 
-    def _save(self, reading: SharedReading) -> None:
+    def _save(self, group: RunGroup) -> None:
         """Write the file."""
         started = time.perf_counter()
-        about = {"settings": self._settings, "inputs": self._inputs, "reading": reading.state(), **self._about}
-        write_checkpoint(self._path, reading.runs[0].model, about)
-        self._last_time, self._last_row = time.perf_counter(), reading.n_learned
+        about = {"settings": self._settings, "inputs": self._inputs, "reading": group.state(), **self._about}
+        write_checkpoint(self._path, group.runs[0].model, about)
+        self._last_time, self._last_row = time.perf_counter(), group.n_learned
         self._cost = self._last_time - started
 
     def _is_due(self, n_rows: int) -> bool:

@@ -15,9 +15,9 @@ from thresher.messages import parameter
 from thresher.model.model import Model
 from thresher.streams import Data, DataError, Stream
 from thresher.training.history import History
+from thresher.training.job import Request, open_job
 from thresher.training.passes import Passes
 from thresher.training.run import Run
-from thresher.training.task import Request, open_task
 
 
 class Estimator(Protocol):
@@ -193,18 +193,18 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     model = models[0]
     for each in models:
         _check_can_learn(each, request)
-    task = open_task(model, data, request)
+    job = open_job(model, data, request)
     parameters.check("n_threads", request.n_threads, parameters.Whole(1), parameters.OneOf((None,)))
     parameters.check("shuffle", request.shuffle, parameters.OneOf(("auto", True, False)))
-    if not task.stream.can_be_read_again:
+    if not job.stream.can_be_read_again:
         refits = any(each.parameters.get("refit") is True for each in models)
-        for asked, is_more in ((("passes", task.n_passes), task.n_passes != 1), (("refit", True), refits)):
+        for asked, is_more in ((("passes", job.n_passes), job.n_passes != 1), (("refit", True), refits)):
             if is_more:
                 raise DataError(
-                    f"{task.stream.name} can be read only once, but {parameter(*asked)}: write it to a file first."
+                    f"{job.stream.name} can be read only once, but {parameter(*asked)}: write it to a file first."
                 )
     if model.target is None:
-        task.stream.check_base()
+        job.stream.check_base()
     if request.resume and request.checkpoint is None:
         raise ValueError(f"{parameter('resume')} needs {parameter('checkpoint', ...)}, the file to resume from.")
     samples = [None] * len(models) if request.samples is None else request.samples
@@ -216,8 +216,8 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
     if model.method.is_batch:
         from thresher.training.all_rows import train_on_all_rows  # needs scipy, and its solvers scikit-learn
 
-        return train_on_all_rows(runs_on(task.stream), task)
-    return Passes(model, task, runs_on).learn()
+        return train_on_all_rows(runs_on(job.stream), job)
+    return Passes(model, job, runs_on).learn()
 
 
 def _check_can_learn(model: Model, request: Request) -> None:
@@ -225,20 +225,16 @@ def _check_can_learn(model: Model, request: Request) -> None:
     if not model.method.is_batch or model.is_trained:
         model.check_can_learn()
         return
-    name = model.method.estimator
-    if request.checkpoint is not None:
-        raise ValueError(
-            f"{parameter('checkpoint', request.checkpoint)} can't be used with {name}, which sees all rows at once."
-        )
-    if request.passes not in (None, 1):
-        raise ValueError(
-            f"{parameter('passes', request.passes)} can't be used with {name}, which sees all rows at once: use "
-            f"{parameter('passes', None)}."
-        )
-    if request.shuffle is True:
-        raise ValueError(
-            f"{parameter('shuffle', True)} can't be used with {name}, which sees all rows at once: leave it out."
-        )
+    for name, value, is_refused in (
+        ("checkpoint", request.checkpoint, request.checkpoint is not None),
+        ("passes", request.passes, request.passes not in (None, 1)),
+        ("shuffle", request.shuffle, request.shuffle is True),
+    ):
+        if is_refused:
+            raise ValueError(
+                f"{parameter(name, value)} can't be used with {model.method.estimator}, which sees all rows at once: "
+                "leave it out."
+            )
 
 
 def _check_together(models: Sequence[Model], request: Request) -> None:

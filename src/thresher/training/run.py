@@ -17,7 +17,6 @@ from thresher.evaluation.metrics import METRICS
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
-from thresher.model.label_order import Grouping
 from thresher.model.learners import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.session import Pass, Session
@@ -33,9 +32,7 @@ from thresher.training.history import History, Recorder
 from thresher.training.samples import Sample
 
 _FIRST_NOTE = 100  # rows
-BatchCallback: TypeAlias = Callable[
-    [Batch, NDArray[np.int64]], None
-]  # called with each batch and the numbers of its rows
+BatchCallback: TypeAlias = Callable[[Batch, NDArray[np.int64]], None]  # of a batch and the numbers of its rows
 
 
 def session_on(stream: Stream, model: Model, classes: ArrayLike | None, in_pass: Pass = Pass.FIRST) -> Session:
@@ -175,7 +172,7 @@ class Run:
         self._next_note = state["next_note"]
 
 
-class SharedReading:
+class RunGroup:
     """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads.
 
     An error that leaves its `with` block undoes the runs. Ctrl-C does so only where there is no model yet: before the
@@ -228,7 +225,7 @@ class SharedReading:
         return self.learning[0].session.in_pass
 
     def one_pass(
-        self, bar: Bar, start: Position | None = None, after_batch: Callable[[SharedReading], None] | None = None
+        self, bar: Bar, start: Position | None = None, after_batch: Callable[[RunGroup], None] | None = None
     ) -> None:
         """Learn the stream once, from its start or from a position on; `after_batch` is called after each batch."""
         first = self.runs[0]
@@ -238,7 +235,7 @@ class SharedReading:
             rows = batch.rows_from(self._n_rows)
             if self._scale is not None:
                 self._scale.check(batch)
-            self._each(self.learning, methodcaller("learn", batch, rows))
+            self._for_each(self.learning, methodcaller("learn", batch, rows))
             if self._on_batch is not None and self.in_pass == Pass.FIRST:
                 self._on_batch(batch, rows)
             self._position = batch.end
@@ -252,10 +249,11 @@ class SharedReading:
         """Return the largest number of rows that a run has learned, over all passes."""
         return max(run.recorder.n_rows() for run in self.runs)
 
-    def grouping(self) -> Grouping | None:
+    def grouping(self) -> str | None:
         """Return how the rows of the current pass are grouped by label, if they are and were not shuffled."""
         first = self.runs[0]
-        return None if first.history.shuffled else first.session.target.order.grouping()
+        window = None if first.history.shuffled else first.session.target.order.grouping()
+        return None if window is None else str(window)
 
     def note_grouped(self) -> None:
         """Record that the rows are learned in an order grouped by label."""
@@ -277,8 +275,8 @@ class SharedReading:
         stream = self.runs[0].stream
         if isinstance(stream, ShuffledStream):
             stream.restore_generator(state["shuffle"])
-        for run, its in zip(self.runs, state["runs"], strict=True):
-            run.resume(its)
+        for run, saved in zip(self.runs, state["runs"], strict=True):
+            run.resume(saved)
         self._n_rows = state["n_rows"]
         return None if state["position"] is None else Position.from_dict(state["position"])
 
@@ -304,7 +302,7 @@ class SharedReading:
         for run in self.learning[1:]:
             check_names(run.model, held_out)
         for batch in batches_to_predict(self.learning[0].model, held_out):
-            self._each(tallies, methodcaller("add", batch))
+            self._for_each(tallies, methodcaller("add", batch))
         for run, tally in zip(self.learning, tallies, strict=True):
             counts = tally.counts(held_out.name)
             run.history.validation[-1] = METRICS[counts.target][0].of(counts)
@@ -337,15 +335,15 @@ class SharedReading:
             return ""
         return f" Skipped: {count_noun(history.n_skipped, 'line')}, the first because of: {history.skipped[0]}"
 
-    def _each(self, subjects: Sequence[Run | Tally], work: Callable[[Any], None]) -> None:
+    def _for_each(self, subjects: Sequence[Run | Tally], work: Callable[[Any], None]) -> None:
         if self._pool is None:
             for subject in subjects:
                 work(subject)
             return
-        jobs = [self._pool.submit(work, subject) for subject in subjects]
+        futures = [self._pool.submit(work, subject) for subject in subjects]
         try:
-            for job in jobs:
-                job.result()
+            for future in futures:
+                future.result()
         finally:
             # Also after an error or Ctrl-C, all runs finish the batch.
-            wait(jobs)
+            wait(futures)

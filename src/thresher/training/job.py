@@ -42,7 +42,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """A request with its data opened: what is learned, how often it is read, and the data it is measured on."""
 
     request: Request
@@ -60,7 +60,7 @@ class Task:
         return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
 
 
-def open_task(model: Model, data: Any, request: Request) -> Task:
+def open_job(model: Model, data: Any, request: Request) -> Job:
     """Open the data for a model; without `passes` it reads them as often as its parameter says, a batch method once."""
     stream = as_stream(data, naming=model.naming)
     held_out = None if request.validate is None else as_stream(request.validate, naming=stream.naming)
@@ -70,4 +70,4 @@ def open_task(model: Model, data: Any, request: Request) -> Task:
     is_continued = model.target is not None
     if n_passes == "auto" and (is_continued or not stream.can_be_read_again):
         n_passes = 1
-    return Task(request, stream, n_passes, is_continued, held_out)
+    return Job(request, stream, n_passes, is_continued, held_out)
