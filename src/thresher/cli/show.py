@@ -81,14 +81,14 @@ def _print(about: dict[str, Any], features: FeatureList) -> None:
         table.add_column("selected in", justify="right")
     if has_many:
         table.add_column("of class")
-    for rank, (name, c) in enumerate(zip(features.names, features.strongest().tolist(), strict=True)):
-        cells = [f"{features.weights[rank, c]:+.4g}"]
-        if features.z is not None:
-            cells.append(f"{features.z[rank, c]:+.1f}")
-        if features.frequency is not None:
-            cells.append(f"{features.frequency[rank]:.0%}")
-        of_class = [Text(about["classes"][c])] if has_many else []
-        table.add_row(str(rank + 1), Text(name), *cells, *of_class)
+    for rank, feature in enumerate(features.for_strongest_class(), 1):
+        cells = [f"{feature.weight:+.4g}"]
+        if feature.z is not None:
+            cells.append(f"{feature.z:+.1f}")
+        if feature.frequency is not None:
+            cells.append(f"{feature.frequency:.0%}")
+        of_class = [Text(about["classes"][feature.code])] if has_many else []
+        table.add_row(str(rank), Text(feature.name), *cells, *of_class)
     if features.names:
         console.print(table)
         if features.n > len(features.names):

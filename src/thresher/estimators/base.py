@@ -242,12 +242,12 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         parameters.check("n", n, parameters.Whole(1))
         model = self._fitted_model()
         features = features_of(model, n)
-        strongest = features.strongest().tolist()
-        weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
+        strongest = features.for_strongest_class()
+        weights = [feature.weight for feature in strongest]
         classes = [label_text(label) for label in self.classes_.tolist()]
         names, label = features.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
         if model.n_vectors > 1:
-            names = [f"{name} ({classes[c]})" for name, c in zip(names, strongest, strict=True)]
+            names = [f"{feature.name} ({classes[feature.code]})" for feature in strongest]
             label = "weight of the class in brackets"
         first = f", the first {len(names)}" if features.n > len(names) else ""
         return bars(names, weights, f"{count_noun(features.n, 'selected feature')}{first}", label, ax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,16 @@ from thresher.model.z_scores import z_scores
 
 # Parameters that say nothing about the model: `train` has a shuffle of its own.
 _OF_FIT = ("progress", "shuffle")
+
+
+class Feature(NamedTuple):
+    """A selected feature, and what it means for one class."""
+
+    name: str
+    code: int  # of the class; 0 where two classes share a weight
+    weight: float
+    z: float | None
+    frequency: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +50,13 @@ class FeatureList:
     frequency: list[float] | None
     n: int
 
-    def strongest(self) -> NDArray[np.intp]:
-        """Return for each feature the class for which it counts most; with two classes, 0."""
-        return np.asarray(np.abs(self.weights).argmax(axis=1))
+    def for_strongest_class(self) -> list[Feature]:
+        """Return each feature with the numbers of the class for which it counts most."""
+        codes = np.abs(self.weights).argmax(axis=1)
+        ranks, unknown = np.arange(len(codes)), [None] * len(codes)
+        z = unknown if self.z is None else self.z[ranks, codes].tolist()
+        weights = self.weights[ranks, codes].tolist()
+        return list(map(Feature, self.names, codes.tolist(), weights, z, self.frequency or unknown))
 
 
 def features_of(model: Model, most: int | None = None) -> FeatureList:

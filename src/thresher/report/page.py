@@ -282,22 +282,20 @@ def _features(model: Model) -> dict[str, Any]:
     features = features_of(model, MOST_FEATURES)
     assert model.target is not None
     classes = [escape_controls(label_text(label)) for label in model.target.labels.tolist()]
-    strongest = features.strongest().tolist()
-    weights = [float(features.weights[rank, c]) for rank, c in enumerate(strongest)]
-    largest = max(map(abs, weights), default=0.0) or 1.0
-    rows = []
-    for rank, (name, c, weight) in enumerate(zip(features.names, strongest, weights, strict=True)):
-        rows.append(
-            {
-                "rank": rank + 1,
-                "name": escape_controls(name),
-                "weight": weight,
-                "share": abs(weight) / largest,
-                "of": classes[c] if model.n_vectors > 1 else classes[1] if weight > 0 else classes[0],
-                "z": None if features.z is None else float(features.z[rank, c]),
-                "frequency": None if features.frequency is None else features.frequency[rank],
-            }
-        )
+    strongest = features.for_strongest_class()
+    largest = max((abs(feature.weight) for feature in strongest), default=0.0) or 1.0
+    rows = [
+        {
+            "rank": rank,
+            "name": escape_controls(feature.name),
+            "weight": feature.weight,
+            "share": abs(feature.weight) / largest,
+            "of": classes[feature.code if model.n_vectors > 1 else int(feature.weight > 0)],
+            "z": feature.z,
+            "frequency": feature.frequency,
+        }
+        for rank, feature in enumerate(strongest, 1)
+    ]
     return {
         "rows": rows,
         "n": features.n,
