@@ -126,7 +126,6 @@ class ClassWeights:
         return total
 
     def swap_classes(self) -> None:
-        """Exchange the two classes."""
         self.counts = np.pad(self.counts, (0, 2 - len(self.counts)))[::-1].copy()
 
 

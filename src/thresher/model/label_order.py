@@ -82,7 +82,6 @@ class LabelOrder:
         self._next_check, self._seems_grouped = 1, False  # rows that are not of the largest class
 
     def add(self, codes: Codes) -> None:
-        """Count the labels of the next rows."""
         if len(codes) == 0:
             return
         n_classes = max(self._counts.shape[1], int(codes.max()) + 1)
@@ -101,7 +100,6 @@ class LabelOrder:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there were."""
         return self._n_rows
 
     def seems_grouped(self) -> bool:
@@ -133,7 +131,6 @@ class LabelOrder:
         return window
 
     def state(self) -> dict[str, Any]:
-        """Return the counts so far, as values for JSON."""
         return {"n_rows": self._n_rows, "length": self._length, "counts": self._counts.tolist()}
 
     @classmethod

@@ -139,7 +139,6 @@ class Model:
         return core_rows(replace(batch, indices=ids, indptr=batch.indptr.astype(np.int64)))
 
     def labels_of(self, margins: NDArray[np.float64]) -> Labels:
-        """Return the predicted labels for these margins."""
         assert self.target is not None
         return self.target.labels_for(margins, self.threshold)
 
@@ -189,7 +188,6 @@ class Model:
 
     @property
     def is_trained(self) -> bool:
-        """Whether it has learned anything."""
         return self.learner is not None or self.fixed is not None
 
     def name_of(self, column: int) -> str:

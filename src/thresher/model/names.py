@@ -117,7 +117,6 @@ class Naming:
 
     @cached_property
     def core(self) -> _core.Naming:
-        """The columns as the core reads them."""
         least, most = self.ngrams
         return _core.Naming(self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase)
 
@@ -149,7 +148,6 @@ class Naming:
         return Naming, tuple(getattr(self, field.name) for field in fields(self))  # without the core's object
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -253,7 +251,6 @@ class MemberNames:
 
     @property
     def by_id(self) -> dict[int, str]:
-        """The names by id."""
         known = self._by_id
         if known is None:
             self._by_id = known = self._book.names()

@@ -163,15 +163,12 @@ class Race:
     def score(
         self, batch: _core.CsrBatch, begin: int, end: int, order: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Return the leader's margins."""
         return self.leader.score(batch, begin, end, order)
 
     def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the leader's cells."""
         return self.leader.cells(ids)
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the leader's members and their weights."""
         return self.leader.members()
 
     def member_ids(self) -> NDArray[np.int64]:
@@ -180,12 +177,10 @@ class Race:
 
     @property
     def intercept(self) -> NDArray[np.float32]:
-        """The leader's intercept."""
         return self.leader.intercept
 
     @property
     def counters(self) -> dict[str, Any]:
-        """The leader's counters."""
         return self.leader.counters
 
     def state(self) -> RaceState:
@@ -230,7 +225,6 @@ class Race:
         return len(self._learners) * (2 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
 
     def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
-        """Count rows that were learned."""
         self._n_rows += len(codes)
         self._weight = add_in_order(self._weight, weights)
         self._squared_weight = add_in_order(self._squared_weight, weights * weights)

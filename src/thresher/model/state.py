@@ -49,7 +49,6 @@ _CONVERTED = ("method", "names", "row_counts", "learned")  # stored in another f
 
 
 def state_of(model: Model) -> State:
-    """Return the state of a model."""
     with model.lock:
         state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _CONVERTED}
         state["learned"] = None if model.learner is None else model.learner.state()

@@ -56,7 +56,6 @@ class Classes:
 
     @property
     def n_classes(self) -> int:
-        """How many there are."""
         return len(self.labels)
 
     @property
@@ -98,7 +97,6 @@ class Classes:
         return f"rows of one class only ({label_text(self.labels[codes[0]])})" if len(codes) else "no rows"
 
     def check_can_have_threshold(self) -> None:
-        """Raise ValueError unless there are two classes."""
         if self.n_vectors > 1:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
 
@@ -107,7 +105,6 @@ class Classes:
         return {"classes": [label_text(label) for label in self.labels.tolist()]}
 
     def to_json(self) -> list[Any]:
-        """Return the labels as values for JSON."""
         labels: list[Any] = self.labels.tolist()
         return labels
 
@@ -266,7 +263,6 @@ class StreamClasses:
         return labels
 
     def state(self) -> dict[str, Any]:
-        """Return the labels and counts so far, as values for JSON."""
         return {
             "known": self._known, "seen_as": self._seen_as, "given": self._given, "first_code": self._first_code,
             "order": self.order.state(),
@@ -333,7 +329,6 @@ def are_hardly_classes(labels: Labels, n_different: int) -> bool:
 
 
 def predicted_codes(margins: Floats, threshold: float) -> NDArray[np.intp]:
-    """Return the codes of the predicted labels."""
     return (margins > threshold).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
 
 
@@ -354,7 +349,6 @@ def probabilities(log_odds: Floats) -> Floats:
 
 
 def _hardly_classes() -> str:
-    """Return what to do where labels are hardly classes."""
     return (
         "Labels must be classes, not numbers to predict or ids: in a table, name their column with "
         f"{parameter('label', ...)}. If they are classes, use {parameter('multiclass', True)}."

@@ -21,27 +21,22 @@ def is_count(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it is a finite number."""
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
 def is_not_negative(value: Any) -> bool:
-    """Return whether it is a number that is not negative."""
     return is_number(value) and value >= 0
 
 
 def is_flag(value: Any) -> bool:
-    """Return whether it is true or false."""
     return type(value) is bool
 
 
 def is_text(value: Any) -> bool:
-    """Return whether it is text."""
     return isinstance(value, str)
 
 
 def anything(_value: Any) -> bool:
-    """Allow anything."""
     return True
 
 
@@ -51,12 +46,10 @@ def optional(validator: Validator) -> Validator:
 
 
 def list_of(validator: Validator, least: int = 0) -> Validator:
-    """Allow a list of at least so many values that are all allowed."""
     return lambda value: isinstance(value, list) and len(value) >= least and all(map(validator, value))
 
 
 def tuple_of(*validators: Validator) -> Validator:
-    """Allow a list with a value for each of these validators."""
     return lambda value: (
         isinstance(value, list)
         and len(value) == len(validators)
@@ -89,5 +82,4 @@ def are_labels(value: Any) -> bool:
 
 
 def is_gamma(value: Any) -> bool:
-    """Return whether it can be a γ."""
     return type(value) in (int, float) and 0 < value < 1e300

@@ -111,7 +111,6 @@ class Checkpoint:
             self.requests.pass_on()
 
     def _save(self, group: RunGroup) -> None:
-        """Write the file."""
         started = time.perf_counter()
         about = {"settings": self._settings, "inputs": self._inputs, "reading": group.state(), **self._about}
         write_checkpoint(self._path, group.runs[0].model, about)

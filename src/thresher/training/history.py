@@ -102,7 +102,6 @@ class History(Skipped):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return a history with the values that `state` returned."""
         return cls(**copy.deepcopy(state))
 
     def plot(self, kind: Literal["error", "loss", "members", "race"] = "error", *, ax: Any = None) -> Any:
@@ -212,11 +211,9 @@ class Recorder:
         self._members = self._selected_ids() if model.is_trained else np.zeros(0, np.int64)  # at the last point
 
     def _since(self, name: str) -> Any:
-        """Return what the model has counted since the run began."""
         return self._model.counters[name] - self._before[name]
 
     def n_rows(self) -> int:
-        """Return how many rows the run has learned."""
         return int(self._since("n_samples"))
 
     def error(self) -> float:
@@ -224,7 +221,6 @@ class Recorder:
         return float(max(0, self._since("n_mistakes")) / max(1, self._since("n_predicted")))
 
     def seconds(self) -> float:
-        """Return the time since the run began."""
         return time.perf_counter() - self._started
 
     def note(self, history: History) -> None:
@@ -249,7 +245,6 @@ class Recorder:
         return self._model.selected_ids() if self._model.method.has_budget else np.zeros(0, np.int64)
 
     def state(self) -> dict[str, Any]:
-        """Return what it knows, as values for JSON."""
         return {
             "seconds": self.seconds(),
             "before": {name: self._before[name] for name in _COUNTED},

@@ -238,7 +238,6 @@ def _check_can_learn(model: Model, request: Request) -> None:
 
 
 def _check_together(models: Sequence[Model], request: Request) -> None:
-    """Raise an error if models can't be trained together."""
     for model in models:
         if model.method.is_batch:
             name = model.method.estimator

@@ -46,7 +46,6 @@ class Passes:
             self._saver.begin(self._classes)
 
     def learn(self) -> list[Run]:
-        """Learn all passes."""
         group = self._learn_in_some_order()
         stream = self._job.stream
         for run in group.runs:

@@ -76,12 +76,10 @@ class Run:
 
     @property
     def session(self) -> Session:
-        """The current pass."""
         assert self._session is not None
         return self._session
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
-        """Open a session for the next pass."""
         in_pass = Pass.LATER if self.history.n_passes else Pass.FIRST
         self._session = session_on(self.stream, self.model, classes, in_pass)
         self.history.n_passes += 1
@@ -117,7 +115,6 @@ class Run:
         return np.where(self.sample.learns(rows), own, 0.0)
 
     def revert(self) -> None:
-        """Undo the run: the model becomes as it was before."""
         restore(self.model, self._start)
 
     def n_rows_until_due(self) -> int:
@@ -133,12 +130,10 @@ class Run:
             self.call_back()
 
     def note(self) -> None:
-        """Add a point to the history."""
         self.recorder.note(self.history)
         self.history.race = copy.deepcopy(self.model.race[len(self._start["standings"]) :])
 
     def call_back(self) -> None:
-        """Call the user's function with the history."""
         if self.callback is not None:
             self.callback(self.history)
 
@@ -151,7 +146,6 @@ class Run:
         return self.recorder.error() if is_telling else None
 
     def note_grouped(self) -> None:
-        """Record that the rows are learned in an order grouped by label."""
         self.history.grouped_by_label = self.model.grouped_by_label = True
 
     def state(self) -> dict[str, Any]:
@@ -208,7 +202,6 @@ class RunGroup:
             self.revert()
 
     def begin_pass(self, classes: ArrayLike | None) -> None:
-        """Open the sessions of a pass."""
         self._n_rows, self._position = 0, None
         for run in self.runs:
             run.begin_pass(classes)
@@ -221,7 +214,6 @@ class RunGroup:
 
     @property
     def in_pass(self) -> Pass:
-        """Which pass it is."""
         return self.learning[0].session.in_pass
 
     def one_pass(
@@ -256,7 +248,6 @@ class RunGroup:
         return None if window is None else str(window)
 
     def note_grouped(self) -> None:
-        """Record that the rows are learned in an order grouped by label."""
         for run in self.runs:
             run.note_grouped()
 
@@ -281,7 +272,6 @@ class RunGroup:
         return None if state["position"] is None else Position.from_dict(state["position"])
 
     def end_pass(self) -> None:
-        """Set what is known only at the end of a stream."""
         stream = self.runs[0].stream
         if self.in_pass == Pass.REFIT:
             for run in self.learning:
@@ -309,22 +299,18 @@ class RunGroup:
             run.history.n_validation_rows = counts.n_rows
 
     def interrupt(self) -> None:
-        """Record that Ctrl-C was pressed."""
         for run in self.runs:
             run.history.interrupted = True
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C was pressed."""
         return self.runs[0].history.interrupted
 
     def revert(self) -> None:
-        """Undo the runs: the models become as they were before."""
         for run in self.runs:
             run.revert()
 
     def call_back(self) -> None:
-        """Call the user's function with each history."""
         for run in self.learning:
             run.call_back()
 

@@ -33,7 +33,6 @@ class AllBut:
         return f"fold {self.fold + 1} of {self.n}"
 
     def learns(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Return whether the rows are in another fold."""
         return np.asarray(fold_of(rows, self.n, self.seed) != self.fold)
 
 
@@ -48,7 +47,6 @@ class Half:
         return f"random half {self.number + 1}"
 
     def learns(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Return whether the rows are in this half."""
         return (_hashes(rows, self.seed, 1 + self.number) >> np.uint64(63)).astype(bool)
 
 

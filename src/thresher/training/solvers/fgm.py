@@ -137,7 +137,6 @@ def _extrapolate(here: _Point, before: _Point, by: float) -> _Point:
 
 
 def _norms(weights: Floats, groups: NDArray[np.intp]) -> Floats:
-    """Return the norm of each group's weights."""
     norms: Floats = np.sqrt(np.bincount(groups, weights=np.square(weights).sum(axis=1)))
     return norms
 

@@ -29,7 +29,6 @@ class Problem:
     keep: NDArray[np.intp]  # places in `columns` of those that are selected in any case
 
     def empty_solution(self) -> Solution:
-        """Return a solution without columns."""
         n_outputs = 1 if self.n_classes == 2 else self.n_classes
         return Solution(self.columns[:0], np.zeros((n_outputs, 0)), np.zeros(n_outputs))
 
