@@ -135,8 +135,8 @@ _REFIT = {
         "auto", (OneOf(("auto", True, False)),),
         "end with a closing pass that learns the weights again, on the selected features alone",
         "Whether to end with a closing pass, which learns the weights again, on the selected features alone. "
-        '"auto": in `fit` always; in `train` where the rows are read more than once anyway, or where there are more '
-        "than two classes and the data can be read again.",
+        '"auto": always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than '
+        "two classes and the data can be read again.",
     )
 }  # fmt: skip
 _AUTO_PASSES: dict[str, dict[str, Any]] = {
@@ -144,8 +144,8 @@ _AUTO_PASSES: dict[str, dict[str, Any]] = {
         "default": "auto",
         "allowed": (Whole(1), OneOf(("auto",))),
         "help": "number of passes over the data; auto: 3 for up to 5,000 rows, otherwise 1",
-        "doc": 'The number of passes over the data. "auto": three if there are at most 5,000 rows, which can be read '
-        "again, else one.",
+        "doc": 'The number of passes over the data. "auto" means 3 passes for data of up to 5,000 rows that can be '
+        "read again, otherwise 1.",
     }
 }  # fmt: skip
 _TWO_NORMS: dict[str, dict[str, Any]] = {

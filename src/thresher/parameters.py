@@ -22,7 +22,7 @@ NO_LIMIT = 2**62  # the budget of a method that keeps every feature
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of at least `low`, and at most `high` where there is an upper bound."""
+    """A whole number of at least `low`, and at most `high` if there is an upper bound."""
 
     low: int
     high: int | None = None

@@ -370,7 +370,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     @property
     def _takes_any_width(self) -> bool:
-        """Whether X can have any number of columns; where they have names, they must be those of `fit`."""
+        """Whether X can have any number of columns; columns with names must be the same as in `fit`."""
         has_names = hasattr(self, "feature_names_in_")
         return not has_names and self.__sklearn_is_fitted__() and self._fitted_model().takes_any_width
 

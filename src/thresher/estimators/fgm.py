@@ -13,7 +13,7 @@ from thresher.estimators.batch_selector import BatchSelector
 class FGM(BatchSelector):
     """The feature generating machine: an SVM that asks for its features group by group.
 
-    A round looks for the features that would change the SVM most, those of largest `|Σ_i α_i y_i x_ij|`, adds them as a
+    A round looks for the features that would change the SVM most, with the largest `|Σ_i α_i y_i x_ij|`, adds them as a
     new group, and trains the SVM on all groups so far: it minimises ½ (Σ_t ‖w_t‖)² + C/2·Σ max(0, 1 − y w·x)² over
     the groups t, and α_i = C·max(0, 1 − y_i w·x_i) of its solution says which features are missing.
 

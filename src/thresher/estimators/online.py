@@ -57,7 +57,7 @@ class OnlineSelector(FeatureSelector):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All classes, also those of later rows; needed on the first call.
+            All classes, including classes of later rows; needed on the first call.
         sample_weight : array of shape (n_samples,), optional
             Rows of weight 0 are skipped; if all are, a fitted estimator does not change.
 
@@ -99,14 +99,14 @@ class OnlineSelector(FeatureSelector):
 
     @property
     def n_updates_(self) -> int:
-        """Rows that had a loss, so that the weights changed; those of ShadowSOFS that select."""
+        """Rows that had a loss, so that the weights changed; for ShadowSOFS, the weights that select."""
         return int(self._fitted_model().counters["n_updates"])
 
     @property
     def n_mistakes_(self) -> int:
         """Rows that were predicted wrong just before they were learned (prequential).
 
-        ShadowSOFS counts those that it reads for the first time, the other methods those of all passes.
+        ShadowSOFS counts the rows that it reads for the first time, the other methods the rows of all passes.
         """
         return int(self._fitted_model().counters["n_mistakes"])
 
@@ -130,8 +130,8 @@ class WithZScores(SecondOrderSelector):
         """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
 
         s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
-        classes there is a column for each. μ and P of ShadowSOFS are those of the layer that selects, so the sign of z
-        can differ from that of the weight in `coef_`.
+        classes there is a column for each. For ShadowSOFS, μ and P come from the selecting layer, so z can differ in
+        sign from the weight in `coef_`.
         """
         return z_scores(self._fitted_model())
 

@@ -28,8 +28,8 @@ class ShadowSOFS(WithZScores):
         2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
         all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     refit : {"auto", True, False}, default="auto"
-        Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto": in
-        `fit` always; in `train` where the rows are read more than once anyway, or where there are more than two classes
+        Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto":
+        always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than two classes
         and the data can be read again.
     norm : {"l2", None}, default="l2"
         "l2" scales each row to unit length, in training and in prediction: over all features to select, over the
@@ -40,8 +40,8 @@ class ShadowSOFS(WithZScores):
         Weight of each class; "balanced" makes all classes count alike. `fit` then counts all rows first, `partial_fit`
         and `train` count the rows so far.
     n_passes : int or "auto", default="auto"
-        The number of passes over the data. "auto": three if there are at most 5,000 rows, which can be read again, else
-        one.
+        The number of passes over the data. "auto" means 3 passes for data of up to 5,000 rows that can be read again,
+        otherwise 1.
     shuffle : bool, default=True
         Whether `fit` takes the rows in a new random order in each pass. `partial_fit` takes them as they come, and
         `train` has a `shuffle` of its own.

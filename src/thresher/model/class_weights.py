@@ -1,4 +1,4 @@
-"""Weights of rows: those of their classes, times their own."""
+"""Weights of rows: a row's own weight times the weight of its class."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ class LabelOrder:
             self._counts = np.concatenate([pairs, np.zeros_like(pairs)])
         spans = np.arange(self._n_rows, end) // self._length
         first, last = int(spans[0]), int(spans[-1])
-        found = np.bincount((spans - first) * n_classes + codes, minlength=(last - first + 1) * n_classes)
-        self._counts[first : last + 1] += found.reshape(-1, n_classes)
+        more = np.bincount((spans - first) * n_classes + codes, minlength=(last - first + 1) * n_classes)
+        self._counts[first : last + 1] += more.reshape(-1, n_classes)
         self._n_rows = end
 
     @property

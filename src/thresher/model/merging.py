@@ -25,7 +25,7 @@ class MergeSizes(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """Weights of the members, those of all classes one after another, and the intercept, one per class."""
+    """The weights of the members, class after class, and the intercept of each class."""
 
     weights: NDArray[np.float32]
     intercept: NDArray[np.float32]
@@ -36,8 +36,8 @@ def merge_preview(
 ) -> tuple[NDArray[np.int64], list[Linear]]:
     """Return the ids of the members, and the weights that `merge` would give them.
 
-    First those of the layer that selects, then those of the one that predicts; most methods have one layer. Without a
-    budget, every feature is a member; then they are those of `ids`.
+    The weights of the selecting layer come first, then those of a predicting layer if the method has one. Without a
+    budget every feature is a member, and `ids` are the ones to return.
     """
     members, *layers = model.selector.preview(changes, sizes.selecting, sizes.predicting, ids)
     return members, [Linear(*layers[at : at + 2]) for at in (0, 2) if len(layers[at + 1])]

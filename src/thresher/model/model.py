@@ -176,7 +176,7 @@ class Model:
 
     @property
     def race(self) -> list[Standing]:
-        """How the race for γ went so far: an entry for each time that some could be dropped."""
+        """The standings of the race for γ so far, one for each check."""
         return self.learner.standings if isinstance(self.learner, Race) else self.standings
 
     @property

@@ -125,15 +125,17 @@ class Naming:
         if not self.columns or not other.columns:
             return None  # VW text has no such settings
         for name in ("text", "categorical", "numeric", "ngrams", "analyzer", "counts", "lowercase"):
-            mine, its = getattr(self, name), getattr(other, name)
-            if (set(mine) != set(its)) if name in ("text", "categorical", "numeric") else mine != its:
-                return name, mine, its
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if (set(mine) != set(theirs)) if name in ("text", "categorical", "numeric") else mine != theirs:
+                return name, mine, theirs
         return None
 
     def other_types(self, other: Naming) -> dict[str, tuple[str, str]]:
         """Return the categorical columns whose type differs from that in `other`, with both types."""
-        mine, its = (dict(zip(each.categorical, each.types, strict=bool(each.types))) for each in (self, other))
-        both = {name: (kind, its.get(name, "")) for name, kind in mine.items()}
+        mine, theirs = (
+            dict(zip(naming.categorical, naming.types, strict=bool(naming.types))) for naming in (self, other)
+        )
+        both = {name: (kind, theirs.get(name, "")) for name, kind in mine.items()}
         return {name: types for name, types in both.items() if all(types) and types[0] != types[1]}
 
     def ids_of(self, names: list[str]) -> NDArray[np.int64]:
@@ -258,7 +260,7 @@ class MemberNames:
 
     @property
     def clashes(self) -> tuple[int, str, str]:
-        """How often a name occurred whose hash is that of another, selected one; and the first such pair."""
+        """How often a name occurred that has the hash of a selected one, and the first such pair."""
         return self._book.clashes
 
     def __reduce__(self) -> Any:

@@ -4,8 +4,8 @@ Who leads, who is dropped at which check, and when the race ends is in docs/gamm
 the learners; rows of weight 0 do not count. So the result depends on the rows alone, not on how they are cut into
 batches, on the number of threads, or on the machine.
 
-The pages of all states are counted at each check and at seven points, evenly spaced, between two powers of two of rows,
-and only where they could be too many if all ids had a feature.
+Memory is measured at each check and at seven evenly spaced points in between, but only if the learners could exceed
+the limit.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Race:
         return self.leader.members()
 
     def member_ids(self) -> NDArray[np.int64]:
-        """Return the ids of the members of all learners that are left: any of them can win."""
+        """Return the ids of the members of all remaining learners: any of them can win."""
         return np.unique(np.concatenate([learner.member_ids() for learner in self._learners.values()]))
 
     @property
@@ -213,13 +213,13 @@ class Race:
         check = FIRST_CHECK
         while check <= self._n_rows:
             check *= 2
-        if not self._can_pass_limit():
+        if not self._can_exceed_limit():
             return check
         step = max(1, (1 << self._n_rows.bit_length()) // 16)  # an eighth of the last power of two
         return min(check, (self._n_rows // step + 1) * step)
 
-    def _can_pass_limit(self) -> bool:
-        """Return whether the states could pass the limit if all ids had a feature."""
+    def _can_exceed_limit(self) -> bool:
+        """Return whether the learners could exceed the limit if rows touched every id."""
         pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1
         # Each once more, for a layer that predicts.
         return len(self._learners) * (2 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
@@ -234,7 +234,7 @@ class Race:
             self._has_two_classes = bool((codes != self._first_class).any())
 
     def _drop_losers(self) -> None:
-        """Drop those that are behind, and all but the leader if their states are too large."""
+        """Drop the learners that are behind, and all but the leader if they take too much memory."""
         n_rows, ranked = self._n_rows, self._ranking()
         ratio, rest = divmod(n_rows, FIRST_CHECK)
         if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
@@ -243,11 +243,11 @@ class Race:
             least, weight = mistakes[best[0]], self._squared_weight / self._weight
             ranked = [gamma for gamma in best if are_level(mistakes[gamma], least, weight)]
             self._keep_only(ranked, "behind")
-        if self._can_pass_limit() and _PAGE * sum(self._for_each(methodcaller("n_pages"))) > MEMORY_LIMIT:
+        if self._can_exceed_limit() and _PAGE * sum(self._for_each(methodcaller("n_pages"))) > MEMORY_LIMIT:
             self._keep_only(ranked[:1], "memory")
 
     def _ranking(self) -> list[float]:
-        """Return the γ of those left, the leader's first."""
+        """Return the γ of the remaining learners, the leader's first."""
 
         def rank_key(gamma: float) -> tuple[float, float, float, float]:
             counters = self._learners[gamma].counters

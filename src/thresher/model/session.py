@@ -35,8 +35,8 @@ class Session:
     """One pass of a model over a stream.
 
     Rows can have any width. The classes are those that occur, unless they are given or the model has classes already.
-    `state` returns the state of a session beyond that of its model, and `from_state` continues from it as if the pass
-    had never stopped.
+    `state` returns what a session knows in addition to its model, and `from_state` continues from it as if the pass had
+    never stopped.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Session:
     ) -> Codes:
         """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
 
-        `row_weights` are the weights of its rows, where they are not the batch's own.
+        `row_weights` replace the batch's own weights of its rows.
         """
         codes = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class State(TypedDict):
-    """A model at one moment; it does not change when the model learns more. The names are those of the model."""
+    """A model at one moment, by the names of its attributes; it does not change when the model learns more."""
 
     method: str
     parameters: dict[str, Any]
@@ -41,7 +41,7 @@ class State(TypedDict):
     words_to_keep: list[str]
     chosen_gamma: float | None
     standings: list[Standing]  # of a race that has ended
-    learned: _core.State | RaceState | None  # what the core's learner has learned, or those of a race
+    learned: _core.State | RaceState | None  # by the learner, or by all learners of a race
     fixed: FixedWeights | None
 
 

@@ -60,7 +60,7 @@ def train_on_all_rows(runs: list[Run], job: Job) -> list[Run]:
 def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[str] | Naming | None = None) -> None:
     """Train a new model of a batch method. The model changes only at the end.
 
-    Column 0 of X has the id `id_base`. `names` are those of the columns, if they have names, or how they are hashed.
+    Column 0 of X has the id `id_base`. `names` are the names of the columns, or how names are hashed.
     """
     method = model.method
     solver: Solver = method.load_solver()
@@ -146,7 +146,7 @@ def _check_labels(classes: StreamClasses, stream: Stream, batches: Iterator[Batc
 
 
 def _learn(run: Run, rows: Matrix) -> None:
-    """Train the model of a run on all rows, or those of its sample."""
+    """Train the model of a run on all rows, or on its sample."""
     model, stream = run.model, run.stream
     if run.sample is not None:
         learns, target = run.sample.learns(np.arange(len(rows.y))), classes_for_matrix(model, rows.y)

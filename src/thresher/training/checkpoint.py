@@ -38,7 +38,7 @@ class Checkpoint:
     model : Model
         The model before the run.
     job : Job
-        The run, with its data in their order. One that is resumed must have the same settings.
+        The run, with its data in their order. A run that is resumed must have the same settings.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Model, job: Job) -> None:
@@ -62,7 +62,7 @@ class Checkpoint:
         self.requests = StopRequests()
 
     def read(self) -> Saved | None:
-        """Return the saved run, or None if there is none yet; raise an error for that of another run."""
+        """Return the saved run, or None if there is none yet; raise an error for the checkpoint of another run."""
         saved = read_checkpoint(self._path)
         if saved is None:
             return None

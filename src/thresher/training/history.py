@@ -32,13 +32,14 @@ class History(Skipped):
     error, loss : list of float
         Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
         second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
-        The error of ShadowSOFS is that of the layer that predicts, on rows read for the first time: it does not change
-        in later passes. Its loss is that of the layer that selects.
+        For ShadowSOFS the error comes from the predicting layer, on rows read for the first time, so it does not change
+        in later passes; the loss comes from the selecting layer.
     validation : list of float or None
         Accuracy on the validation data, at the end of each pass; else None.
     entered : list of int
-        How many of the selected features were not yet selected at the point before: at the first point all, but for
-        those of a model that was trained before. Empty for methods that keep all features, and for batch methods.
+        How many of the selected features were not yet selected at the point before: at the first point all, except
+        the features that a model had selected before the run. Empty for methods that keep all features, and for batch
+        methods.
     skipped : list of str
         Lines that were skipped, and why; the first hundred.
     n_predicted : int
@@ -97,7 +98,7 @@ class History(Skipped):
         return self.rows[-1] if self.interrupted else self.rows[-1] // max(1, self.n_passes)
 
     def state(self) -> dict[str, Any]:
-        """Return the history as values for JSON: as that of a run that never stopped."""
+        """Return the history as values for JSON, the same as in a run that never stopped."""
         return {name: value for name, value in asdict(self).items() if name != "resumed_at"}
 
     @classmethod
@@ -151,8 +152,8 @@ class History(Skipped):
         lines = [Line("since the last point", rows, between, "muted"), Line("so far", rows, error)]
         tested = [(n, 1.0 - share) for n, share in zip(self.rows, self.validation, strict=True) if share is not None]
         if tested:
-            at, errors = zip(*tested, strict=True)
-            lines.append(Line("validation data", at, errors, "second", has_dots=True, has_line=False))
+            tested_at, errors = zip(*tested, strict=True)
+            lines.append(Line("validation data", tested_at, errors, "second", has_dots=True, has_line=False))
         return Chart(
             "Error while learning", "rows learned", "rows predicted wrong just before they were learned", lines,
             is_log=True,
@@ -166,14 +167,14 @@ class History(Skipped):
         )  # fmt: skip
 
     def _race_chart(self) -> Chart:
-        """Return the mistakes of each γ at each check; those of the winner are drawn last, on top."""
+        """Return the mistakes of each γ at each check; the winner is drawn last, on top."""
         winner = self.chosen_gamma()
         points: dict[float, list[tuple[int, float]]] = {}
         for standing in self.race:
             for gamma, mistakes in zip(standing["gamma"], standing["mistakes"], strict=True):
                 points.setdefault(gamma, []).append((standing["rows"], mistakes / max(1, standing["rows"])))
         lines = []
-        for gamma in sorted(points, key=lambda each: each == winner):
+        for gamma in sorted(points, key=lambda gamma: gamma == winner):
             rows, errors = zip(*points[gamma], strict=True)
             is_winner = gamma == winner
             name = f"γ = {gamma:g}, chosen" if is_winner else f"γ = {gamma:g}"

@@ -84,7 +84,7 @@ def train(
         How often: "60s", "5m", "1h", or a number of rows. Saving takes at most a twentieth of the time.
     resume : bool, default=False
         Resume from the checkpoint, with exactly the result of a run that never stopped; if there is none yet, start
-        from the beginning. The model, the data and the other parameters must be those of that run.
+        from the beginning. The model, the data and the other parameters must be the same as in that run.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def train_many(
     Returns
     -------
     list of History
-        One per model, in the same order. Their `seconds` are those of the whole run.
+        One per model, in the same order. `seconds` counts the whole run.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def train_many(
 
 @contextmanager
 def models_of(models: Sequence[Model | Estimator]) -> Iterator[list[Model]]:
-    """Yield the models to train, also those of estimators, which get them back when the block ends."""
+    """Yield the models to train; estimators get theirs back when the block ends."""
     with ExitStack() as stack:
         # In the same order in all threads: an estimator is locked while it is trained.
         opened = {

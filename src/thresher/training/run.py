@@ -91,9 +91,9 @@ class Run:
         self.history.refitted = True
 
     def end_refit(self) -> None:
-        """End it; after Ctrl-C, the model predicts as before the pass.
+        """End the closing pass; after Ctrl-C, the model predicts as before it.
 
-        After a run that was resumed in its closing pass, the layer of before is not known: then the result is kept.
+        A run that was resumed in its closing pass does not know the layer from before it, and keeps the result.
         """
         self.history.refitted = self.model.selector.end_refit(keep=not self.history.interrupted)
 
@@ -169,8 +169,8 @@ class Run:
 class RunGroup:
     """Training runs on the same stream: it is read once, and all runs learn each batch, in parallel threads.
 
-    An error that leaves its `with` block undoes the runs. Ctrl-C does so only where there is no model yet: before the
-    end of a first pass.
+    An error that leaves its `with` block undoes the runs. Ctrl-C does so only before the end of a first pass, when
+    there is no model yet.
     """
 
     def __init__(

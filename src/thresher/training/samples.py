@@ -23,7 +23,7 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class AllBut:
-    """All rows but those of one of `n` folds."""
+    """All rows except one of `n` folds."""
 
     fold: int
     n: int

@@ -75,7 +75,7 @@ def add_kept_columns(found: Solution, keep: Columns) -> Solution:
 def problem_of(
     rows: Any, norm: str | None, codes: NDArray[np.int32], n_classes: int, budget: int, keep: Columns
 ) -> Problem:
-    """Return the problem of some rows: `codes` are those of their labels, `keep` columns to select in any case."""
+    """Return the problem of some rows: `codes` stand for their labels, `keep` are columns to select in any case."""
     rows = check_rows(rows, norm or "none", 0)[0]
     values = rows.data.astype(np.float64)
     if norm is not None:
