@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from experiments import layers
-from experiments.layers import FIT, ONE, TASKS, calibration_error, placeholders, tasks
+from experiments.layers import calibration_error
+from experiments.layers_sets import FIT, ONE, TASKS, tasks
+from experiments.reporting.layers import placeholders
 
 
 def table_of(shift=0.0, at=()):
