@@ -183,7 +183,6 @@ class Method:
     sketch_kernels: tuple[str, str] | None = None  # the same with memory="sketch", if that is possible
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
-    has_z_scores: bool = False  # the precision counts the same rows as the weight
     predicts_apart: bool = False  # a layer of its own predicts, which a closing pass can train again
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
@@ -261,7 +260,7 @@ METHODS: Mapping[str, Method] = {
             "ranks features by the cost of dropping them; the best choice for most data",
             own=BUDGET | _gamma(0.5) | _REFIT,
             changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _TWO_NORMS,
-            kernels=("ShadowSofs", "ManyShadowSofs"), has_z_scores=True, predicts_apart=True,
+            kernels=("ShadowSofs", "ManyShadowSofs"), predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
         ),
         Method(
@@ -298,7 +297,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "arow", "AROW", "arow", "AROW on all features, second-order baseline",
             own=_gamma(1.0), changes=_WITHOUT_SKETCH | {"fit_intercept": {"doc": "Adds an intercept."}},
-            kernels=("Arow", "ManyArow"), has_z_scores=True, why_no_sketch=_KEEPS_ALL,
+            kernels=("Arow", "ManyArow"), why_no_sketch=_KEEPS_ALL,
         ),
         Method(
             "ogd", "OGD", "ogd", "gradient descent on all features, first-order baseline",

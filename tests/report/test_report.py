@@ -114,13 +114,12 @@ class TestContent:
         ]  # fmt: skip
         assert [row[1:] for row in confusion[1:]] == expected
         features = found.table("rank")
-        assert features[0] == ["rank", "feature", "weight", "z", "selected in", "for"]
+        assert features[0] == ["rank", "feature", "weight", "selected in", "for"]
         assert [row[1] for row in features[1:]] == model.selected_names_
         weights = model.coef_.toarray()[0, model.selected_]
         np.testing.assert_allclose([minus(row[2]) for row in features[1:]], weights, atol=1e-4)
-        np.testing.assert_allclose([minus(row[3]) for row in features[1:]], model.z_scores_, atol=0.051)
         shares = [st.frequency.get(column, 0) for column in model.selected_.tolist()]
-        assert [row[4] for row in features[1:]] == [f"{share * 100:.0f} %" for share in shares]
+        assert [row[3] for row in features[1:]] == [f"{share * 100:.0f} %" for share in shares]
         race = found.table("γ")
         assert len(race) == 9
         assert race[0][1:] == [f"{look['rows']:,}" for look in history.race]

@@ -325,7 +325,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("place", "value"),
         [
-            (("model", "row_counts"), [1]),
+            (("model", "row_counts"), [-1]),
             (("model", "race"), 3),
             (("model", "learners"), []),
             (("model", "learners"), 3),

@@ -583,6 +583,18 @@ class TestGoingOn:
         assert_same_bits(model, fixed)
         assert model.gamma_ == 3.0
 
+    def test_a_gamma_that_learned_nothing_is_not_used(self, rows, tmp_path):
+        X, y = rows
+        model = SOFS(BUDGET, gamma=1.0).fit(X, y)
+        bad = X.copy()
+        bad.data[3] = np.nan
+        model.set_params(gamma=2.0)
+        with pytest.raises(ValueError, match="NaN"):
+            model.partial_fit(bad, y)
+        with pytest.raises(FileNotFoundError):
+            train(model, tmp_path / "none.svm")
+        assert model.gamma_ == 1.0
+
     def test_a_trained_model_does_not_race(self, rows):
         X, y = rows
         model = SOFS(BUDGET, gamma=0.25).partial_fit(X[:200], y[:200], [-1, 1])

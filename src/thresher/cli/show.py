@@ -51,12 +51,10 @@ def _setting_text(name: str, value: Any) -> str:
 
 
 def _features_as_json(features: FeatureList) -> list[dict[str, Any]]:
-    """Return the features as values for JSON; with many classes, weight and z are lists, one entry per class."""
+    """Return the features as values for JSON; with many classes, the weights are a list, one entry per class."""
     has_many = features.weights.shape[1] > 1
     columns: dict[str, list[Any]] = {"feature": features.names, "id": features.ids}
     columns["weights" if has_many else "weight"] = (features.weights if has_many else features.weights[:, 0]).tolist()
-    if features.z is not None:
-        columns["z"] = (features.z if has_many else features.z[:, 0]).tolist()
     if features.frequency is not None:
         columns["frequency"] = features.frequency
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -75,16 +73,12 @@ def _print(about: dict[str, Any], features: FeatureList) -> None:
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
-    if features.z is not None:
-        table.add_column("z", justify="right")
     if features.frequency is not None:
         table.add_column("selected in", justify="right")
     if has_many:
         table.add_column("of class")
     for rank, feature in enumerate(features.for_strongest_class(), 1):
         cells = [f"{feature.weight:+.4g}"]
-        if feature.z is not None:
-            cells.append(f"{feature.z:+.1f}")
         if feature.frequency is not None:
             cells.append(f"{feature.frequency:.0%}")
         of_class = [Text(about["classes"][feature.code])] if has_many else []

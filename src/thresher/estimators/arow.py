@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.estimators.online import WithZScores
+from thresher.estimators.online import SecondOrderSelector
 
 
-class AROW(WithZScores):
+class AROW(SecondOrderSelector):
     """Adaptive regularisation of weights, on all features.
 
     The paper's second-order baseline: the step of SOFS without a budget. It keeps every feature that a row with a loss
@@ -49,8 +49,6 @@ class AROW(WithZScores):
         The labels.
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
-    z_scores_ : ndarray of shape (n_selected,) or (n_selected, n_classes)
-        How sure each weight is, in the order of `selected_` (docs/how_many.md); `z_scores(columns)` for any columns.
     n_samples_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that had a loss, and rows that were predicted wrong before they were learned.
 

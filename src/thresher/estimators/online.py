@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.estimators.base import FeatureSelector
 from thresher.model import learning
-from thresher.model.z_scores import z_scores
 
 
 class OnlineSelector(FeatureSelector):
@@ -120,27 +119,3 @@ class SecondOrderSelector(OnlineSelector):
         gamma = self._fitted_model().gamma
         assert gamma is not None
         return gamma
-
-
-class WithZScores(SecondOrderSelector):
-    """The base of methods whose precisions say how sure each weight is."""
-
-    @property
-    def z_scores_(self) -> NDArray[np.float64]:
-        """How sure the weights of the selected features are, in the order of `selected_`: z = μ·√(γ(P − 1)/s²).
-
-        s² is the mean squared loss of the rows that had one. Of pure noise, `|z|` is seldom above 2. With more than two
-        classes there is a column for each. For ShadowSOFS, μ and P come from the selecting layer, so z can differ in
-        sign from the weight in `coef_`.
-        """
-        return z_scores(self._fitted_model())
-
-    def z_scores(self, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the z-scores of any columns, selected or not; 0 for those that never occurred.
-
-        Parameters
-        ----------
-        columns : array of int
-            Columns of the training data.
-        """
-        return z_scores(self._fitted_model(), columns)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.online import WithZScores
+from thresher.estimators.online import SecondOrderSelector
 
 
-class ShadowSOFS(WithZScores):
+class ShadowSOFS(SecondOrderSelector):
     """Second-order online feature selection by the cost of dropping a feature.
 
     Two layers learn the same rows (docs/shadow_sofs.md). The first selects `n_features_to_select` features, as `SOFS`
@@ -66,9 +66,6 @@ class ShadowSOFS(WithZScores):
         The labels.
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
-    z_scores_ : ndarray of shape (n_selected,) or (n_selected, n_classes)
-        How sure each weight of the layer that selects is, in the order of `selected_` (docs/how_many.md);
-        `z_scores(columns)` for any columns.
     n_samples_seen_ : int
         Rows learned, in all passes but the closing one.
     n_updates_ : int

@@ -52,11 +52,7 @@ _VALIDATORS: dict[str, tuple[Validator, str]] = {
     "compact": (is_flag, "compact must be true or false"),
     "grouped_by_label": (is_flag, "grouped_by_label must be true or false"),
     "threshold": (is_number, "threshold must be a finite number"),
-    "row_counts": (
-        lambda counts: list_of(is_number, 2)(counts) and min(counts) >= 0 and list_of(is_count)(counts[2:]),
-        "row_counts must be a list of two or more numbers that are not negative, whole from the third on",
-    ),
-    "gamma_changed": (is_flag, "gamma_changed must be true or false"),
+    "row_counts": (list_of(is_count), "row_counts must be a list of whole numbers that are not negative"),
     "kept_ids": (list_of(is_whole), "kept_ids must be a list of ids"),
     "words_to_keep": (list_of(is_text), "words_to_keep must be a list of text"),
     "chosen_gamma": (optional(is_gamma), "chosen_gamma must be a number above 0"),
@@ -123,7 +119,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
     target = None if metadata["target"] is None else target_from_json(metadata["target"])
     n_vectors = metadata["n_vectors"]
     require(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
-    require(len(metadata["row_counts"]) <= 2 + max(2, n_vectors), "row_counts has more numbers than there are classes")
+    require(len(metadata["row_counts"]) <= max(2, n_vectors), "row_counts has more numbers than there are classes")
     tensors = dict(tensors)
     pairs = tensors.pop("names")
     names = _pairs(pairs) if pairs.size else {}

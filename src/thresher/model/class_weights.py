@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from numbers import Real
 from typing import Any
 
@@ -28,19 +27,11 @@ class ClassWeights:
     ----------
     counts : array
         How many different rows of each class there were, by code.
-    weight, squared_weight : float
-        Sums of the weights of these rows, and of their squares.
     """
 
     def __init__(self, given: Any) -> None:
         self.given = given
         self.counts = np.zeros(0, np.int64)
-        self.weight = self.squared_weight = 0.0
-
-    @property
-    def typical_weight(self) -> float:
-        """The weighted mean of the rows' weights: Σw²/Σw."""
-        return self.squared_weight / self.weight if self.weight > 0 else 1.0
 
     def of_rows(
         self, codes: Codes, row_weights: NDArray[np.float64] | None, classes: list[Any], *, are_new: bool = True
@@ -89,38 +80,25 @@ class ClassWeights:
         found = np.bincount(counted, minlength=len(self.counts))
         found[: len(self.counts)] += self.counts
         self.counts = found
-        if weights is None:
-            self.weight += len(codes)
-            self.squared_weight += len(codes)
-        else:
-            # Weights have no upper limit, and what is not finite can't be saved.
-            with np.errstate(over="ignore"):
-                totals = add_in_order(self.weight, weights), add_in_order(self.squared_weight, weights * weights)
-            self.weight, self.squared_weight = (min(total, sys.float_info.max) for total in totals)
 
-    def state(self) -> list[float]:
-        """Return the counts, after the two sums, as values for JSON."""
-        return [self.weight, self.squared_weight, *self.counts.tolist()]
+    def state(self) -> list[int]:
+        """Return the counts, as values for JSON."""
+        counts: list[int] = self.counts.tolist()
+        return counts
 
-    def restore(self, state: list[float]) -> None:
+    def restore(self, state: list[int]) -> None:
         """Continue with the counts that `state` returned."""
-        self.weight, self.squared_weight = float(state[0]), float(state[1])
-        self.counts = np.array(state[2:], np.int64)
+        self.counts = np.array(state, np.int64)
 
     def since(self, before: ClassWeights) -> ClassWeights:
         """Return what was counted since these counts were a copy of `before`."""
         counted = ClassWeights(self.given)
-        counted.weight, counted.squared_weight = (
-            self.weight - before.weight,
-            self.squared_weight - before.squared_weight,
-        )
         counted.counts = self.counts.copy()
         counted.counts[: len(before.counts)] -= before.counts
         return counted
 
     def __add__(self, more: ClassWeights) -> ClassWeights:
         total = ClassWeights(self.given)
-        total.weight, total.squared_weight = self.weight + more.weight, self.squared_weight + more.squared_weight
         n = max(len(self.counts), len(more.counts))
         total.counts = np.pad(self.counts, (0, n - len(self.counts))) + np.pad(more.counts, (0, n - len(more.counts)))
         return total

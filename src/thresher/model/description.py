@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.model import Model
-from thresher.model.z_scores import z_scores
 
 # Parameters that say nothing about the model: `train` has a shuffle of its own.
 _OF_FIT = ("progress", "shuffle")
@@ -21,7 +20,6 @@ class Feature(NamedTuple):
     name: str
     code: int  # of the class; 0 where two classes share a weight
     weight: float
-    z: float | None
     frequency: float | None
 
 
@@ -35,8 +33,6 @@ class FeatureList:
         Their names and ids in the data.
     weights : array of shape (n_features, n_vectors)
         One per feature; with more than two classes, one per class.
-    z : array or None
-        The z-scores, shaped like the weights, where the method has them.
     frequency : list of float or None
         The share of the samples in which each was selected, where `stability` has measured it.
     n : int
@@ -46,7 +42,6 @@ class FeatureList:
     names: list[str]
     ids: list[int]
     weights: NDArray[np.float32]
-    z: NDArray[np.float64] | None
     frequency: list[float] | None
     n: int
 
@@ -54,9 +49,8 @@ class FeatureList:
         """Return each feature with the numbers of the class for which it counts most."""
         codes = np.abs(self.weights).argmax(axis=1)
         ranks, unknown = np.arange(len(codes)), [None] * len(codes)
-        z = unknown if self.z is None else self.z[ranks, codes].tolist()
         weights = self.weights[ranks, codes].tolist()
-        return list(map(Feature, self.names, codes.tolist(), weights, z, self.frequency or unknown))
+        return list(map(Feature, self.names, codes.tolist(), weights, self.frequency or unknown))
 
 
 def features_of(model: Model, most: int | None = None) -> FeatureList:
@@ -64,14 +58,11 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
     columns, weights = model.members()
     n = len(columns)
     columns, weights = columns[:most], weights[:most]
-    # If gamma was changed during training, z-scores have no common scale.
-    z = z_scores(model, columns) if model.method.has_z_scores and not model.gamma_changed else None
     known = model.selection_frequency
     return FeatureList(
         names=[model.name_of(column) for column in columns.tolist()],
         ids=(columns + model.id_base).tolist(),
         weights=weights,
-        z=None if z is None else z.reshape(weights.shape),
         frequency=None if known is None else [known.get(column, 0.0) for column in columns.tolist()],
         n=n,
     )

@@ -84,7 +84,6 @@ class Model:
         self.threshold = 0.0
         self.selection_frequency: dict[int, float] | None = None
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
-        self.gamma_changed = False
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
         self.chosen_gamma: float | None = None  # where the parameter is "auto"
@@ -219,9 +218,7 @@ class Model:
                 raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
         # "auto" is no new race for a model that was trained.
         chosen = self.gamma if new.get("gamma") == "auto" else None
-        model = _of_state({**state_of(self), "parameters": new, "chosen_gamma": chosen})
-        model.gamma_changed |= model.gamma != self.gamma
-        return model
+        return _of_state({**state_of(self), "parameters": new, "chosen_gamma": chosen})
 
     @property
     def norm(self) -> str:

@@ -165,9 +165,6 @@ class Race:
     ) -> NDArray[np.float64]:
         return self.leader.score(batch, begin, end, order)
 
-    def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.leader.cells(ids)
-
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         return self.leader.members()
 

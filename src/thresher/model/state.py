@@ -35,8 +35,7 @@ class State(TypedDict):
     grouped_by_label: bool
     threshold: float
     selection_frequency: dict[int, float] | None
-    row_counts: list[float]  # of the class weights
-    gamma_changed: bool
+    row_counts: list[int]  # of the class weights
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
     chosen_gamma: float | None

@@ -291,7 +291,6 @@ def _features(model: Model) -> dict[str, Any]:
             "weight": feature.weight,
             "share": abs(feature.weight) / largest,
             "of": classes[feature.code if model.n_vectors > 1 else int(feature.weight > 0)],
-            "z": feature.z,
             "frequency": feature.frequency,
         }
         for rank, feature in enumerate(strongest, 1)
@@ -299,7 +298,6 @@ def _features(model: Model) -> dict[str, Any]:
     return {
         "rows": rows,
         "n": features.n,
-        "has_z": features.z is not None,
         "has_frequency": features.frequency is not None,
         "has_many": model.n_vectors > 1,
         "classes": classes,
