@@ -16,6 +16,7 @@
 
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
+#include "thresher/selector/parts.hpp"
 
 namespace thresher::python {
 
@@ -156,6 +157,25 @@ NewArray<double> scores_of(Scorer& scorer, const BatchArrays& batch, std::size_t
         batch.visit([&](const auto& csr) { scorer.score(csr, rows, scores.data()); });
     }
     return new_array(std::move(scores));
+}
+
+// The parts of all rows' scores: where those of each row start, their ids, and they themselves.
+template <class Scorer>
+nb::tuple parts_of(Scorer& scorer, const BatchArrays& batch, const Array<const std::int32_t>& classes) {
+    batch.demand_trust();
+    if (classes.size() != batch.n_rows()) throw nb::value_error("classes must have one entry per row");
+    Parts out;
+    {
+        nb::gil_scoped_release release;
+        if (scorer.n_vectors() > 1)
+            for (std::size_t r = 0; r < classes.size(); ++r)
+                if (static_cast<std::size_t>(classes.data()[r]) >= scorer.n_vectors())
+                    throw std::out_of_range("classes: a class is out of range");
+        const RowRange rows{0, batch.n_rows()};
+        batch.visit([&](const auto& csr) { out = scorer.parts(csr, rows, classes.data()); });
+    }
+    return nb::make_tuple(new_array(std::move(out.starts)), new_array(std::move(out.ids)),
+                          new_array(std::move(out.parts)));
 }
 
 }  // namespace thresher::python

@@ -41,6 +41,12 @@ void bind_linear_scorer(nb::module_& m) {
             [](const LinearScorer& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
                const OptionalOrder& order) { return scores_of(self, batch, begin, end, order); },
             "batch"_a, "begin"_a, "end"_a, "order"_a = nb::none())
+        .def(
+            "parts",
+            [](const LinearScorer& self, const BatchArrays& batch, const Array<const std::int32_t>& classes) {
+                return parts_of(self, batch, classes);
+            },
+            "batch"_a, "classes"_a)
         .def("members",
              [](const LinearScorer& self) {
                  Ranking members = self.members();

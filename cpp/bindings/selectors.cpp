@@ -148,6 +148,12 @@ Changes changes_from(const nb::dict& given) {
     return changes;
 }
 
+std::span<const std::int64_t> ids_from(const Array<const std::int64_t>& ids) {
+    for (std::size_t k = 0; k < ids.size(); ++k)
+        if (ids.data()[k] < 0) throw nb::value_error("ids must not be negative");
+    return {ids.data(), ids.size()};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> features_to_keep(const std::optional<Array<const std::int64_t>>& keep, std::uint64_t budget) {
@@ -218,6 +224,18 @@ void bind_selectors(nb::module_& m) {
             [](Selector& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
                const OptionalOrder& order) { return scores_of(self, batch, begin, end, order); },
             "batch"_a, "begin"_a, "end"_a, "order"_a = nb::none())
+        .def(
+            "parts",
+            [](Selector& self, const BatchArrays& batch, const Array<const std::int32_t>& classes) {
+                return parts_of(self, batch, classes);
+            },
+            "batch"_a, "classes"_a)
+        .def("take_occurrences",
+             [](Selector& self) {
+                 std::optional<Occurrences> found = self.take_occurrences();
+                 if (!found) found.emplace(std::vector<std::int64_t>{});
+                 return nb::make_tuple(new_array(std::move(found->ids)), new_array(std::move(found->n_rows)));
+             })
         .def("members",
              [](const Selector& self) {
                  Ranking members;
@@ -230,11 +248,11 @@ void bind_selectors(nb::module_& m) {
         .def("member_ids", [](const Selector& self) { return new_array(self.member_ids()); })
         .def(
             "cells",
-            [](const Selector& self, Array<const std::int64_t> ids) {
-                for (std::size_t k = 0; k < ids.size(); ++k)
-                    if (ids.data()[k] < 0) throw nb::value_error("ids must not be negative");
-                return new_array(self.cells({ids.data(), ids.size()}));
-            },
+            [](const Selector& self, Array<const std::int64_t> ids) { return new_array(self.cells(ids_from(ids))); },
+            "ids"_a)
+        .def(
+            "ranks",
+            [](const Selector& self, Array<const std::int64_t> ids) { return new_array(self.ranks(ids_from(ids))); },
             "ids"_a)
         .def_prop_ro(
             "intercept", [](const Selector& self) { return new_array(self.intercept()); }, nb::rv_policy::move)

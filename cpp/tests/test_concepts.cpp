@@ -111,6 +111,7 @@ struct Folding : PlainHooks<Folding> {
     Cell folded(const Cell&);
     Cell real(const Cell&) const;
     Cell stored(const Cell&) const;
+    double scaled(double) const;
 };
 struct MisspeltFold : PlainHooks<MisspeltFold> {
     using PlainHooks::PlainHooks;
@@ -120,6 +121,7 @@ struct MisspeltFold : PlainHooks<MisspeltFold> {
     Cell foldet(const Cell&);
     Cell real(const Cell&) const;
     Cell stored(const Cell&) const;
+    double scaled(double) const;
 };
 struct UnannouncedFold : PlainHooks<UnannouncedFold> {
     using PlainHooks::PlainHooks;

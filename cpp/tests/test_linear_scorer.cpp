@@ -92,6 +92,9 @@ TEST(linear_scorer_has_the_bits_of_a_selector) {
         selector.score(rows.batch(), {0, 50}, theirs.data());
         CHECK(ours == theirs);
     }
+    const Parts ours = scorer.parts(rows.batch(), {0, 50}, nullptr);
+    const Parts theirs = selector.parts(rows.batch(), {0, 50}, nullptr);
+    CHECK(ours.starts == theirs.starts && ours.ids == theirs.ids && ours.parts == theirs.parts);
 }
 
 TEST(linear_scorer_refuses_what_does_not_fit) {

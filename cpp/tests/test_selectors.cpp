@@ -1,5 +1,6 @@
 // Every selector: the same bits on every SIMD path, under every compiler, and through a saved state.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -177,6 +178,83 @@ TEST(a_refit_leaves_the_selection_alone) {
     CHECK(once.predicting.cells != before.predicting.cells);
     learn_or_refit(selector, rows, true);
     CHECK(selector.state().predicting.cells == once.predicting.cells);
+}
+
+// In how many rows of the refit each member occurs; what was taken is not counted twice.
+TEST(a_refit_counts_the_rows_of_its_members) {
+    const Samples rows(400, 2);
+    Shadow selector(2, {50, {Norm::l2, true}, {1.0}, {999}});
+    learn_or_refit(selector, rows, false);
+    CHECK(!selector.take_occurrences());
+    learn_or_refit(selector, rows, true);
+    const auto found = selector.take_occurrences();
+    CHECK(found && found->ids.size() == 50 && !selector.take_occurrences());
+    for (std::size_t k = 0; found && k < found->ids.size(); ++k)
+        CHECK(found->n_rows[k] == std::count(rows.ids.begin(), rows.ids.end(), found->ids[k]));
+    learn_or_refit(selector, rows, true);
+    selector.end_refit(false);
+    CHECK(!selector.take_occurrences());
+}
+
+// The sum that the score of a row of `n` values is: of its parts, in lanes by their places in the row, and the
+// intercept's, either in the lane of the place behind them or after all.
+double sum_of_parts(const std::vector<std::size_t>& places, const double* parts, std::size_t n, double intercept,
+                    bool intercept_is_last) {
+    LaneSum sum;
+    for (std::size_t k = 0; k < places.size(); ++k) sum.lane[places[k] % kLanes] += parts[k];
+    if (intercept_is_last) return sum.total() + intercept;
+    sum.lane[n % kLanes] += intercept;
+    return sum.total();
+}
+
+template <class S>
+void check_parts(const typename S::LearnerType::Parameters& parameters, std::size_t n_classes, bool intercept_is_last) {
+    const Samples rows(400, n_classes);
+    S selector(n_classes, {50, {Norm::l2, true}, parameters});
+    Lesson lesson{rows.classes.data()};
+    lesson.end = rows.n();
+    CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    const std::size_t n_vectors = selector.n_vectors();
+    std::vector<double> scores(rows.n() * n_vectors);
+    selector.score(rows.batch(), {0, rows.n()}, scores.data());
+    const Parts found = selector.parts(rows.batch(), {0, rows.n()}, rows.classes.data());
+    CHECK(found.starts.size() == rows.n() + 1);
+    for (std::size_t r = 0; r < rows.n(); ++r) {
+        const auto begin = static_cast<std::size_t>(found.starts[r]),
+                   end = static_cast<std::size_t>(found.starts[r + 1]);
+        const auto first = rows.ids.begin() + rows.starts[r], last = rows.ids.begin() + rows.starts[r + 1];
+        std::vector<std::size_t> places;
+        for (std::size_t k = begin; k < end; ++k)
+            places.push_back(S::kPredictsApart
+                                 ? k - begin
+                                 : static_cast<std::size_t>(std::lower_bound(first, last, found.ids[k]) - first));
+        const std::size_t n = S::kPredictsApart ? places.size() : static_cast<std::size_t>(last - first);
+        const std::size_t c = n_vectors > 1 ? static_cast<std::size_t>(rows.classes[r]) : 0;
+        const auto intercept = static_cast<double>(selector.intercept()[c]);
+        const double sum = sum_of_parts(places, found.parts.data() + begin, n, intercept, intercept_is_last);
+        CHECK(sum == scores[r * n_vectors + c]);
+    }
+}
+
+TEST(parts_add_up_to_the_score) {
+    check_parts<Shadow>({1.0}, 2, false);
+    check_parts<ManyClassSelector<ShadowSofs<WatchedPool>, DenseMemory<2, std::dynamic_extent>>>({1.0}, 3, false);
+    check_parts<TwoClassSelector<Sofs<LazyHeap>, HashMemory<2>>>({1.0}, 2, false);
+    check_parts<ManyClassSelector<Arow<Unbounded>, DenseMemory<2, std::dynamic_extent>>>({1.0}, 3, false);
+    check_parts<TwoClassSelector<Pet<WatchedPool>, DenseMemory<2>>>({1.0, Loss::hinge}, 2, true);
+    check_parts<ManyClassSelector<Ogd<Unbounded>, DenseMemory<1, std::dynamic_extent>>>({1.0}, 3, true);
+}
+
+TEST(members_are_in_the_order_of_their_ranks) {
+    const Samples rows(400, 2);
+    TwoClassSelector<Fofs<WatchedPool>, DenseMemory<2>> selector(2, {50, {Norm::l2, true}, {0.2, 0.01, Loss::hinge}});
+    Lesson lesson{rows.classes.data()};
+    lesson.end = rows.n();
+    selector.learn(rows.batch(), 1000, lesson);
+    const Ranking members = selector.members();
+    const std::vector<float> ranks = selector.ranks(members.ids);
+    for (std::size_t k = 0; k < ranks.size(); ++k)
+        CHECK(ranks[k] == std::fabs(members.weights[k]) && (k == 0 || ranks[k] <= ranks[k - 1]));
 }
 
 // Every feature enters with its first row and is worth nothing after its second, of the other class: all are members

@@ -134,13 +134,14 @@ struct KeptNumber {
 
 // kHooks.folds: if must_fold(), the selector calls begin_fold(), then replaces every member's cell by folded(cell).
 template <class L>
-concept Folds = requires(L learner, const L fixed, typename L::Cell cell) {
+concept Folds = requires(L learner, const L fixed, typename L::Cell cell, double number) {
     { fixed.must_fold() } -> std::same_as<bool>;
     { learner.begin_fold() } -> std::same_as<void>;
     { learner.folded(cell) } -> std::same_as<typename L::Cell>;
     // A cell as it would be without the scalar, and back: what shards change is compared without it.
     { fixed.real(cell) } -> std::same_as<typename L::Cell>;
     { fixed.stored(cell) } -> std::same_as<typename L::Cell>;
+    { fixed.scaled(number) } -> std::same_as<double>;  // the product of a stored weight and a value, with the scalar
 };
 template <class L>
 concept FoldsSome = requires(const L fixed) { fixed.must_fold(); } || requires(L learner) { learner.begin_fold(); } ||

@@ -22,6 +22,7 @@
 #include "thresher/columns.hpp"
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
+#include "thresher/selector/parts.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/simd.hpp"
 
@@ -52,6 +53,25 @@ class LinearScorer {
             for (std::size_t i = 0; i < n; ++i) places[i] = index_.find(ids[i]);
             for (std::size_t c = 0; c < n_vectors_; ++c) scores[at * n_vectors_ + c] = score_of(c, places, buffer);
         });
+    }
+
+    // What the rows' selected features add to their scores: row begin + k to that of class classes[k], if there are
+    // more than two.
+    template <class Id>
+    Parts parts(const CsrBatch<Id>& batch, const RowRange& rows, const std::int32_t* classes) const {
+        RowBuffer buffer;
+        Parts out;
+        for_each_row(batch, rows, {norm_, false}, buffer, [&](const Ids& ids, std::size_t n, std::size_t at) {
+            const std::size_t c = n_vectors_ > 1 ? static_cast<std::size_t>(classes[at]) : 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int32_t place = index_.find(ids[i]);
+                if (place == ColumnIndex::kAbsent) continue;
+                const float weight = ranking_.weights[static_cast<std::size_t>(place) * n_vectors_ + c];
+                out.add(ids[i], static_cast<double>(weight * buffer.x()[i]));
+            }
+            out.end_row();
+        });
+        return out;
     }
 
   private:

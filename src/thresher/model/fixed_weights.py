@@ -23,7 +23,7 @@ class FixedWeights:
     ) -> None:
         self._made_of = (norm, ids, weights, intercept, counters)
         self._scorer = _core.LinearScorer(len(intercept), norm, np.ascontiguousarray(ids), weights, intercept)
-        self.score, self.members = self._scorer.score, self._scorer.members
+        self.score, self.members, self.parts = self._scorer.score, self._scorer.members, self._scorer.parts
         self.intercept = intercept
         self.counters = {name: counters[name] for name in ("n_samples", "n_with_member")}
 

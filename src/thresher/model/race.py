@@ -165,6 +165,16 @@ class Race:
     ) -> NDArray[np.float64]:
         return self.leader.score(batch, begin, end, order)
 
+    def parts(
+        self, batch: _core.CsrBatch, classes: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return what the leader's members add to its scores."""
+        return self.leader.parts(batch, classes)
+
+    def ranks(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the leader's ranks of features."""
+        return self.leader.ranks(ids)
+
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         return self.leader.members()
 

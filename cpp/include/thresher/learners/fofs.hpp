@@ -50,6 +50,8 @@ class Fofs : public Truncated {
         return scale_ * products(row, n) + intercept(row, n);
     }
 
+    double scaled(double product) const { return scale_ * product; }
+
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         Step done{margin(row, n)};
         if (!has_loss(loss_, y * done.margin)) return done;

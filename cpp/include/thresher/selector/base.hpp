@@ -31,6 +31,8 @@
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
 #include "thresher/selector/merging.hpp"
+#include "thresher/selector/occurrences.hpp"
+#include "thresher/selector/parts.hpp"
 #include "thresher/selector/predicting_layer.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/selector/selector.hpp"
@@ -89,6 +91,19 @@ class SelectorBase : public Selector {
         return out;
     }
 
+    std::vector<float> ranks(std::span<const std::int64_t> ids) const final {
+        std::lock_guard lock(mutex_);
+        std::vector<float> out;
+        for (const std::int64_t id : ids) {
+            const float rank = id < memory_.n_features() ? rank_of(id) : 0.0f;
+            if constexpr (L::kHooks.folds)
+                out.push_back(static_cast<float>(learner_.scaled(static_cast<double>(rank))));
+            else
+                out.push_back(rank);
+        }
+        return out;
+    }
+
     std::vector<std::int64_t> member_ids() const final {
         std::lock_guard lock(mutex_);
         std::vector<std::int64_t> ids;
@@ -129,6 +144,7 @@ class SelectorBase : public Selector {
         std::lock_guard lock(mutex_);
         if constexpr (!kPredictsApart) throw std::logic_error("this learner has no predicting layer");
         before_refit_ = {std::exchange(layer_, Layer(n_vectors_, options_)), counters_.margins};
+        occurrences_.reset();
         // With many classes the layer of the first reading is so much weaker that its scale does not fit the new one.
         // With two the first reading's is the better one: its rows had not yet helped to select the features.
         if constexpr (kVectors != 1) counters_.margins = {.scale = 1.0};
@@ -142,7 +158,13 @@ class SelectorBase : public Selector {
             counters_.margins = before_refit_->margins;
         }
         before_refit_.reset();
+        occurrences_.reset();
         return !goes_back;
+    }
+
+    std::optional<Occurrences> take_occurrences() final {
+        std::lock_guard lock(mutex_);
+        return std::exchange(occurrences_, std::nullopt);
     }
 
     State state() const final {
@@ -342,6 +364,30 @@ class SelectorBase : public Selector {
                 forget_leavers();
     }
 
+    // Counts the members of the row that was predicted last, in a refit.
+    void count_members() {
+        if (!occurrences_) {
+            std::vector<std::int64_t> ids;
+            for_each_member([&](std::int64_t id) { ids.push_back(id); });
+            occurrences_.emplace(std::move(ids));
+        }
+        occurrences_->add(layer_.row_members());
+    }
+
+    // What the members among n features, which were gathered, add to the score of class c. FOFS's weights share a
+    // factor.
+    void add_parts(const Ids& ids, std::size_t n, std::size_t c, Parts& out) {
+        const Row row = buffer_.row(c);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (!L::is_member(cell_at(row, i))) continue;
+            const auto product = static_cast<double>(L::planes(row)[0][i] * row.x()[i]);
+            if constexpr (L::kHooks.folds)
+                out.add(ids[i], learner_.scaled(product));
+            else
+                out.add(ids[i], product);
+        }
+    }
+
     // Learns the scale of margins from those of a row, as they were before it was learned. The scores of a predicting
     // layer change with its members: those of the first rows say little about those at the end, so that a row counts by
     // the square of its number.
@@ -448,6 +494,7 @@ class SelectorBase : public Selector {
         MarginScale margins;
     };
     std::optional<BeforeRefit> before_refit_;
+    std::optional<Occurrences> occurrences_;  // of a refit
     Counters counters_;
     std::vector<std::size_t> entered_;  // positions in the row at work
 

@@ -68,7 +68,19 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
             gather(n);
             predict_apart(ids, ids_.size(), scores_.data());
             this->learn_scale(importance, scores_, static_cast<std::size_t>(code));
+            this->count_members();
             this->learn_apart(code, importance);
+        }
+    }
+
+    void parts_of_row(const Ids& ids, std::size_t n, std::size_t c, Parts& out) final {
+        note(ids, ids.count_below(memory_.n_features(), n));
+        gather(n);
+        if constexpr (Base::kPredictsApart) {
+            predict_apart(ids, ids_.size(), scores_.data());
+            this->layer_.add_parts(c, out);
+        } else {
+            this->add_parts(ids, ids_.size(), c, out);
         }
     }
 

@@ -23,6 +23,7 @@
 #include "thresher/row.hpp"
 #include "thresher/selector/changes.hpp"
 #include "thresher/selector/merging.hpp"
+#include "thresher/selector/parts.hpp"
 #include "thresher/selector/selector.hpp"
 #include "thresher/selector/state.hpp"
 
@@ -66,7 +67,8 @@ class PredictingLayer {
         if (options_.fit_intercept) buffer_.x()[n_picked] = kInterceptValue;
     }
 
-    // How many members the row has.
+    // The members that the row has, and how many there are.
+    std::span<const std::int64_t> row_members() const { return ids_; }
     std::size_t n_members() const { return ids_.size(); }
 
     // The scores of the row that was taken.
@@ -92,6 +94,13 @@ class PredictingLayer {
         else
             Logistic::errors_of_many(scores_, truth,
                                      [&](std::size_t c, const Logistic::Error& error) { move(c, error, importance); });
+    }
+
+    // What the members of the row that was predicted last add to the score of class c.
+    void add_parts(std::size_t c, Parts& out) {
+        const Row row = buffer_.row(c);
+        for (std::size_t k = 0; k < ids_.size(); ++k)
+            out.add(ids_[k], static_cast<double>(Logistic::planes(row)[0][k] * row.x()[k]));
     }
 
     // A feature's weight for class c.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "thresher/row.hpp"
 #include "thresher/selector/changes.hpp"
 #include "thresher/selector/lesson.hpp"
+#include "thresher/selector/occurrences.hpp"
+#include "thresher/selector/parts.hpp"
 #include "thresher/selector/ranking.hpp"
 #include "thresher/selector/state.hpp"
 
@@ -60,6 +63,8 @@ class Selector {
     // the state was restored can only be kept.
     virtual void start_refit() = 0;
     virtual bool end_refit(bool keep) = 0;
+    // The members' rows in the refit under way since the last call; empty if there were none.
+    virtual std::optional<Occurrences> take_occurrences() = 0;
     template <class Id>
     void refit(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
@@ -78,7 +83,22 @@ class Selector {
         });
     }
 
+    // What the rows' members add to their scores: row begin + k to that of class classes[k], if there are more than
+    // two.
+    template <class Id>
+    Parts parts(const CsrBatch<Id>& batch, const RowRange& rows, const std::int32_t* classes) {
+        std::lock_guard lock(mutex_);
+        Parts out;
+        for_each_row(batch, rows, options_, buffer_, [&](const Ids& ids, std::size_t n, std::size_t at) {
+            parts_of_row(ids, n, n_vectors_ > 1 ? static_cast<std::size_t>(classes[at]) : 0, out);
+            out.end_row();
+        });
+        return out;
+    }
+
     virtual Ranking members() const = 0;
+    // The ranks of the given features, which order the members.
+    virtual std::vector<float> ranks(std::span<const std::int64_t> ids) const = 0;
     // The ids of the members, in any order; empty without a budget, where every feature is one.
     virtual std::vector<std::int64_t> member_ids() const = 0;
     // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
@@ -112,6 +132,7 @@ class Selector {
     virtual void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
     virtual void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
     virtual void score_row(const Ids& ids, std::size_t n, double* scores) = 0;
+    virtual void parts_of_row(const Ids& ids, std::size_t n, std::size_t c, Parts& out) = 0;
 
     const RowOptions options_;
     const std::size_t n_vectors_;

@@ -61,7 +61,19 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
             const std::size_t known = ids.count_below(memory_.n_features(), n);
             gather(ids, n, known);
             this->predict_apart(ids, known);
+            this->count_members();
             this->learn_apart(code, importance);
+        }
+    }
+
+    void parts_of_row(const Ids& ids, std::size_t n, std::size_t c, Parts& out) final {
+        const std::size_t known = ids.count_below(memory_.n_features(), n);
+        gather(ids, n, known);
+        if constexpr (Base::kPredictsApart) {
+            this->predict_apart(ids, known);
+            this->layer_.add_parts(c, out);
+        } else {
+            this->add_parts(ids, known, c, out);
         }
     }
 
