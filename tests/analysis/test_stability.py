@@ -15,7 +15,7 @@ from strategies import random_problem
 from thresher import AROW, L1SVM, SOFS, ShadowSOFS, convert, datasets, load, stability, train
 from thresher.analysis.selection_stability import stability_of
 from thresher.streams import DataError
-from thresher.training.samples import Half
+from thresher.training.samples import Half, PermutedLabels
 
 
 def naive(selections, n_features):
@@ -89,6 +89,83 @@ def test_each_half_is_a_run_of_its_own(method):
     assert model_of(found.model).selection_frequency == {j: counts.get(j, 0.0) for j in found.model.selected_.tolist()}
 
 
+class TestChance:
+    def test_permuted_labels_are_no_better_than_random_ones(self):
+        """What is selected from labels that say nothing, and from these permuted once more, is as frequent."""
+        X, y = random_problem(800, 100, 0.2, seed=0)
+        found = stability(SOFS(12), (X, y), n=6)
+        assert found.n_above_chance == sum(share > found.chance for share in found.frequency.values())
+        X, y = random_problem(3_000, 300, 0.1, seed=0)
+        real = stability(ShadowSOFS(10), (X, y), n=20)
+        assert max(real.frequency.values()) == 1.0 > real.chance > 0.2
+        assert set(list(real.frequency)[: real.n_above_chance]) <= set(range(10))  # the columns that decide the labels
+        assert real.n_above_chance >= 8
+        random = np.random.default_rng(0)
+        exceeding = [stability(ShadowSOFS(10), (X, random.permutation(y)), n=20).n_above_chance for _ in range(5)]
+        assert np.mean(exceeding) < 3
+
+    def test_kept_columns_do_not_count(self):
+        X, y = random_problem(3_000, 300, 0.1, seed=0)
+        found = stability(ShadowSOFS(10, keep=[299]), (X, y), n=10)
+        assert found.frequency[299] == 1.0 > found.chance
+
+    @pytest.mark.parametrize("options", [{"shuffle": True, "passes": 3}, {"shuffle": False, "passes": 2}, {}])
+    def test_a_row_has_the_same_label_in_all_passes(self, options, monkeypatch):
+        X, y = random_problem(900, 50, 0.2, seed=0)
+        monkeypatch.setattr("thresher.streams.shuffling._BATCH_ROWS", 128)
+        seen = [{} for _ in range(900)]
+        of_batch = PermutedLabels.of_batch
+
+        def noted(self, batch, rows, *, are_shuffled):
+            out = of_batch(self, batch, rows, are_shuffled=are_shuffled)
+            for row, label in zip(rows.tolist(), out.labels.tolist(), strict=True):
+                seen[row][label] = True
+            return out
+
+        monkeypatch.setattr(PermutedLabels, "of_batch", noted)
+        stability(ShadowSOFS(5), (X, y), n=2, **options)
+        assert {len(labels) for labels in seen} == {1}
+        permuted = np.array([next(iter(labels)) for labels in seen])
+        assert sorted(permuted) == sorted(y)
+        assert abs(np.corrcoef(permuted, y)[0, 1]) < 0.15
+
+    def test_labels_can_be_text(self):
+        X, y = random_problem(600, 50, 0.2, seed=0)
+        words = np.where(y > 0, "spam", "ham")
+        for shuffle in (False, True):
+            found = stability(ShadowSOFS(5), (X, words), n=3, shuffle=shuffle)
+            assert found.chance == stability(ShadowSOFS(5), (X, y), n=3, shuffle=shuffle).chance
+
+    def test_the_selection_is_that_of_before(self):
+        """The models with permuted labels change nothing of the others."""
+        X, y = random_problem(600, 50, 0.2, seed=0)
+        alone = ShadowSOFS(5)
+        train(alone, (X, y))
+        found = stability(ShadowSOFS(5), (X, y), n=3)
+        np.testing.assert_array_equal(found.model.selected_, alone.selected_)
+        np.testing.assert_array_equal(found.model.coef_.data, alone.coef_.data)
+
+    def test_is_forgotten_when_more_rows_are_learned(self):
+        X, y = random_problem(600, 50, 0.2, seed=0)
+        model = stability(ShadowSOFS(5), (X, y), n=3).model
+        assert model_of(model).selection_chance is not None
+        model.partial_fit(X[:5], y[:5])
+        assert model_of(model).selection_chance is None
+
+
+def test_a_plot_has_the_frequencies_and_the_level_of_chance():
+    X, y = random_problem(600, 50, 0.2, seed=0)
+    found = stability(ShadowSOFS(5), (X, y), n=4)
+    ax = found.plot()
+    chance, shares = ax.get_lines()
+    assert list(chance.get_ydata()) == [found.chance] * 2
+    assert list(shares.get_ydata()) == list(found.frequency.values())
+    assert found.plot(ax=ax) is ax
+    html = found._repr_html_()  # what Jupyter calls
+    assert "<svg" in html
+    assert f"{found.chance:.0%}" in html
+
+
 def test_frequency_is_in_the_model_file_and_shown(tmp_path):
     convert(datasets.make_x1(1_500), str(tmp_path / "x1.svm"))
     model = tmp_path / "m.thresher"
@@ -104,6 +181,9 @@ def test_frequency_is_in_the_model_file_and_shown(tmp_path):
     shown = json.loads(thresher("show", model, "--json").stdout)["features"]
     assert [each["frequency"] for each in shown] == list(frequency.values())
     assert "selected in" in thresher("show", model).stdout
+    reached = f"With permuted labels features were selected in up to {expected.chance:.0%} of the samples."
+    assert reached in thresher("show", model).stdout
+    assert json.loads(thresher("show", model, "--json").stdout)["selected_by_chance"] == expected.chance
     text = thresher("train", tmp_path / "x1.svm", "-k", 50, "--stability", 5).stdout
     assert "95 % interval" in text
 

@@ -103,10 +103,12 @@ class TestContent:
             f"{evaluation.accuracy:.2%}", f"{evaluation.roc_auc:.4f}", "20 features selected of 400".partition(" ")[2],
             "Error while learning", "Changes of the selection", "The race for γ", "ROC curve", "Precision and recall",
             "How many features", "Stability of the selection", f"{st.value:.3f}", "From 3 random halves of the rows.",
+            f"{st.chance * 100:.0f} %", "the most that permuted labels reached", "How often features were selected",
+            f"With permuted labels features were selected in up to {st.chance * 100:.0f} % of the samples.",
             f"{st.interval[0]:.3f} to {st.interval[1]:.3f}", "ShadowSOFS(n_features_to_select=20)", "1,500",
         ):  # fmt: skip
             assert words in text, words
-        assert found.tags.count("svg") == 7
+        assert found.tags.count("svg") == 8
         confusion = found.table("actual ↓ predicted →")
         assert [row[0] for row in confusion[1:]] == ["-1", "1"]
         expected = [

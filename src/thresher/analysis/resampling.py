@@ -27,7 +27,7 @@ from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.job import Request
 from thresher.training.loop import models_of, run
-from thresher.training.samples import AllBut, Half, Sample, fold_of, require_enough_rows
+from thresher.training.samples import AllBut, Half, PermutedLabels, Sample, fold_of, require_enough_rows
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 
@@ -46,25 +46,29 @@ class Resampled:
         Of the model that left out each fold, on that fold.
     halves : list of estimators or Models
         Each trained on another half of the rows.
+    permuted : list of estimators or Models
+        Trained on the same halves, with labels that were permuted.
     """
 
     model: Any
     history: History
     folds: list[Evaluation]
     halves: list[Any]
+    permuted: list[Any]
 
 
 def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n_halves: int = 0) -> Resampled:
-    """Train a model on all rows, one without each fold, and one on each of several random halves.
+    """Train a model on all rows, one without each fold, and two on each of several random halves.
 
-    `template` does not change: all of them are new, with its parameters.
+    The second one of a half learns permuted labels. `template` does not change: all are new, with its parameters.
     """
     if n_halves:
         require_budget(template)
     seed = _seed(template)
     samples: list[Sample | None] = [None]
     samples += [AllBut(fold, n_folds, seed) for fold in range(n_folds)]
-    samples += [Half(number, seed) for number in range(n_halves)]
+    for permuted in (None, PermutedLabels(seed)):
+        samples += [Half(number, seed, permuted) for number in range(n_halves)]
     models = [untrained_copy(template) for _ in samples]
     stream = as_stream(data)
     # The rows of a batch method are all in memory in any case.
@@ -78,7 +82,8 @@ def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n
         if n_folds and not history.interrupted:
             again = rows.batches(trained[0], runs[0].stream)
             folds = _score(trained[1 : 1 + n_folds], again, stream, seed)
-    return Resampled(models[0], history, folds, models[1 + n_folds :])
+    halves = models[1 + n_folds :]
+    return Resampled(models[0], history, folds, halves[:n_halves], halves[n_halves:])
 
 
 def require_budget(template: Any) -> None:

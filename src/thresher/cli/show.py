@@ -35,7 +35,9 @@ def show(
     if changed:
         about["set_since_training"] = changed
     if json:
-        print(json_.dumps({**about, "features": _features_as_json(features_of(trained))}))
+        features_shown = features_of(trained)
+        chance = {} if features_shown.chance is None else {"selected_by_chance": features_shown.chance}
+        print(json_.dumps({**about, **chance, "features": _features_as_json(features_shown)}))
     else:
         _print(about, features_of(trained, features))
 
@@ -87,3 +89,8 @@ def _print(about: dict[str, Any], features: FeatureList) -> None:
         console.print(table)
         if features.n > len(features.names):
             console.print(f"… and {features.n - len(features.names):,} more (-n)", highlight=False)
+        if features.chance is not None:
+            console.print(
+                f"With permuted labels features were selected in up to {features.chance:.0%} of the samples.",
+                highlight=False,
+            )

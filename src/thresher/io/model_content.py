@@ -162,6 +162,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
             "names": (names, tuple(metadata["name_clashes"])),
             "threshold": float(metadata["threshold"]),
             "selection_frequency": None,  # learning drops it, so it is in model files alone
+            "selection_chance": None,
             "kept_ids": np.array(metadata["kept_ids"], np.int64),
             "learned": learned,
             "fixed": fixed,

@@ -17,7 +17,7 @@ from thresher.io.container import Tensors, all_finite, read_content, require, wr
 from thresher.io.model_content import content_of, from_json_values, state_of_content, to_json_values
 from thresher.model.model import Model
 from thresher.model.state import State, restore, state_of
-from thresher.model.validators import is_number, list_of
+from thresher.model.validators import is_number, list_of, optional
 
 FORMAT_VERSION = 10
 
@@ -88,7 +88,7 @@ def save_model(
         _require_finite(state["learned"])
         state = _keep_members_only(model, state) if compact else state
     tensors, metadata = content_of({**state, "standings": []})  # the standings belong to the run
-    metadata["selection_frequency"] = _frequencies(model)
+    metadata["selection_frequency"], metadata["selection_chance"] = _frequencies(model), model.selection_chance
     if set_since is not None:
         metadata["set_since"] = to_json_values(set_since)
     write_content(path, tensors, metadata, FORMAT_VERSION)
@@ -153,16 +153,21 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     )
     model = Model(state["method"], **state["parameters"])
     restore(model, state)
-    shares = metadata["selection_frequency"]
+    shares, chance = metadata["selection_frequency"], metadata["selection_chance"]
     if shares is not None:
         members = model.members()[0].tolist()
-        are_shares = list_of(lambda share: is_number(share) and 0 <= share <= 1)(shares)
         require(
-            are_shares and len(shares) == len(members),
+            list_of(_is_share)(shares) and len(shares) == len(members),
             "selection_frequency must have one share, from 0 to 1, per selected feature",
         )
+        require(optional(_is_share)(chance), "selection_chance must be a share from 0 to 1")
+        model.selection_chance = chance
         model.selection_frequency = dict(zip(members, map(float, shares), strict=True))
     return model
+
+
+def _is_share(value: Any) -> bool:
+    return is_number(value) and 0 <= value <= 1
 
 
 def _set_parameters(metadata: dict[str, Any]) -> dict[str, Any]:

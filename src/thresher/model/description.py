@@ -35,6 +35,8 @@ class FeatureList:
         One per feature; with more than two classes, one per class.
     frequency : list of float or None
         The share of the samples in which each was selected, where `stability` has measured it.
+    chance : float or None
+        The largest share that any feature reached there with permuted labels.
     n : int
         How many there are, also if only the first were asked for.
     """
@@ -43,6 +45,7 @@ class FeatureList:
     ids: list[int]
     weights: NDArray[np.float32]
     frequency: list[float] | None
+    chance: float | None
     n: int
 
     def for_strongest_class(self) -> list[Feature]:
@@ -64,6 +67,7 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
         ids=(columns + model.id_base).tolist(),
         weights=weights,
         frequency=None if known is None else [known.get(column, 0.0) for column in columns.tolist()],
+        chance=model.selection_chance,
         n=n,
     )
 

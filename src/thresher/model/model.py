@@ -65,6 +65,8 @@ class Model:
         chosen another value; learning more rows resets it to 0.
     selection_frequency : dict or None
         How often each member was selected in samples of the rows, if `stability` has counted it.
+    selection_chance : float or None
+        The most often that any feature was selected there with permuted labels.
     extras : dict
         Further results of the solver of a batch method, such as the C of L1SVM; they are not saved.
     """
@@ -83,6 +85,7 @@ class Model:
         self.grouped_by_label = False
         self.threshold = 0.0
         self.selection_frequency: dict[int, float] | None = None
+        self.selection_chance: float | None = None
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned

@@ -35,6 +35,7 @@ class State(TypedDict):
     grouped_by_label: bool
     threshold: float
     selection_frequency: dict[int, float] | None
+    selection_chance: float | None
     row_counts: list[int]  # of the class weights
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]

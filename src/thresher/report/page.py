@@ -271,9 +271,13 @@ def _stability(given: Stability) -> dict[str, Any]:
             (f"{given.interval[0]:.3f} to {given.interval[1]:.3f}", "95 % interval"),
             (f"{given.n_always:,}", "features selected in all samples"),
             (f"{len(given.frequency):,}", "in at least one"),
+            (f"{given.chance * 100:.0f} %", "the most that permuted labels reached"),
+            (f"{given.n_above_chance:,}", "features exceed that"),
         ],
+        "chart": _chart_parts(given.chart()),
         "words": f"From {given.n:,} random halves of the rows. 1 means that all give the same selection, about 0 that "
-        "they agree no more than random selections would.",
+        "they agree no more than random selections would. The same halves with permuted labels show how often chance "
+        "selects a feature.",
     }
 
 
@@ -299,6 +303,7 @@ def _features(model: Model) -> dict[str, Any]:
         "rows": rows,
         "n": features.n,
         "has_frequency": features.frequency is not None,
+        "chance": None if features.chance is None else f"{features.chance * 100:.0f} %",
         "has_many": model.n_vectors > 1,
         "classes": classes,
     }

@@ -149,6 +149,8 @@ def _learn(run: Run, rows: Matrix) -> None:
     """Train the model of a run on all rows, or on its sample."""
     model, stream = run.model, run.stream
     if run.sample is not None:
+        if run.sample.permuted is not None:
+            rows = rows._replace(y=run.sample.permuted.of_rows(rows.y, np.arange(len(rows.y))))
         learns, target = run.sample.learns(np.arange(len(rows.y))), classes_for_matrix(model, rows.y)
         n_rows = np.bincount(target.encode(rows.y)[learns])
         require_enough_rows(stream.name, f"the model of {run.sample} learns", target, n_rows)

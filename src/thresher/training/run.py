@@ -104,8 +104,13 @@ class Run:
         """
         if self.session.in_pass == Pass.FIRST:  # later passes skip the same lines
             self.history.add_skipped(len(batch.skipped), batch.skipped)
+        weights = None
+        if self.sample is not None:
+            weights = self._row_weights(batch, rows)
+            if self.sample.permuted is not None:
+                batch = self.sample.permuted.of_batch(batch, rows, are_shuffled=isinstance(self.stream, ShuffledStream))
         with name_rows_in_errors(batch, self.stream):
-            self.session.learn(batch, None if self.sample is None else self._row_weights(batch, rows), observer=self)
+            self.session.learn(batch, weights, observer=self)
         self.history.n_bytes += batch.n_bytes
 
     def _row_weights(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Protocol
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.model.labels import Labels, labels_from_values
 from thresher.model.targets import Classes
-from thresher.streams import DataError
+from thresher.streams import Batch, DataError
 
 Numbers = NDArray[np.int64]
 
@@ -19,6 +22,10 @@ class Sample(Protocol):
 
     def learns(self, rows: Numbers) -> NDArray[np.bool_]:
         """Return whether the rows with these numbers, from 0, are learned."""
+
+    @property
+    def permuted(self) -> PermutedLabels | None:
+        """Other labels for the rows, or None for their own."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,10 @@ class AllBut:
     def learns(self, rows: Numbers) -> NDArray[np.bool_]:
         return np.asarray(fold_of(rows, self.n, self.seed) != self.fold)
 
+    @property
+    def permuted(self) -> None:
+        """The rows have their own labels."""
+
 
 @dataclass(frozen=True)
 class Half:
@@ -42,12 +53,51 @@ class Half:
 
     number: int
     seed: int
+    permuted: PermutedLabels | None = None
 
     def __str__(self) -> str:
-        return f"random half {self.number + 1}"
+        return f"random half {self.number + 1}" + (" with permuted labels" if self.permuted is not None else "")
 
     def learns(self, rows: Numbers) -> NDArray[np.bool_]:
         return (_hashes(rows, self.seed, 1 + self.number) >> np.uint64(63)).astype(bool)
+
+
+class PermutedLabels:
+    """Labels that say nothing about their rows: those of the rows of a batch, in a seeded order.
+
+    A row has the same label in all passes. Batches have the same rows in each, unless they are shuffled: then labels
+    are remembered by the number of the row.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._lock = Lock()
+        self._last: tuple[Batch | None, Batch | None] = (None, None)  # a batch, and the same with permuted labels
+        self._classes: dict[Any, int] = {}
+        self._codes = np.zeros(0, np.int32)  # by row; -1 for one that was not seen yet
+
+    def of_batch(self, batch: Batch, rows: Numbers, *, are_shuffled: bool) -> Batch:
+        """Return a batch with other labels; threads that ask for the same batch get the same."""
+        with self._lock:
+            if self._last[0] is not batch:
+                other = copy.copy(batch)
+                other.labels = self._remembered(batch, rows) if are_shuffled else self.of_rows(batch.labels, rows)
+                self._last = batch, other
+            assert self._last[1] is not None
+            return self._last[1]
+
+    def of_rows(self, labels: Labels, rows: Numbers) -> Labels:
+        """Return the labels of rows that are read together, in another order."""
+        return np.asarray(labels[np.argsort(_hashes(rows, self._seed, -1), kind="stable")])
+
+    def _remembered(self, batch: Batch, rows: Numbers) -> Labels:
+        n_known = len(self._codes)
+        if (n_rows := int(rows.max(initial=-1)) + 1) > n_known:
+            self._codes = np.pad(self._codes, (0, max(n_rows, 2 * n_known) - n_known), constant_values=-1)
+        if np.any(self._codes[rows] < 0):
+            permuted = self.of_rows(batch.labels, rows).tolist()
+            self._codes[rows] = [self._classes.setdefault(label, len(self._classes)) for label in permuted]
+        return np.asarray(labels_from_values(list(self._classes))[self._codes[rows]])
 
 
 def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
