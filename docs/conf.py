@@ -31,6 +31,7 @@ MENU = {
         "imbalanced",
         "classes",
         "how_many",
+        "explaining",
         "select_then_train",
         "pipelines",
         "river",

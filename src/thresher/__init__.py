@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thresher.estimators.shadow_sofs import ShadowSOFS
     from thresher.estimators.sofs import SOFS
     from thresher.evaluation.evaluation import evaluate
+    from thresher.evaluation.feature_file import write_features
     from thresher.evaluation.prediction import write_predictions
     from thresher.evaluation.transform import write_selected
     from thresher.io.model_files import load, save
@@ -43,6 +44,7 @@ _HOMES = {
     "stability": "thresher.analysis",
     "train": "thresher.training",
     "train_many": "thresher.training",
+    "write_features": "thresher.evaluation.feature_file",
     "write_predictions": "thresher.evaluation.prediction",
     "write_report": "thresher.report",
     "write_selected": "thresher.evaluation.transform",
@@ -73,6 +75,7 @@ __all__ = [
     "stability",
     "train",
     "train_many",
+    "write_features",
     "write_predictions",
     "write_report",
     "write_selected",

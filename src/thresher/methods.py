@@ -184,6 +184,7 @@ class Method:
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
     predicts_apart: bool = False  # a layer of its own predicts, which a closing pass can train again
+    ranks_by_turn: bool = False  # of a batch method: by the turn in which it took a feature, not by weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
 
     @property
@@ -307,6 +308,7 @@ METHODS: Mapping[str, Method] = {
         ),
         Method(
             "mrmr", "MRMR", "mrmr", "batch, by mutual information",
+            ranks_by_turn=True,
             own={
                 "scheme": Parameter(
                     "MID", (OneOf(("MID", "MIQ")),),

@@ -8,28 +8,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.options import Json, ModelFile
-from thresher.cli.output import join_names
+from thresher.cli.output import join_names, say, written_line
 from thresher.messages import value_text
 
 if TYPE_CHECKING:
     from thresher.model.description import FeatureList
 
-EXAMPLES = ("thresher show model.thresher -n 50", "thresher show model.thresher --json")
+EXAMPLES = (
+    "thresher show model.thresher -n 50",
+    "thresher show model.thresher --json",
+    "thresher show model.thresher -o features.csv",
+)
 
 
 def show(
     model: ModelFile,
     features: Annotated[int, typer.Option("-n", "--features", min=0, help="How many features to list.")] = 20,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the table of all selected features to a .csv, .jsonl or .parquet file instead.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what a model is and which features it selected, best first.
 
     Weights are shown with four digits; --json has all.
     """
+    from thresher.evaluation.feature_file import write_features
+    from thresher.io.atomic import refuse_inputs
     from thresher.io.model_files import load_with_parameters
     from thresher.model.description import features_of, settings
 
+    if output is not None:
+        refuse_inputs(output, [model])
     trained, parameters = load_with_parameters(model)
+    if output is not None:
+        write_features(trained, output)
+        say(written_line(output))
     about = settings(trained)
     changed = {name: value for name, value in parameters.items() if trained.parameters.get(name) != value}
     if changed:
@@ -38,7 +57,7 @@ def show(
         features_shown = features_of(trained)
         chance = {} if features_shown.chance is None else {"selected_by_chance": features_shown.chance}
         print(json_.dumps({**about, **chance, "features": _features_as_json(features_shown)}))
-    else:
+    elif output is None:
         _print(about, features_of(trained, features))
 
 

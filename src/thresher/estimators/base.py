@@ -6,6 +6,7 @@ size (a boolean mask, a dense `inverse_transform`).
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,7 +28,7 @@ from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.prediction import margins_of
 from thresher.evaluation.transform import selected_rows
 from thresher.messages import count_noun, shorten, warn
-from thresher.model.description import features_of
+from thresher.model.description import feature_table, features_of
 from thresher.model.labels import Labels, as_labels, label_text, refuse_missing
 from thresher.model.model import Model
 from thresher.streams import Stream, is_table
@@ -222,6 +224,29 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 f"got {len(names)}"
             )
         return names[columns]
+
+    def feature_table(self) -> Any:
+        """Return a table of the selected features, best first.
+
+        `write_features` writes it to a file. docs/explaining.md says more about its columns; those that are not known
+        are left out.
+
+        Returns
+        -------
+        dict of columns, or data frame
+            A frame where `set_output(transform="pandas")` (or "polars") is set, of the estimator or of scikit-learn.
+
+            - name: as in `selected_names_`, or the name of the column.
+            - column: as in `selected_`.
+            - weight: as in `coef_`. With more than two classes weight_A, weight_B …, one for each.
+            - rank: what the features are ordered by, the highest first.
+            - frequency: in what share of the samples it was selected, if `stability` has counted it.
+            - n_rows: in how many rows of training it occurred, with a value that is not 0, if a closing pass
+              (ShadowSOFS) or a batch method has counted it.
+        """
+        table = feature_table(self._fitted_model())
+        kind = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        return table if kind == "default" else importlib.import_module(kind).DataFrame(table)
 
     def plot_features(self, n: int = 20, *, ax: Any = None) -> Any:
         """Draw the weights of the selected features, best first, with matplotlib.

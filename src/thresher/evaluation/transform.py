@@ -82,7 +82,7 @@ def write_selected(
     """
     path, column_map = os.fspath(path), None if column_map is None else os.fspath(column_map)
     trained = as_model(model)
-    is_table = table_format(path) is not None
+    is_table = table_format(path) in ("csv", "parquet")
     if is_table and keep_ids:
         raise ValueError(f"{path}: a table's columns have names, so {parameter('keep_ids')} can't be used with it.")
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):

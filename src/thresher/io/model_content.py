@@ -53,6 +53,7 @@ _VALIDATORS: dict[str, tuple[Validator, str]] = {
     "grouped_by_label": (is_flag, "grouped_by_label must be true or false"),
     "threshold": (is_number, "threshold must be a finite number"),
     "row_counts": (list_of(is_count), "row_counts must be a list of whole numbers that are not negative"),
+    "occurrences": (optional(list_of(is_count)), "occurrences must be a list of whole numbers that are not negative"),
     "kept_ids": (list_of(is_whole), "kept_ids must be a list of ids"),
     "words_to_keep": (list_of(is_text), "words_to_keep must be a list of text"),
     "chosen_gamma": (optional(is_gamma), "chosen_gamma must be a number above 0"),

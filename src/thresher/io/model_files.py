@@ -153,6 +153,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     )
     model = Model(state["method"], **state["parameters"])
     restore(model, state)
+    model.check_occurrences()
     shares, chance = metadata["selection_frequency"], metadata["selection_chance"]
     if shares is not None:
         members = model.members()[0].tolist()

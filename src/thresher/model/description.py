@@ -72,6 +72,26 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
     )
 
 
+def feature_table(model: Model) -> dict[str, Any]:
+    """Return the selected features as columns by name, best first: lists of names, and arrays.
+
+    Columns that are not known are left out; docs/explaining.md says when they are.
+    """
+    assert model.target is not None
+    columns, weights = model.members()
+    table: dict[str, Any] = {
+        "name": [model.name_of(column) for column in columns.tolist()],
+        "column": columns,
+        **dict(zip(model.target.headings("weight"), weights.T.copy(), strict=True)),
+        "rank": model.ranks(),
+    }
+    if model.selection_frequency is not None:
+        table["frequency"] = np.array([model.selection_frequency.get(each, 0.0) for each in columns.tolist()])
+    if model.occurrences is not None:
+        table["n_rows"] = np.array(model.occurrences, np.int64)[np.searchsorted(np.sort(columns), columns)]
+    return table
+
+
 def settings(model: Model) -> dict[str, Any]:
     """Return all settings and counts of a model, without its features."""
     assert model.target is not None

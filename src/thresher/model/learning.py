@@ -133,6 +133,7 @@ def _learn_matrix(
     if given.get("refit", False) is not False:
         learner.start_refit()
         refit_rows(learner, batch, codes, row_weights, new_order(), n_values=len(X.data))
+        model.note_occurrences(learner)
         learner.end_refit(keep=True)
     return learner, gamma, standings
 

@@ -67,6 +67,9 @@ class Model:
         How often each member was selected in samples of the rows, if `stability` has counted it.
     selection_chance : float or None
         The most often that any feature was selected there with permuted labels.
+    occurrences : list of int or None
+        In how many rows of training each member occurred, in ascending order of id: where a closing pass, or a batch
+        method, has counted it.
     extras : dict
         Further results of the solver of a batch method, such as the C of L1SVM; they are not saved.
     """
@@ -86,6 +89,7 @@ class Model:
         self.threshold = 0.0
         self.selection_frequency: dict[int, float] | None = None
         self.selection_chance: float | None = None
+        self.occurrences: list[int] | None = None
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
@@ -155,6 +159,36 @@ class Model:
         """Columns of the selected features, best first, and their weights: one, or one per class."""
         ids, weights = self._trained_learner().members()
         return ids - self.id_base, weights.reshape(len(ids), self.n_vectors)
+
+    def ranks(self) -> NDArray[np.float64]:
+        """Return what the selected features are ordered by, best first.
+
+        That of an online method is what it compares to select: with more than two classes, the sum over them. That of
+        a batch method is the length of the weights; MRMR, which takes one feature at a time, has how many it took from
+        this one on.
+        """
+        learner = self._trained_learner()
+        ids, weights = learner.members()
+        if not isinstance(learner, FixedWeights):
+            return learner.ranks(ids).astype(np.float64)
+        if self.method.ranks_by_turn:
+            return np.arange(len(ids), 0, -1, dtype=np.float64)
+        lengths: NDArray[np.float64] = np.sqrt(
+            np.square(weights.reshape(len(ids), self.n_vectors), dtype=np.float64).sum(axis=1)
+        )
+        return lengths
+
+    def note_occurrences(self, selector: _core.Selector) -> None:
+        """Add what a closing pass of the model's selector has counted since the last call."""
+        ids, n_rows = selector.take_occurrences()
+        if len(ids):
+            before = 0 if self.occurrences is None else np.array(self.occurrences, np.int64)
+            self.occurrences = (n_rows[np.argsort(ids)] + before).tolist()
+
+    def check_occurrences(self) -> None:
+        """Raise ValueError if the occurrences, which come from a file, do not fit the members."""
+        if self.occurrences is not None and len(self.occurrences) != len(self.members()[0]):
+            raise ValueError("occurrences must have one number per selected feature")
 
     def selected_ids(self) -> NDArray[np.int64]:
         """Return the learner's ids of the selected features, ascending; also in the middle of a first stream."""

@@ -173,6 +173,7 @@ class Session:
     @classmethod
     def from_state(cls, model: Model, state: dict[str, Any]) -> Self:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
+        model.check_occurrences()
         session = cls(model)
         session.target = StreamClasses.from_state(state["target"], model.n_vectors)
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])

@@ -42,7 +42,7 @@ def drop_stale_measurements(model: Model) -> None:
             "choose it again with set_threshold.",
             UserWarning,
         )
-    model.threshold, model.selection_frequency, model.selection_chance = 0.0, None, None
+    model.threshold, model.selection_frequency, model.selection_chance, model.occurrences = 0.0, None, None, None
 
 
 def warn_if_saturated(model: Model, before: int) -> None:

@@ -12,7 +12,7 @@ from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.learners import new_learner
 from thresher.model.names import MemberNames, Naming
-from thresher.model.race import RaceState, Standing
+from thresher.model.race import Race, RaceState, Standing
 from thresher.model.targets import Classes
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class State(TypedDict):
     threshold: float
     selection_frequency: dict[int, float] | None
     selection_chance: float | None
+    occurrences: list[int] | None
     row_counts: list[int]  # of the class weights
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
@@ -50,6 +51,8 @@ _CONVERTED = ("method", "names", "row_counts", "learned")  # stored in another f
 
 def state_of(model: Model) -> State:
     with model.lock:
+        if model.learner is not None and not isinstance(model.learner, Race):
+            model.note_occurrences(model.learner)
         state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _CONVERTED}
         state["learned"] = None if model.learner is None else model.learner.state()
         state["names"] = (model.names.by_id, model.names.clashes)

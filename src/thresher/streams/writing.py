@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -102,24 +104,21 @@ def write_stream(
 def write_table(parts: Iterable[Mapping[str, Any]], path: str) -> None:
     """Write a table of named columns to `path`.
 
-    The name ends in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or lists of one
-    length; all parts have the same names. A file is written completely or not at all.
+    The name ends in .csv or .jsonl (.gz, .bz2, .xz, .zst may follow) or .parquet. Each part maps names to arrays or
+    lists of one length; all parts have the same names. A file is written completely or not at all.
     """
     refuse_empty_path("output", path)
     kind = table_format(path)
     if kind is None:
-        raise ValueError(f"{path}: the name must end in .csv (.gz, .bz2, .xz, .zst may follow) or .parquet.")
-    if kind == "parquet":
-        _write_parquet(parts, path)
-    else:
-        _write_csv(parts, path)
+        raise ValueError(f"{path}: the name must end in .csv or .jsonl (.gz, .bz2, .xz, .zst may follow) or .parquet.")
+    {"csv": _write_csv, "jsonl": _write_json_lines, "parquet": _write_parquet}[kind](parts, path)
 
 
 def table_format(path: str) -> str | None:
-    """Return the format of a table by its file name: "csv", "parquet", or None."""
-    endings = _endings(path)
-    if endings[-1:] == [".csv"]:
-        return "csv"
+    """Return the format of a table by its file name: "csv", "jsonl", "parquet", or None."""
+    ending = "".join(_endings(path)[-1:])
+    if ending in (".csv", ".jsonl"):
+        return ending.removeprefix(".")
     return "parquet" if Path(path).suffix == ".parquet" else None
 
 
@@ -132,8 +131,23 @@ def _write_csv(parts: Iterable[Mapping[str, Any]], path: str) -> None:
             if not names:
                 names = list(part)
                 writer.writerow(names)
-            writer.writerows(zip(*(np.asarray(part[name]).tolist() for name in names), strict=True))
+            writer.writerows(zip(*(_values(part[name]) for name in names), strict=True))
             write(text.getvalue().encode())
+
+
+def _write_json_lines(parts: Iterable[Mapping[str, Any]], path: str) -> None:
+    with open_output(path) as write:
+        for part in parts:
+            columns = [_values(each) for each in part.values()]
+            rows = (dict(zip(part, row, strict=True)) for row in zip(*columns, strict=True))
+            write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column, None for a number that is missing."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        return [value if math.isfinite(value) else None for value in column.tolist()]
+    return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
 def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
@@ -143,7 +157,10 @@ def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
         try:
             for part in parts:
                 kinds = repeat(None) if writer is None else writer.schema.types
-                columns = [pa.array(np.asarray(each), kind) for each, kind in zip(part.values(), kinds, strict=False)]
+                columns = [
+                    pa.array(np.asarray(each), kind, from_pandas=True)  # NaN is a missing number
+                    for each, kind in zip(part.values(), kinds, strict=False)
+                ]
                 table = pa.table(columns, list(part))
                 if writer is None:
                     writer = pa.parquet.ParquetWriter(file, table.schema)

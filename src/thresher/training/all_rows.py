@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresher import _core, parameters
-from thresher.csr import as_batch
+from thresher.csr import check_rows
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.kept_features import ids_to_keep
 from thresher.model.labels import Labels
@@ -77,7 +77,10 @@ def fit_all_rows(model: Model, X: Any, y: Labels, id_base: int = 0, names: list[
     check_memory(method.estimator, n_bytes, f"the {X.nnz:,} values of X")
     problem = problem_of(X, given["norm"], target.encode(y), target.n_classes, budget, keep)
     found = add_kept_columns(solver.solve(problem, given) if problem.budget > 0 else problem.empty_solution(), keep)
-    n_with_member = _core.ColumnIndex(found.columns).count_rows_with(as_batch(X, 0))
+    X, rows = check_rows(X, model.norm, 0)
+    index = _core.ColumnIndex(np.sort(found.columns))
+    n_with_member, (_, picked, places) = index.count_rows_with(rows), index.pick(rows)
+    model.occurrences = np.bincount(picked[X.data[places] != 0], minlength=len(found.columns)).tolist()
     model.fixed = FixedWeights(
         model.norm, found.columns + id_base, np.ascontiguousarray(found.weights.T.reshape(-1), np.float32),
         np.asarray(found.intercept, np.float32), {"n_samples": n_rows, "n_with_member": n_with_member},

@@ -87,6 +87,7 @@ class Run:
     def begin_refit(self) -> None:
         """Open a session in which only the predicting layer learns, from its start."""
         self.model.selector.start_refit()
+        self.model.occurrences = None
         self._session = session_on(self.stream, self.model, None, Pass.REFIT)
         self.history.refitted = True
 
@@ -95,7 +96,10 @@ class Run:
 
         A run that was resumed in its closing pass does not know the layer from before it, and keeps the result.
         """
+        self.model.note_occurrences(self.model.selector)
         self.history.refitted = self.model.selector.end_refit(keep=not self.history.interrupted)
+        if self.history.interrupted:  # not all rows were counted
+            self.model.occurrences = None
 
     def learn(self, batch: Batch, rows: NDArray[np.int64]) -> None:
         """Learn a batch, or the rows of it that are in the run's sample; errors give the file and line.
