@@ -588,6 +588,31 @@ class TestCopies:
         assert model.clone({"norm": "l2"}).norm == "l2"
 
 
+@online
+@pytest.mark.parametrize("labels", [["x", "y"], ["x", "y", "z"]])
+def test_a_score_is_made_of_what_debug_one_shows(selector, labels):
+    """Its contributions, largest first, add up to the score of the predicted label."""
+    random = np.random.default_rng(0)
+    model = made(selector, 4, classes=labels)
+    rows = [{f"f{j}": float(random.normal()) for j in random.choice(8, 5, replace=False)} for _ in range(200)]
+    for k, row in enumerate(rows):
+        model.learn_one(row, labels[k % len(labels)])
+    for row in rows[:20]:
+        table = [line.split() for line in model.debug_one(row, decimals=8).splitlines()]
+        names, parts = [line[0] for line in table[1:]], [float(line[1].replace(",", "")) for line in table[1:]]
+        assert table[0] == ["Name", "Contribution"]
+        assert names[-1] == "Intercept"
+        assert set(names[:-1]) == set(row) & set(model.selected_names_)
+        assert [abs(part) for part in parts[:-1]] == sorted((abs(part) for part in parts[:-1]), reverse=True)
+        scale, chances = (
+            model._learner.counters["margin_scale"],
+            model.predict_proba_one(row),
+        )  # there is no public name
+        if len(labels) == 2:
+            np.testing.assert_allclose(1 / (1 + np.exp(-scale * sum(parts))), chances["y"], atol=1e-6)
+        assert (sum(parts) > 0) == (model.predict_one(row) == "y") or len(labels) == 3
+
+
 def test_a_probability_is_made_of_what_is_shown():
     """Of `weights`, `intercept` and the row's items that are selected: nothing else of a row matters."""
     rows, labels = random_rows(400)

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.data_options import NO_LABELS, READING, open_data
-from thresher.cli.options import Data, ModelFile, with_options
+from thresher.cli.options import WHOLE, Data, ModelFile, with_options
 from thresher.cli.output import report_skipped, report_written, say
 
 EXAMPLES = (
     "thresher predict model.thresher test.svm > labels.txt",
     "thresher predict model.thresher test.svm --probabilities -o labels.csv",
+    "thresher predict model.thresher test.svm --explain 5 -o labels.jsonl",
 )
 
 
@@ -25,7 +26,7 @@ def predict(
         typer.Option(
             "-o",
             "--output",
-            help="Where to write: a .csv or .parquet table, else text with one row per line; - is standard output.",
+            help="Where to write: a .csv, .jsonl or .parquet table, else text, a row per line; - is standard output.",
         ),
     ] = "-",
     margins: Annotated[
@@ -37,6 +38,12 @@ def predict(
             "--probabilities", help="Also write the probability of each class, in the order of thresher show."
         ),
     ] = False,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            help="Also write the N features that add most to each row's score, and what they add; with -o.", **WHOLE
+        ),
+    ] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -53,7 +60,9 @@ def predict(
     refuse_inputs(output, [model])
     trained = load_model(model)
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
-    done = write_predictions(trained, stream, output, margins=margins, probabilities=probabilities, progress=True)
+    done = write_predictions(
+        trained, stream, output, margins=margins, probabilities=probabilities, explain=explain, progress=True
+    )
     report_skipped(done)
     if (margins or probabilities) and table_format(output) is None:
         say(f"the columns are {', '.join(column_names(trained, margins, probabilities))}")

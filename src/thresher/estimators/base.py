@@ -25,7 +25,8 @@ from thresher import _core, parameters
 from thresher.charts import bars
 from thresher.csr import as_batch, check_rows, in_configured_type
 from thresher.evaluation.evaluation import evaluate
-from thresher.evaluation.prediction import margins_of
+from thresher.evaluation.explanation import check_n, explained_rows
+from thresher.evaluation.prediction import explanations_of, margins_of
 from thresher.evaluation.transform import selected_rows
 from thresher.messages import count_noun, shorten, warn
 from thresher.model.description import feature_table, features_of
@@ -247,6 +248,39 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         table = feature_table(self._fitted_model())
         kind = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
         return table if kind == "default" else importlib.import_module(kind).DataFrame(table)
+
+    def explain(self, X: Any, n: int | None = 5) -> list[list[tuple[str, float]]]:
+        """Return what the features of each row add to its score, and so to the prediction.
+
+        A part is the weight of a feature times its value in the row, scaled as `decision_function` scales it. With two
+        classes a part above 0 is for `classes_[1]`; with more, the parts are those of the score of the predicted class.
+        Features that are not selected have no part. All parts, with the intercept, add up to `decision_function`:
+        docs/explaining.md says in which order to the last bit.
+
+        Parameters
+        ----------
+        X : matrix, Stream or path
+            As in `predict`.
+        n : int or None, default=5
+            How many features of each row, those with the largest parts; None for all.
+
+        Returns
+        -------
+        list of list of (name, part)
+            One list for each row, the largest `|part|` first. The last one is ("intercept", part).
+
+        Examples
+        --------
+        >>> from thresher import SOFS
+        >>> model = SOFS(2, norm=None, fit_intercept=True).fit([[1.0, 0.0], [0.0, 2.0]] * 20, [0, 1] * 20)
+        >>> [[name for name, _ in row] for row in model.explain([[1.0, 0.5], [0.0, 0.5]])]
+        [['0', '1', 'intercept'], ['1', 'intercept']]
+        """
+        check_n(n)
+        model = self._fitted_model()
+        if self._is_read(X):
+            return explanations_of(model, X, n)
+        return explained_rows(model, model.parts(self._validate_rows(X)), n)
 
     def plot_features(self, n: int = 20, *, ax: Any = None) -> Any:
         """Draw the weights of the selected features, best first, with matplotlib.

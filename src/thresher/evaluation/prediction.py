@@ -6,7 +6,8 @@ One reading, in memory that does not grow with the stream.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import open_for_model
+from thresher.evaluation.explanation import (
+    Explanation,
+    check_columns,
+    check_explain,
+    explained_rows,
+    explanation_columns,
+)
 from thresher.messages import count_noun, parameter, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
-from thresher.streams import Batch, Data
+from thresher.streams import Batch, Data, as_stream
 from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_table
 
@@ -40,6 +48,13 @@ def margins_of(model: Model, data: Data) -> _Floats:
     return np.concatenate(parts)
 
 
+def explanations_of(model: Model, data: Data, n: int | None) -> list[Explanation]:
+    """Return the explanations of all rows of data, with the n largest parts of each."""
+    stream = as_stream(data, labelled=False, naming=model.naming)
+    check_columns(model, stream)
+    return [row for batch in batches_of(model, stream) for row in explained_rows(model, model.parts_of_batch(batch), n)]
+
+
 def batches_of(model: Model, data: Data) -> Iterator[Batch]:
     """Yield the rows of data as the model reads them; warn of rows that were skipped, which have no result."""
     stream, reading, batches = open_for_model(model, data, "predicting", labelled=False)
@@ -59,6 +74,7 @@ def write_predictions(
     *,
     margins: bool = False,
     probabilities: bool = False,
+    explain: int | None = None,
     progress: bool = False,
 ) -> ReadCounts:
     """Predict the label of each row and write them to a file, in the order of the rows.
@@ -70,14 +86,18 @@ def write_predictions(
     data : Stream, path, or anything else that `open_stream` takes
         Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
     path : path
-        The file to write, whole or not at all. A name that ends in .csv or .parquet is a table with the columns
+        The file to write, whole or not at all. A name that ends in .csv, .jsonl or .parquet is a table with the columns
         `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …; any other
-        is text, one row per line, with tabs between the values. Text and CSV are compressed if .gz, .bz2, .xz or .zst
+        is text, one row per line, with tabs between the values. All but Parquet is compressed if .gz, .bz2, .xz or .zst
         follows. "-" is standard output, as text.
     margins : bool, default=False
         Also write the margin; of more than two classes, the score of each.
     probabilities : bool, default=False
         Also write the probability of each class. Online methods have probabilities, batch methods have none.
+    explain : int, optional
+        Also write the features with the largest parts of each row's score, so many of them, and the intercept, as
+        `explain` of an estimator returns them: as `name_1`, `part_1`, `name_2` … and `intercept`, in JSON lines as the
+        list `explanation`. Text can't have them.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
 
@@ -102,9 +122,17 @@ def write_predictions(
     trained = as_model(model)
     if probabilities and not trained.method.has_probabilities:
         raise ValueError(f"{trained.method.name} has no probabilities; use {parameter('margins')} instead.")
-    _, reading, batches = open_for_model(trained, data, "predicting", labelled=False, outputs=[path], progress=progress)
-    columns = _columns(trained, batches, margins, probabilities)
-    if table_format(path) is not None:
+    kind = table_format(path)
+    check_explain(explain, path, kind)
+    stream, reading, batches = open_for_model(
+        trained, data, "predicting", labelled=False, outputs=[path], progress=progress
+    )
+    explained = None
+    if explain is not None and kind is not None:
+        check_columns(trained, stream)
+        explained = partial(_explanations_of_batch, trained, explain, kind)
+    columns = _columns(trained, batches, margins, probabilities, explained)
+    if kind is not None:
         write_table(columns, path)
     else:
         _write_lines(columns, path)
@@ -119,9 +147,16 @@ def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
 
 
 def _columns(
-    model: Model, batches: Iterator[Batch], margins: bool, probabilities: bool
-) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then."""
+    model: Model,
+    batches: Iterator[Batch],
+    margins: bool,
+    probabilities: bool,
+    explain: Callable[[Batch], dict[str, Any]] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the predictions for each batch as columns with names; first for no rows: a table has columns even then.
+
+    `explain` returns more columns.
+    """
     assert model.target is not None
     kind, names = model.target.type_in_tables, column_names(model, margins, probabilities)
 
@@ -132,7 +167,11 @@ def _columns(
             columns += [*scores.reshape(-1, model.n_vectors).T]
         if probabilities:
             columns += [*model.probabilities_of(scores).T]
-        yield dict(zip(names, columns, strict=True))
+        yield dict(zip(names, columns, strict=True)) | ({} if explain is None else explain(batch))
+
+
+def _explanations_of_batch(model: Model, n: int, kind: str, batch: Batch) -> dict[str, Any]:
+    return explanation_columns(explained_rows(model, model.parts_of_batch(batch), n), n, kind)
 
 
 def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:

@@ -9,7 +9,7 @@ In a matrix they are the same. Files often count from 1, and their ids are learn
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,26 @@ from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
 from thresher.model.targets import Classes, probabilities
 from thresher.threads import ForkSafeLock
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the selected features of rows add to their scores; with more than two classes, to that of the predicted one.
+
+    Attributes
+    ----------
+    starts : array
+        Entries starts[r] … starts[r + 1] - 1 are those of row r, in ascending order of column.
+    columns, parts : array
+        The features, and their weights times their values.
+    codes : array
+        The class of each row by code; with two classes, 0.
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    parts: NDArray[np.float64]
+    codes: NDArray[np.int32]
 
 
 class Model:
@@ -125,6 +145,24 @@ class Model:
         """Margins of a batch of a stream, or of some of its rows; ids that were never learned are ignored."""
         n_rows = batch.n_rows if rows is None else len(rows)
         return self._reshape(self._trained_learner().score(self.known_rows(batch), 0, n_rows, rows))
+
+    def parts(self, X: Csr) -> Parts:
+        """Return what the selected features of each row add to its score."""
+        self._trained_learner()
+        self.check_width(X)
+        return self._parts(check_rows(X, self.norm, self.id_base)[1], X.shape[0])
+
+    def parts_of_batch(self, batch: Batch) -> Parts:
+        """Return the same of a batch of a stream."""
+        return self._parts(self.known_rows(batch), batch.n_rows)
+
+    def _parts(self, rows: _core.CsrBatch, n_rows: int) -> Parts:
+        learner = self._trained_learner()
+        codes = np.zeros(n_rows, np.int32)
+        if self.n_vectors > 1:
+            codes = self._reshape(learner.score(rows, 0, n_rows)).argmax(axis=1).astype(np.int32)
+        starts, ids, parts = learner.parts(rows, codes)
+        return Parts(starts, ids - self.id_base, parts, codes)
 
     def known_rows(self, batch: Batch) -> _core.CsrBatch:
         """Return a batch in which no name has the id of a selected feature that has another name.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from river import base
+from river import base, utils
 
 from thresher import _core, methods
 from thresher.messages import shorten
@@ -138,6 +138,32 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         scores = self._learner.score(self._row(x)[1], 0, 1).tolist()
         scale = self._learner.counters["margin_scale"]
         return dict(zip(labels, _probabilities([scale * score for score in scores]), strict=True))
+
+    def debug_one(self, x: Row, decimals: int = 5) -> str:
+        """Return a table of what the selected features of a row, and the intercept, add to its score.
+
+        Contributions above 0 are for the second of two labels; with more, they are those to the score of the predicted
+        label. They are in order of size, and add up to the score.
+
+        Parameters
+        ----------
+        x : dict
+            The features.
+        decimals : int, default=5
+            How many decimals numbers have.
+        """
+        _, batch = self._row(x)
+        learner = self._learner
+        scores = learner.score(batch, 0, 1)
+        code = int(scores.argmax()) if len(scores) > 1 else 0
+        _, ids, parts = learner.parts(batch, np.array([code], np.int32))
+        order = np.argsort(-np.abs(parts), kind="stable")
+        names = [self._names[id_] for id_ in ids[order].tolist()]
+        contributions = [*parts[order].tolist(), float(learner.intercept[code])]
+        return utils.pretty.print_table(
+            headers=["Name", "Contribution"],
+            columns=[[*names, "Intercept"], [f"{each: ,.{decimals}f}" for each in contributions]],
+        )
 
     def transform_one(self, x: Row) -> dict[Any, Any]:
         """Return the items of a row whose features are selected; a method without a budget selects all that it saw."""
