@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from thresher.analysis.resampling import Resampled, resample
 from thresher.evaluation.evaluation import Evaluation
 from thresher.evaluation.metrics import CLASS_METRICS
+from thresher.evaluation.remarks import after_blank_line, remarks_on
 from thresher.messages import count_noun
 from thresher.model.labels import label_text
 from thresher.parameters import Whole, check
@@ -30,6 +31,10 @@ class CrossValidation:
     ----------
     accuracy, standard_error : float
         Share of rows predicted right, and its standard error.
+    baseline : float
+        Share of the most frequent label: the accuracy of always predicting it.
+    remarks : list of str
+        Sentences on what the figures show, as those of an `Evaluation`.
     evaluation : Evaluation
         All metrics. Counts (accuracy, the confusion matrix, precision and recall) and log loss are over all rows; ROC
         AUC and average precision are means over the folds, since margins of different models can't be compared.
@@ -58,6 +63,16 @@ class CrossValidation:
         """Share of rows predicted right."""
         accuracy: float = self.evaluation.accuracy
         return accuracy
+
+    @property
+    def baseline(self) -> float:
+        """The accuracy of always predicting the most frequent label."""
+        return self.evaluation.counts.baseline
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the figures show, by the standard error over the folds."""
+        return remarks_on(self.evaluation.counts, self.evaluation.metrics, self.standard_error)
 
     @property
     def standard_error(self) -> float:
@@ -93,8 +108,9 @@ class CrossValidation:
             }
         return {
             "folds": len(self.folds),
-            "standard_error": self.standard_error,
             **found,
+            "standard_error": self.standard_error,
+            "remarks": self.remarks,
             "standard_errors": {name: errors[name] for name in self.evaluation.metrics if name in errors},
             "accuracy_of_folds": [fold.accuracy for fold in self.folds],
         }
@@ -105,7 +121,7 @@ class CrossValidation:
         lines += [
             f"{metric.words:17}  {metric.cell(value, errors.get(metric.name))}" for metric, value in evaluation.known
         ]
-        return "\n".join([*lines, "", *evaluation.table_of_classes(errors)])
+        return "\n".join([*lines, "", *evaluation.table_of_classes(errors), *after_blank_line(self.remarks)])
 
 
 def cross_validate(

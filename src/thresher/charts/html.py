@@ -33,10 +33,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead>{table_row('th', header)}</thead><tbody>{body}</tbody></table>"
 
 
-def fragment(heading: str, *parts: str) -> str:
-    """Return a heading (text) and parts (HTML), side by side where they fit."""
+def fragment(heading: str, *parts: str, remarks: Sequence[str] = ()) -> str:
+    """Return a heading and remarks (text), and parts (HTML), side by side where they fit."""
+    sentences = "".join(f'<p style="margin:0 0 .5em">{escape(escape_controls(remark))}</p>' for remark in remarks)
     each = "".join(f'<div style="flex:0 1 26em">{part}</div>' for part in parts)
     return (
-        f'<div><p style="margin:0 0 .5em"><b>{escape(escape_controls(heading))}</b></p>'
+        f'<div><p style="margin:0 0 .5em"><b>{escape(escape_controls(heading))}</b></p>{sentences}'
         f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{each}</div></div>'
     )

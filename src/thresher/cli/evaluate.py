@@ -22,9 +22,9 @@ def evaluate(
 ) -> None:
     """Measure a model on rows with labels.
 
-    Prints accuracy, and precision, recall and f1 of each class; log loss for methods that have probabilities; ROC AUC
-    and average precision for two classes, of which the second is the positive one. --json adds the confusion matrix,
-    and its counts by pair of labels.
+    Prints accuracy, and the baseline: that of always predicting the most frequent label; precision, recall and f1 of
+    each class; log loss for methods that have probabilities; ROC AUC and average precision for two classes, of which
+    the second is the positive one. --json adds the confusion matrix, and its counts by pair of labels.
     """
     from thresher.evaluation.evaluation import evaluate as run
     from thresher.io.model_files import load_model

@@ -30,12 +30,14 @@ _FLAGS = {
     "n_passes": "--passes",
     "random_state": "--seed",
 }
-# Other arguments whose name differs from that of their option, and those that are an option only with one value.
+# Other arguments whose name differs from that of their option, a function that is one, and arguments that are an option
+# only with one value.
 _OPTIONS = {
     "passes": "--passes",
     "n_shards": "--shards",
     "validate": "--test",
     "target": "--threshold",
+    "set_threshold": "--threshold",
     "address": "--ray",
     "column_map": "--map",
 }

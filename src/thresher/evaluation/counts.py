@@ -49,6 +49,20 @@ class Counts:
         return int(self.pairs[self.pairs[:, 0] == self.pairs[:, 1], 2].sum())
 
     @property
+    def most_frequent(self) -> Any:
+        """The most frequent label of these rows."""
+        return self.labels[int(self._n_by_label.argmax())]
+
+    @property
+    def baseline(self) -> float:
+        """The accuracy of always predicting that label."""
+        return int(self._n_by_label.max()) / self.n_rows
+
+    @property
+    def _n_by_label(self) -> NDArray[np.int64]:
+        return n_by_label(self.pairs, 0, len(self.labels))
+
+    @property
     def log_loss(self) -> float | None:
         """Mean negative log-likelihood."""
         return None if self.log_likelihood is None else -self.log_likelihood / self.n_rows
@@ -118,6 +132,11 @@ class PairCounts:
         """Return the pairs that occur, in ascending order."""
         self._merge()
         return np.column_stack([*np.divmod(self._keys[0], self._n_labels), self._counts[0]])
+
+
+def error_of_share(share: Any, n_rows: int) -> Any:
+    """Return the standard error of a share of so many rows, or of an array of shares: √(a·(1 − a)/n)."""
+    return np.sqrt(share * (1.0 - share) / n_rows)
 
 
 def n_by_label(pairs: _Pairs, column: int, n_labels: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment, heat_map, table
 from thresher.evaluation.alignment import open_for_model
-from thresher.evaluation.counts import Counts
+from thresher.evaluation.counts import Counts, error_of_share
 from thresher.evaluation.metrics import (
     ACCURACY,
     CLASS_METRICS,
@@ -24,6 +24,7 @@ from thresher.evaluation.metrics import (
     pool_metrics,
 )
 from thresher.evaluation.prediction import as_model
+from thresher.evaluation.remarks import after_blank_line, remarks_on
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.labels import label_text
@@ -64,6 +65,11 @@ class Evaluation(HasMetrics):
     metrics : dict
         All metrics by their names; None where one does not exist. Each is an attribute too.
     {metrics}
+    standard_error : float
+        Of the accuracy a of n rows: √(a·(1 − a)/n).
+    remarks : list of str
+        Sentences on what the figures show: that accuracy is within one standard error of the baseline, or below it;
+        that one of two classes is never predicted, although ROC AUC is 0.8 or more.
     confusion : array of shape (n_labels, n_labels)
         Rows by actual label (first axis) and predicted label (second axis), in the order of `labels`. It is created on
         first use: with 10,000 labels, it has 800 MB.
@@ -104,6 +110,16 @@ class Evaluation(HasMetrics):
     def labels(self) -> list[Any]:
         """The model's classes, and after them labels that it does not know."""
         return self.counts.labels
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the accuracy."""
+        return float(error_of_share(self.accuracy, self.n_rows))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the figures show."""
+        return remarks_on(self.counts, self.metrics, self.standard_error)
 
     @property
     def known(self) -> list[tuple[Metric[Counts], float]]:
@@ -174,6 +190,8 @@ class Evaluation(HasMetrics):
             "rows": self.n_rows,
             "lines_skipped": self.n_skipped,
             **self.metrics,
+            "standard_error": self.standard_error,
+            "remarks": self.remarks,
             "labels": [label_text(label) for label in self.labels],
             "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
             "confusion_pairs": self.confusion_pairs.tolist(),
@@ -189,7 +207,7 @@ class Evaluation(HasMetrics):
         lines = [", ".join([count_noun(self.n_rows, "row"), *values])]
         if self.threshold != 0.0:
             lines[0] += f"; {label_text(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
-        return "\n".join([*lines, "", *self.table_of_classes()])
+        return "\n".join([*lines, "", *self.table_of_classes(), *after_blank_line(self.remarks)])
 
     def plot(self, kind: Literal["roc", "precision_recall", "confusion"] | None = None, *, ax: Any = None) -> Any:
         """Draw it with matplotlib.
@@ -243,13 +261,13 @@ class Evaluation(HasMetrics):
         heading = str(self).partition("\n")[0]
         scores = table(["class", *(metric.name for metric in CLASS_METRICS), "rows"], self.rows_of_classes())
         if len(self.labels) > MOST_LABELS:
-            return fragment(heading, scores)
+            return fragment(heading, scores, remarks=self.remarks)
         names = [label_text(label) for label in self.labels]
         counts = table(
             ["actual ↓ predicted →", *names],
             ([name, *(f"{n:,}" for n in row)] for name, row in zip(names, self.confusion.tolist(), strict=True)),
         )
-        return fragment(heading, scores, counts, *map(as_svg, self.charts().values()))
+        return fragment(heading, scores, counts, *map(as_svg, self.charts().values()), remarks=self.remarks)
 
 
 def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:

@@ -61,6 +61,11 @@ METRICS: dict[str, tuple[Metric[Counts], ...]] = {
             lambda found: found.n_right / found.n_rows, in_sentences=".2%",
         ),
         Metric(
+            "baseline", "baseline",
+            "Accuracy of always predicting the most frequent label of these rows.",
+            lambda found: found.baseline, in_sentences=".2%",
+        ),
+        Metric(
             "log_loss", "log loss",
             "Mean negative log-likelihood of the labels, where the model has probabilities and knows all of them.",
             lambda found: found.log_loss,

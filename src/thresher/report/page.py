@@ -147,7 +147,8 @@ def _figures(
             (each.evaluation, ", cross-validated") if isinstance(each, CrossValidation) else (each, " on test data")
         )
         metric, value = evaluation.known[0]
-        found.append((f"{value:{metric.in_sentences}}", f"{metric.words}{where}"))
+        baseline = f"baseline {evaluation.baseline:{metric.in_sentences}}"
+        found.append((f"{value:{metric.in_sentences}}", f"{metric.words}{where}, {baseline}"))
     n_selected = len(model.members()[0])
     of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
     found.append((f"{n_selected:,}", f"features selected{of}"))
@@ -251,6 +252,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         "heading": heading,
         "n_rows": count_noun(found.n_rows, "row"),
         "metrics": [(metric.cell(value, errors.get(metric.name)), metric.words) for metric, value in found.known],
+        "remarks": [escape_controls(remark) for remark in given.remarks],
         "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
         "charts": [_chart_parts(chart) for chart in found.charts().values()],
         "labels": names,
