@@ -100,7 +100,9 @@ class TestContent:
         assert "<title>My run – thresher report</title>" in found.source
         text = found.text()
         for words in (
-            f"{evaluation.accuracy:.2%}", f"{evaluation.roc_auc:.4f}", "20 features selected of 400".partition(" ")[2],
+            f"{evaluation.accuracy:.2%}", f"accuracy on test data, baseline {evaluation.baseline:.2%}",
+            f"error while learning, baseline {1 - history.baseline:.2%}", f"{evaluation.roc_auc:.4f}",
+            "20 features selected of 400".partition(" ")[2],
             "Error while learning", "Changes of the selection", "The race for γ", "ROC curve", "Precision and recall",
             "How many features", "Stability of the selection", f"{st.value:.3f}", "From 3 random halves of the rows.",
             f"{st.chance * 100:.0f} %", "the most that permuted labels reached", "How often features were selected",

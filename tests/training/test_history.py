@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from command_line import thresher
 from every import ONLINE, in_order, made, online
 from test_gamma_auto import stream_of
 
-from thresher import AROW, MRMR, ShadowSOFS, datasets, train
+from thresher import AROW, MRMR, SOFS, ShadowSOFS, datasets, distributed, train
 from thresher.training import train_many
 
 X, Y = datasets.make_x1(3_000, n_features=1_000, n_informative=100, n_noise=200)
@@ -87,3 +88,58 @@ def test_many_models_have_the_histories_of_each_alone():
     for model, history in zip(models, together, strict=True):
         alone = train(ShadowSOFS(**model.get_params()), stream_of(X, Y), shuffle=False)
         assert points(history) == points(alone)
+
+
+class TestBaseline:
+    """The share of the most frequent label, among the rows that were measured."""
+
+    labels = np.where(np.arange(3_000) % 10 < 3, 1, -1)  # 70 % are -1
+
+    @pytest.mark.parametrize("estimator", [SOFS, ShadowSOFS])
+    def test_counts_the_rows_of_the_error(self, estimator):
+        weights = np.where((self.labels == -1) & (np.arange(3_000) < 1_500), 0.0, 1.0)
+        for passes in (1, 3):
+            history = train(estimator(10), stream_of(X, self.labels), passes=passes, shuffle=False)
+            assert history.baseline == 0.7
+            history = train(estimator(10), stream_of(X, self.labels, weights), passes=passes, shuffle=False)
+            assert history.baseline == 1_050 / 1_950  # rows of weight 0 are not learned
+
+    def test_of_a_trained_model_is_that_of_the_new_rows(self):
+        model = ShadowSOFS(10)
+        train(model, stream_of(X, self.labels), shuffle=False)
+        few = np.where(np.arange(500) % 5 == 0, -1, 1)
+        assert train(model, stream_of(X[:500], few), shuffle=False).baseline == 0.8
+        assert train(ShadowSOFS(10), stream_of(X[:500], few), shuffle=False).baseline == 0.8  # whichever label it is
+
+    def test_of_validation_data_is_theirs(self):
+        for model in (ShadowSOFS(10), MRMR(5)):
+            history = train(model, stream_of(X, self.labels), validate=stream_of(X[:90], self.labels[10:100]))
+            assert history.validation_baseline == 0.7
+            assert history.remarks[0].startswith("The accuracy on validation data is w")
+        assert (history.baseline, train(MRMR(5), stream_of(X, Y)).validation_baseline) == (None, None)
+
+    def test_of_shards_is_that_of_all(self):
+        rows = [(X, self.labels)]
+        done = distributed.train(ShadowSOFS(10), rows, n_shards=2, syncs=2, engine="local", workers=1, validate=rows)
+        assert (done.baseline, done.validation_baseline) == (0.7, 0.7)
+
+    def test_before_the_end_of_a_pass_there_is_none(self):
+        seen = []
+        history = train(
+            SOFS(10), stream_of(X, self.labels), callback=lambda each: seen.append(each.baseline), shuffle=False
+        )
+        assert (seen[0], history.baseline, seen[-1]) == (None, 0.7, 0.7)
+
+    def test_an_error_that_is_no_better_is_said(self, tmp_path):
+        assert train(ShadowSOFS(20), stream_of(X, Y), shuffle=False).remarks == []
+        history = train(AROW(gamma=1e6), stream_of(X, self.labels), shuffle=False)
+        (remark,) = history.remarks
+        assert remark.startswith(
+            ("The error while learning is within one standard error (", "The error while learning is wo")
+        )
+        assert remark.endswith("It counts the first mistakes too: measure the model on other rows (validate=).")
+        assert "measure the model on other rows" in history._repr_html_()
+        (tmp_path / "rows.svm").write_text("1 1:1\n-1 1:1\n-1 1:1\n" * 40)
+        printed = thresher("train", tmp_path / "rows.svm", "--no-intercept", "--passes", 1).stdout
+        assert " (baseline 33.33%)\nThe error while learning is " in printed
+        assert "on other rows (--test)." in printed

@@ -83,7 +83,9 @@ def finish(
             write_page(
                 page, model, stream, history=history, evaluation=evaluations, stability=sample_results.get("stability")
             )
-    report = _report(model, history, tested, output, page) | {
+    # Where rows that the model has not learned were measured, these count.
+    remarks = tested.remarks if tested is not None else [] if "cv" in sample_results else history.remarks
+    report = _report(model, history, tested, remarks, output, page) | {
         name: each.to_dict() for name, each in sample_results.items()
     }
     if after.as_json:
@@ -113,23 +115,34 @@ def _mention_saved_model(output: str | None) -> Iterator[None]:
 
 
 def _report(
-    model: Model, history: History, tested: Evaluation | None, output: str | None, page: str | None
+    model: Model,
+    history: History,
+    tested: Evaluation | None,
+    remarks: list[str],
+    output: str | None,
+    page: str | None,
 ) -> dict[str, Any]:
     columns, weights = model.members()
     seconds = history.seconds[-1]
     assert model.target is not None
+    # Batch methods have no error while learning; on rows grouped by label it says nothing.
+    has_error = bool(history.error) and not history.grouped_by_label
     return {
         "rows": history.rows[-1],
         "passes": history.n_passes,
         "refitted": history.refitted,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        # Batch methods have no error while learning; on rows grouped by label it says nothing.
-        "error_while_learning": history.error[-1] if history.error and not history.grouped_by_label else None,
-        "loss_while_learning": history.loss[-1] if history.loss and not history.grouped_by_label else None,
+        "error_while_learning": history.error[-1] if has_error else None,
+        "baseline_error_while_learning": (
+            1.0 - history.baseline if has_error and history.baseline is not None else None
+        ),
+        "loss_while_learning": history.loss[-1] if has_error else None,
         "shuffled": history.shuffled,
         "grouped_by_label": history.grouped_by_label,
         "accuracy_on_test": None if tested is None else tested.accuracy,
+        "test": None if tested is None else tested.to_dict(),
+        "remarks": remarks,
         "threshold": model.threshold,
         "chosen_gamma": model.chosen_gamma if history.race else None,  # by gamma="auto", in this run
         "n_features": model.n_features,
@@ -180,9 +193,13 @@ def _summary(report: dict[str, Any], history: History, data: str, test: str | No
     if report["grouped_by_label"]:
         lines.append("error while learning: not shown, since the rows are grouped by label")
     if report["error_while_learning"] is not None:
-        lines.append(f"error while learning {report['error_while_learning']:.2%}")
+        of_baseline = report["baseline_error_while_learning"]
+        baseline = "" if of_baseline is None else f" (baseline {of_baseline:.2%})"
+        lines.append(f"error while learning {report['error_while_learning']:.2%}{baseline}")
     if report["accuracy_on_test"] is not None:
-        lines.append(ACCURACY.phrase(report["accuracy_on_test"], f" on {test}"))
+        baseline = f" (baseline {report['test']['baseline']:{ACCURACY.in_sentences}})"
+        lines.append(ACCURACY.phrase(report["accuracy_on_test"], f" on {test}") + baseline)
+    lines += report["remarks"]
     if report["threshold"] != 0.0:
         lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")
     seconds = report["seconds"]

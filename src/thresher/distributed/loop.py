@@ -247,6 +247,7 @@ class _ShardedRun:
             self._zero_seen |= learned.zero_seen
         history.n_bytes += learned.n_read
         self._recorder.note(history)
+        self._recorder.note_baseline(history)
         own = {"predicting_size": self._sizes.predicting} if model.method.predicts_apart else {}
         arrays = [each for rows in learned.sample for each in (rows.indptr, rows.indices, rows.data, rows.labels)]
         sample_bytes = sum(array.nbytes for array in arrays)
@@ -258,6 +259,7 @@ class _ShardedRun:
             is_open = self._is_base_open and held_out.id_base is None
             result = evaluate(model, held_out.with_base(0) if is_open else held_out)
             history.validation[-1], history.n_validation_rows = result.accuracy, result.n_rows
+            history.validation_baseline = result.baseline
         if callback is not None:
             callback(history)
 

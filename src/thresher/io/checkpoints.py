@@ -97,12 +97,13 @@ _HISTORY = dict_of(
     rows=list_of(is_count), seconds=list_of(is_number), error=list_of(is_number), loss=list_of(is_number),
     validation=list_of(optional(is_number)), entered=list_of(is_count), n_validation_rows=is_count,
     skipped=list_of(is_text), n_skipped=is_count, n_passes=lambda n: is_count(n) and n > 0, n_bytes=is_count,
-    refitted=is_flag, n_predicted=is_count, interrupted=is_flag, shuffled=is_flag,
+    refitted=is_flag, n_predicted=is_count, baseline=optional(is_number), validation_baseline=optional(is_number),
+    interrupted=is_flag, shuffled=is_flag,
     grouped_by_label=is_flag, race=STANDINGS_VALIDATOR, merges=lambda value: value == [],
 )  # fmt: skip
 _RUN = dict_of(
     session=_SESSION, history=_HISTORY, seconds=is_number,
-    before=dict_of(n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number),
+    before=dict_of(n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number, labels=list_of(is_count)),
     next_note=is_count, members=list_of(is_whole),
 )  # fmt: skip
 _ABOUT = dict_of(

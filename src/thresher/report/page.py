@@ -91,7 +91,7 @@ def write_report(
         version=version("thresher"),
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         figures=_figures(trained, history, several),
-        learning=_learning(history),
+        learning=_learning(history, is_measured=bool(several)),
         race=_race(history),
         curve=None if curve is None else _curve(curve),
         evaluations=[_evaluation(each) for each in several],
@@ -155,7 +155,8 @@ def _figures(
     if history is not None and history.rows:
         found.append((f"{history.n_rows_of_data():,}", f"rows learned{history.passes_in_words()}"))
         if history.error and not history.grouped_by_label:
-            found.append((f"{history.error[-1]:.2%}", "error while learning"))
+            baseline = "" if history.baseline is None else f", baseline {1 - history.baseline:.2%}"
+            found.append((f"{history.error[-1]:.2%}", f"error while learning{baseline}"))
         found.append((_seconds(history.seconds[-1]), "training time"))
     else:
         found.append((f"{model.counters['n_samples']:,}", "rows learned"))
@@ -168,7 +169,7 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
 
 
-def _learning(history: History | None) -> dict[str, Any] | None:
+def _learning(history: History | None, *, is_measured: bool) -> dict[str, Any] | None:
     if history is None:
         return None
     # Batch methods predict no rows; ShadowSOFS only those that it reads for the first time.
@@ -195,7 +196,9 @@ def _learning(history: History | None) -> dict[str, Any] | None:
     if has_few:
         words.append(f"There are too few rows for a curve: {history.n_rows_of_data():,}.")
     drawn = [_chart_parts(charts[kind], notes.get(kind, "")) for kind in ("error", "members", "loss") if kind in charts]
-    return {"charts": drawn, "words": " ".join(words)} if drawn or words else None
+    # On rows that the model has not learned it can be better.
+    remarks = [] if is_measured else [escape_controls(remark) for remark in history.remarks]
+    return {"charts": drawn, "words": " ".join(words), "remarks": remarks} if drawn or words or remarks else None
 
 
 def _race(history: History | None) -> dict[str, Any] | None:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment
-from thresher.messages import count_noun
+from thresher.evaluation.counts import error_of_share
+from thresher.evaluation.remarks import remarks_on_baseline
+from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
 from thresher.model.race import Standing
 from thresher.streams.read_counts import Skipped
@@ -44,8 +46,16 @@ class History(Skipped):
         Lines that were skipped, and why; the first hundred.
     n_predicted : int
         How many rows the last error was measured on.
+    baseline : float or None
+        Share of the most frequent label among the rows of the last error: always predicting it has an error of
+        1 - baseline. It is known at the end of a pass. Batch methods have none.
     n_validation_rows : int
         How many rows the validation data have.
+    validation_baseline : float or None
+        Accuracy of always predicting their most frequent label.
+    remarks : list of str
+        A sentence that says so if the last accuracy on the validation data, or without these the last error, is within
+        one standard error of its baseline, or worse.
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     refitted : bool
@@ -77,7 +87,9 @@ class History(Skipped):
     validation: list[float | None] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
     n_predicted: int = 0
+    baseline: float | None = None
     n_validation_rows: int = 0
+    validation_baseline: float | None = None
     n_passes: int = 0
     n_bytes: int = 0
     refitted: bool = False
@@ -87,6 +99,21 @@ class History(Skipped):
     race: list[Standing] = field(default_factory=list)
     merges: list[dict[str, float]] = field(default_factory=list)
     resumed_at: int | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the last figures show."""
+        if self.validation and self.validation[-1] is not None and self.validation_baseline is not None:
+            accuracy, n_rows = self.validation[-1], self.n_validation_rows
+            error = float(error_of_share(accuracy, n_rows))
+            return remarks_on_baseline("accuracy on validation data", accuracy, self.validation_baseline, error)
+        if self.baseline is None or not self.error or self.grouped_by_label:
+            return []
+        accuracy = 1.0 - self.error[-1]
+        error = float(error_of_share(accuracy, self.n_predicted))
+        remarks = remarks_on_baseline("error while learning", accuracy, self.baseline, error)
+        measure = f"It counts the first mistakes too: measure the model on other rows ({parameter('validate', ...)})."
+        return [f"{each} {measure}" for each in remarks]
 
     def passes_in_words(self) -> str:
         """Return " in 3 passes and a closing one", " in one pass and a closing one", or "" for a single pass."""
@@ -196,7 +223,8 @@ class History(Skipped):
         if self.rows:
             heading = f"{count_noun(self.n_rows_of_data(), 'row')}{self.passes_in_words()}, {self.seconds[-1]:.2f} s"
         charts = self.charts()
-        return fragment(heading, *(as_svg(charts[kind]) for kind in ("error", "members") if kind in charts))
+        drawn = (as_svg(charts[kind]) for kind in ("error", "members") if kind in charts)
+        return fragment(heading, *drawn, remarks=self.remarks)
 
 
 _COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss")
@@ -208,7 +236,10 @@ class Recorder:
     def __init__(self, model: Model, started: float) -> None:
         self._model = model
         self._started = started
-        self._before = dict(model.counters) if model.is_trained else dict.fromkeys(_COUNTED, 0)
+        self._before: dict[str, Any] = dict.fromkeys(_COUNTED, 0) | {"labels": []}
+        if model.is_trained:
+            counted = {name: model.counters[name] for name in _COUNTED}
+            self._before = counted | {"labels": model.class_weights.counts.tolist()}
         self._members = self._selected_ids() if model.is_trained else np.zeros(0, np.int64)  # at the last point
 
     def _since(self, name: str) -> Any:
@@ -241,6 +272,12 @@ class Recorder:
             before, self._members = self._members, self._selected_ids()
             history.entered.append(entered_before + len(np.setdiff1d(self._members, before, assume_unique=True)))
 
+    def note_baseline(self, history: History) -> None:
+        """Note the share of the most frequent label, once all rows that are counted are learned."""
+        before, n_rows = np.array(self._before["labels"], np.int64), self._model.class_weights.counts.copy()
+        n_rows[: len(before)] -= before
+        history.baseline = float(n_rows.max() / n_rows.sum()) if n_rows.any() else None
+
     def _selected_ids(self) -> NDArray[np.int64]:
         """Return the ids of the members: columns are provisional until the first pass ends."""
         return self._model.selected_ids() if self._model.method.has_budget else np.zeros(0, np.int64)
@@ -248,7 +285,7 @@ class Recorder:
     def state(self) -> dict[str, Any]:
         return {
             "seconds": self.seconds(),
-            "before": {name: self._before[name] for name in _COUNTED},
+            "before": self._before,
             "members": self._members.tolist(),
         }
 
@@ -256,4 +293,7 @@ class Recorder:
         """Continue from `state`; the model must have its state of the same moment."""
         self._started = time.perf_counter() - state["seconds"]
         self._before = state["before"]
+        before, counts = self._before["labels"], self._model.class_weights.counts.tolist()
+        if len(before) > len(counts) or any(n > after for n, after in zip(before, counts, strict=False)):
+            raise ValueError("its counts of labels do not fit its model.")
         self._members = np.array(state["members"], np.int64)

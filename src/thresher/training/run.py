@@ -294,6 +294,7 @@ class RunGroup:
             raise DataError(f"{stream.name}: {error}{self._skipped_sentence()}") from None
         for run in self.learning:
             run.note()
+            run.recorder.note_baseline(run.history)
 
     def validate(self, held_out: Stream) -> None:
         """Measure the models that learned the pass by the main metric while the data are read once."""
@@ -305,7 +306,7 @@ class RunGroup:
         for run, tally in zip(self.learning, tallies, strict=True):
             counts = tally.counts(held_out.name)
             run.history.validation[-1] = METRICS[counts.target][0].of(counts)
-            run.history.n_validation_rows = counts.n_rows
+            run.history.n_validation_rows, run.history.validation_baseline = counts.n_rows, counts.baseline
 
     def interrupt(self) -> None:
         for run in self.runs:
