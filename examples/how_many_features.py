@@ -1,7 +1,7 @@
 """How many features are enough? One run answers it, for all budgets at once.
 
 $ python how_many_features.py
-accuracy on rows before they were learned, 4,000 rows
+accuracy on rows before they were learned, 4,000 rows, baseline 0.5192
 
 features  accuracy  standard error
        5    0.7877          0.0065

@@ -64,10 +64,56 @@ def test_the_template_does_not_change(problem):
 def test_suggestion_is_the_smallest_within_one_standard_error():
     """Asked below `path`: models have no accuracies that are just inside and just outside one standard error."""
     budgets, models, histories = [10, 20, 40, 80], ["a", "b", "c", "d"], [History(n_passes=k) for k in range(4)]
-    curve = _curve(budgets, [0.80, 0.889, 0.90, 0.895], 900, "", models, histories)
+    curve = _curve(budgets, [0.80, 0.889, 0.90, 0.895], 900, "", models, histories, 0.5)
     np.testing.assert_allclose(curve.standard_error[2], 0.01)
     assert (curve.suggested, curve.model, curve.history) == (40, "c", histories[2])
-    assert _curve(budgets, [0.80, 0.8901, 0.90, 0.895], 900, "", models, histories).suggested == 20
+    assert _curve(budgets, [0.80, 0.8901, 0.90, 0.895], 900, "", models, histories, 0.5).suggested == 20
+
+
+def test_baseline_is_that_of_the_rows_measured():
+    X, y = random_problem(1_500, 200, 0.1, seed=0)
+    rows, held_out = (X[:1_000], y[:1_000]), (X[1_000:], y[1_000:])
+    on_held_out, prequential = path(ShadowSOFS(), rows, BUDGETS, held_out), path(ShadowSOFS(), rows, BUDGETS)
+    for curve, labels in ((on_held_out, held_out[1]), (prequential, rows[1])):
+        expected = max(np.mean(labels == 1), np.mean(labels == -1))
+        assert curve.baseline == curve.to_dict()["baseline"] == expected
+        assert curve.heading.endswith(f", baseline {expected:.4f}")
+        assert curve.remarks == curve.to_dict()["remarks"] == []
+
+
+def test_a_suggestion_that_is_no_better_is_said():
+    """Asked below `path`: models have no accuracies that are just inside and just outside one standard error."""
+    models, histories = ["a", "b"], [History(n_passes=1)] * 2
+    near, far, below = (_curve([10, 20], [0.85, 0.90], 900, "", models, histories, b) for b in (0.891, 0.889, 0.911))
+    (remark,) = near.remarks
+    assert remark == (
+        "The accuracy with 20 features is within one standard error (0.0100) of the baseline: always predicting the "
+        "most frequent label does as well."
+    )
+    assert str(near).endswith(f"\n\n{remark}")
+    assert remark in near._repr_html_()
+    assert far.remarks == []
+    assert below.remarks[0].startswith("The accuracy with 20 features is worse than the baseline")
+
+
+def test_a_class_that_is_never_predicted_is_said(tmp_path):
+    X, y = random_problem(4_000, 40, 0.3, seed=0)
+    rare = np.flatnonzero((y == -1) | (np.arange(4_000) % 40 == 0))
+    rows, held_out = (X[rare[:1_500]], y[rare[:1_500]]), (X[rare[1_500:]], y[rare[1_500:]])
+    curve = path(ShadowSOFS(), rows, [3], held_out)
+    expected = evaluate(curve.model, held_out)
+    assert expected.roc_auc > 0.8
+    assert curve.remarks[1] == expected.remarks[1]
+    assert "choose another threshold with set_threshold" in curve.remarks[1]
+    one_pass = ShadowSOFS(n_passes=1)  # validation data are read after each
+    once = path(one_pass, rows, [3], iter([held_out]))  # which can't be read again for ROC AUC
+    assert once.remarks == path(one_pass, rows, [3], held_out).remarks[:1]
+    convert(rows, tmp_path / "rows.svm")
+    convert(held_out, tmp_path / "test.svm")
+    command = ("path", tmp_path / "rows.svm", "-k", 3, "--test", tmp_path / "test.svm")
+    assert "choose another threshold with --threshold, or train" in thresher(*command).stdout
+    assert thresher(*command, "--report", tmp_path / "path.html").returncode == 0
+    assert "choose another threshold with --threshold, or train" in (tmp_path / "path.html").read_text()
 
 
 @pytest.mark.parametrize("template", [ShadowSOFS(), Model("shadow_sofs"), L1SVM()], ids=["estimator", "model", "batch"])

@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.analysis.resampling import require_budget, untrained_copy
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
+from thresher.evaluation.counts import Counts, error_of_share
+from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.metrics import ACCURACY
+from thresher.evaluation.remarks import after_blank_line, missed_classes, remarks_on_baseline, remarks_on_missed_class
 from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
-from thresher.streams import Data, DataError, as_stream
+from thresher.streams import Data, DataError, Stream, as_stream
 from thresher.training.history import History
 from thresher.training.job import Request
 from thresher.training.loop import models_of, run
@@ -32,8 +35,12 @@ class Curve:
         The budgets, ascending.
     accuracy, standard_error : array
         Share of rows predicted right with each budget, and √(a·(1 − a)/n) of it.
+    baseline : float
+        Share of the most frequent label among the same rows: the accuracy of always predicting it.
     suggested : int
         The smallest budget whose accuracy is within one standard error of the best.
+    remarks : list of str
+        Sentences on what the figures of the suggested budget show, as those of an `Evaluation`.
     n_rows : int
         The rows on which accuracy was measured.
     measured_on : str
@@ -49,7 +56,9 @@ class Curve:
     n_features: list[int]
     accuracy: NDArray[np.float64]
     standard_error: NDArray[np.float64]
+    baseline: float
     suggested: int
+    remarks: list[str]
     n_rows: int
     measured_on: str
     model: Any
@@ -71,16 +80,19 @@ class Curve:
             "n_features": self.n_features,
             ACCURACY.name: self.accuracy.tolist(),
             "standard_error": self.standard_error.tolist(),
+            "baseline": self.baseline,
             "suggested": self.suggested,
             "rows": self.n_rows,
             "measured_on": self.measured_on,
             "lines_skipped": self.n_skipped,
+            "remarks": self.remarks,
         }
 
     @property
     def heading(self) -> str:
-        """The metric, the data, and the number of rows."""
-        return f"{ACCURACY.words} on {self.measured_on}, {count_noun(self.n_rows, 'row')}"
+        """The metric, the data, the number of rows, and the baseline."""
+        rows = count_noun(self.n_rows, "row")
+        return f"{ACCURACY.words} on {self.measured_on}, {rows}, baseline {ACCURACY.cell(self.baseline)}"
 
     def points(self) -> list[tuple[int, float, float, bool]]:
         """Return each budget, its accuracy, the standard error, and whether it is the suggested one."""
@@ -92,7 +104,7 @@ class Curve:
         for n, share, error, is_suggested in self.points():
             mark = "  suggested: the fewest within one standard error of the best" if is_suggested else ""
             lines.append(f"{n:8,}  {ACCURACY.cell(share):>8}  {ACCURACY.cell(error):>14}{mark}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *after_blank_line(self.remarks)])
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw accuracy against the number of features, with matplotlib.
@@ -126,7 +138,7 @@ class Curve:
             for n, share, error, is_suggested in self.points()
         )
         figures = table(["features", ACCURACY.words, "standard error", ""], rows)
-        return fragment(self.heading, as_svg(self.chart()), figures)
+        return fragment(self.heading, as_svg(self.chart()), figures, remarks=self.remarks)
 
 
 def path(
@@ -184,16 +196,20 @@ def path(
     if histories[0].interrupted:
         raise KeyboardInterrupt
     if held_out is not None:
-        shares = [history.validation[-1] or 0.0 for history in histories]
-        return _curve(budgets, shares, histories[0].n_validation_rows, held_out.name, models, histories)
+        counts = [each.validated for each in runs if each.validated is not None]
+        shares, baseline = [each.n_right / each.n_rows for each in counts], counts[0].baseline
+        curve = _curve(budgets, shares, counts[0].n_rows, held_out.name, models, histories, baseline)
+        of_suggested = counts[budgets.index(curve.suggested)]
+        return replace(curve, remarks=[*curve.remarks, *_remarks_on_missed(of_suggested, curve.model, held_out)])
     if histories[0].grouped_by_label:
         shuffle_them = f"use {parameter('shuffle', True)}, or " if stream.can_be_read_again else ""
         raise DataError(
             f"{stream.name}: the rows are grouped by label, so the accuracy on rows before they were learned says "
             f"nothing about new rows: {shuffle_them}name test data ({parameter('validate', ...)})."
         )
-    shares = [1.0 - history.error[-1] for history in histories]
-    return _curve(budgets, shares, histories[0].n_predicted, "rows before they were learned", models, histories)
+    shares, n_rows = [1.0 - history.error[-1] for history in histories], histories[0].n_predicted
+    baseline = histories[0].baseline or 0.0
+    return _curve(budgets, shares, n_rows, "rows before they were learned", models, histories, baseline)
 
 
 def _check_validation(model: Model, request: Request) -> None:
@@ -213,18 +229,32 @@ def _check_validation(model: Model, request: Request) -> None:
 
 
 def _curve(
-    budgets: list[int], shares: list[float], n_rows: int, measured_on: str, models: list[Any], histories: list[History]
+    budgets: list[int],
+    shares: list[float],
+    n_rows: int,
+    measured_on: str,
+    models: list[Any],
+    histories: list[History],
+    baseline: float,
 ) -> Curve:
     accuracy = np.array(shares)
-    error = np.sqrt(accuracy * (1.0 - accuracy) / n_rows)
+    error = error_of_share(accuracy, n_rows)
     best = int(accuracy.argmax())
     near = accuracy >= accuracy[best] - error[best]
     suggested = int(near.argmax())
-    history = histories[suggested]
+    what = f"accuracy with {count_noun(budgets[suggested], 'feature')}"
+    remarks = remarks_on_baseline(what, shares[suggested], baseline, float(error[suggested]))
     return Curve(
-        budgets, accuracy, error, budgets[suggested], n_rows, measured_on,
-        models[suggested], history,
+        budgets, accuracy, error, baseline, budgets[suggested], remarks, n_rows, measured_on,
+        models[suggested], histories[suggested],
     )  # fmt: skip
+
+
+def _remarks_on_missed(counts: Counts, model: Any, held_out: Stream) -> list[str]:
+    """Return the remark on a class that is never predicted; for ROC AUC the data are then read again."""
+    if len(counts.labels) > 2 or not missed_classes(counts) or not held_out.can_be_read_again:
+        return []
+    return remarks_on_missed_class(counts, evaluate(model, held_out).roc_auc)
 
 
 def _budgets(model: Any, given: Sequence[int]) -> list[int]:

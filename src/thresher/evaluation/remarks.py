@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from thresher.evaluation.counts import Counts
 from thresher.messages import parameter
@@ -13,19 +14,26 @@ _HIGH_AUC = 0.8  # from here on the margins order the rows well
 
 def remarks_on(counts: Counts, metrics: Mapping[str, float | None], standard_error: float) -> list[str]:
     """Return the remarks on an evaluation; the standard error is that of its accuracy."""
-    accuracy, baseline, roc_auc = (metrics[name] or 0.0 for name in ("accuracy", "baseline", "roc_auc"))
-    found = remarks_on_baseline("accuracy", accuracy, baseline, standard_error, label_text(counts.most_frequent))
-    if roc_auc < _HIGH_AUC:
-        return found
-    for label, of_class in zip(counts.labels, counts.of_classes(), strict=True):
-        if of_class.predicted > 0:
-            continue
-        found.append(
-            f"{label_text(label)} is never predicted, although ROC AUC is {roc_auc:.4f}: choose another threshold "
-            f"with {parameter('set_threshold')}, or train an online method with "
-            f"{parameter('class_weight', 'balanced')}."
-        )
-    return found
+    accuracy, baseline = (metrics[name] or 0.0 for name in ("accuracy", "baseline"))
+    of_baseline = remarks_on_baseline("accuracy", accuracy, baseline, standard_error, label_text(counts.most_frequent))
+    return [*of_baseline, *remarks_on_missed_class(counts, metrics["roc_auc"])]
+
+
+def missed_classes(counts: Counts) -> list[Any]:
+    """Return the labels that are never predicted."""
+    of_classes = zip(counts.labels, counts.of_classes(), strict=True)
+    return [label for label, of_class in of_classes if of_class.predicted == 0]
+
+
+def remarks_on_missed_class(counts: Counts, roc_auc: float | None) -> list[str]:
+    """Return a remark if one of two classes is never predicted although the margins find it; else none."""
+    if roc_auc is None or roc_auc < _HIGH_AUC:
+        return []
+    return [
+        f"{label_text(label)} is never predicted, although ROC AUC is {roc_auc:.4f}: choose another threshold with "
+        f"{parameter('set_threshold')}, or train an online method with {parameter('class_weight', 'balanced')}."
+        for label in missed_classes(counts)
+    ]
 
 
 def after_blank_line(remarks: list[str]) -> list[str]:

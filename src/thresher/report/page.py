@@ -239,8 +239,10 @@ def _curve(curve: Curve) -> dict[str, Any]:
             (f"{n:,}", f"{share:{written}}", f"{error:{written}}", is_suggested)
             for n, share, error, is_suggested in curve.points()
         ],
-        "words": f"Measured on {escape_controls(curve.measured_on)}, {count_noun(curve.n_rows, 'row')}. Suggested is "
-        "the smallest number of features within one standard error of the best.",
+        "words": f"Measured on {escape_controls(curve.measured_on)}, {count_noun(curve.n_rows, 'row')}; the baseline, "
+        f"always predicting the most frequent label, has {curve.baseline:{written}}. Suggested is the smallest number "
+        "of features within one standard error of the best.",
+        "remarks": [escape_controls(remark) for remark in curve.remarks],
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
+from thresher.evaluation.counts import Counts
 from thresher.evaluation.metrics import METRICS
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
@@ -70,6 +71,7 @@ class Run:
         self.callback = callback
         self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
         self.recorder = Recorder(model, started)
+        self.validated: Counts | None = None  # on the validation data, after the last pass
         self._start = state_of(model)
         self._next_note = _FIRST_NOTE
         self._session: Session | None = None
@@ -306,6 +308,7 @@ class RunGroup:
         for run, tally in zip(self.learning, tallies, strict=True):
             counts = tally.counts(held_out.name)
             run.history.validation[-1] = METRICS[counts.target][0].of(counts)
+            run.validated = counts
             run.history.n_validation_rows, run.history.validation_baseline = counts.n_rows, counts.baseline
 
     def interrupt(self) -> None:
