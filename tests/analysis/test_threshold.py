@@ -15,7 +15,7 @@ from states import model_of
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, convert, datasets, evaluate, load, set_threshold, train
-from thresher.analysis.threshold import _best
+from thresher.analysis.threshold import _best, _between
 from thresher.io.model_files import save_model
 from thresher.streams import DataError
 
@@ -28,7 +28,8 @@ def test_best_f1_of_all_thresholds(rows):
     margins, truth = np.array([m for m, _ in rows]), np.array([t for _, t in rows])
     if not truth.any():
         return
-    threshold, score = _best(margins, truth, None)
+    next_margins, score = _best(margins, truth, None)
+    threshold = _between(*next_margins[::-1])
     every = [f1_score(truth, margins > t) for t in [-10, *margins]]
     np.testing.assert_allclose(score, max(every))
     np.testing.assert_allclose(f1_score(truth, margins > threshold), max(every))
@@ -41,7 +42,8 @@ def test_most_rows_found_at_a_precision(rows, wanted):
         return
     cuts = [t for t in [-10, *margins] if (margins > t).any()]
     good = [t for t in cuts if precision_score(truth, margins > t) >= wanted]
-    threshold, score = _best(margins, truth, wanted)
+    next_margins, score = _best(margins, truth, wanted)
+    threshold = _between(*next_margins[::-1])
     if not good:
         np.testing.assert_allclose(score, max(precision_score(truth, margins > t) for t in cuts))
         return

@@ -118,9 +118,7 @@ class CrossValidation:
     def __str__(self) -> str:
         evaluation, errors = self.evaluation, self.standard_errors
         lines = [f"{len(self.folds)}-fold cross-validation, {count_noun(evaluation.n_rows, 'row')}", ""]
-        lines += [
-            f"{metric.words:17}  {metric.cell(value, errors.get(metric.name))}" for metric, value in evaluation.known
-        ]
+        lines += [f"{words:17}  {value}{of}" for words, value, of in evaluation.rows_of_metrics(errors)]
         return "\n".join([*lines, "", *evaluation.table_of_classes(errors), *after_blank_line(self.remarks)])
 
 
@@ -133,6 +131,7 @@ def cross_validate(
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
     multiclass: bool = False,
+    positive: Any = None,
     progress: bool = False,
 ) -> CrossValidation:
     """Measure a model on the data that it is trained on, in one reading.
@@ -151,6 +150,8 @@ def cross_validate(
         How many, from 2 to 100.
     passes, shuffle, classes, multiclass, progress
         As in `train`.
+    positive : str, int or float, optional
+        Which of two labels counts as found, as in `evaluate`; by default the second.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def cross_validate(
     """
     request = Request(passes=passes, shuffle=shuffle, classes=classes, multiclass=multiclass, progress=progress)
     check("folds", folds, FOLDS)
-    return cross_validation_of_folds(resample(model, data, request, n_folds=folds))
+    return cross_validation_of_folds(resample(model, data, request, n_folds=folds, positive=positive))
 
 
 def cross_validation_of_folds(found: Resampled) -> CrossValidation:

@@ -14,7 +14,7 @@ from thresher.analysis.resampling import require_budget, untrained_copy
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
 from thresher.evaluation.counts import Counts, error_of_share
 from thresher.evaluation.evaluation import evaluate
-from thresher.evaluation.metrics import ACCURACY
+from thresher.evaluation.metrics import ACCURACY, BASELINE
 from thresher.evaluation.remarks import after_blank_line, missed_classes, remarks_on_baseline, remarks_on_missed_class
 from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
@@ -92,7 +92,7 @@ class Curve:
     def heading(self) -> str:
         """The metric, the data, the number of rows, and the baseline."""
         rows = count_noun(self.n_rows, "row")
-        return f"{ACCURACY.words} on {self.measured_on}, {rows}, baseline {ACCURACY.cell(self.baseline)}"
+        return f"{ACCURACY.words} on {self.measured_on}, {rows}, {BASELINE.words} {BASELINE.cell(self.baseline)}"
 
     def points(self) -> list[tuple[int, float, float, bool]]:
         """Return each budget, its accuracy, the standard error, and whether it is the suggested one."""

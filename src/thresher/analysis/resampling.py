@@ -57,10 +57,13 @@ class Resampled:
     permuted: list[Any]
 
 
-def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n_halves: int = 0) -> Resampled:
+def resample(
+    template: Any, data: Data, request: Request, *, n_folds: int = 0, n_halves: int = 0, positive: Any = None
+) -> Resampled:
     """Train a model on all rows, one without each fold, and two on each of several random halves.
 
     The second one of a half learns permuted labels. `template` does not change: all are new, with its parameters.
+    `positive` is for the scores of the folds.
     """
     if n_halves:
         require_budget(template)
@@ -81,7 +84,7 @@ def resample(template: Any, data: Data, request: Request, *, n_folds: int = 0, n
         history = runs[0].history
         if n_folds and not history.interrupted:
             again = rows.batches(trained[0], runs[0].stream)
-            folds = _score(trained[1 : 1 + n_folds], again, stream, seed)
+            folds = _score(trained[1 : 1 + n_folds], again, stream, seed, positive)
     halves = models[1 + n_folds :]
     return Resampled(models[0], history, folds, halves[:n_halves], halves[n_halves:])
 
@@ -109,11 +112,15 @@ def untrained_copy(template: Any) -> Any:
 
 
 def _score(
-    models: list[Model], batches: Iterator[tuple[Batch, NDArray[np.int64]]], stream: Stream, seed: int
+    models: list[Model],
+    batches: Iterator[tuple[Batch, NDArray[np.int64]]],
+    stream: Stream,
+    seed: int,
+    positive: Any,
 ) -> list[Evaluation]:
     """Score each row by the model that left out its fold."""
     n_folds = len(models)
-    tallies = [Tally(model) for model in models]
+    tallies = [Tally(model, positive=positive) for model in models]
     with ThreadPoolExecutor(min(n_folds, default_threads()), thread_name_prefix="thresher-score") as pool:
         for batch, numbers in batches:
             folds = fold_of(numbers, n_folds, seed)

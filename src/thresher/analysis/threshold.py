@@ -19,7 +19,7 @@ from thresher.streams import Data, DataError
 _Floats = NDArray[np.float64]
 
 
-def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False) -> float:
+def set_threshold(model: Any, data: Data, target: str, *, positive: Any = None, progress: bool = False) -> float:
     """Choose the margin above which `predict` gives the second of two classes, and store it in the model.
 
     Margins and probabilities stay as they are. `evaluate` and `show` report the threshold; learning more rows resets
@@ -32,8 +32,10 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     data : Stream, path, or anything else that `open_stream` takes
         Rows that the model has not learned, with labels of both classes.
     target : str
-        "f1" for the highest F1 of the second class. "precision=0.9", or another share, for the most rows found among
-        thresholds whose precision is at least that.
+        "f1" for the highest F1 of the positive label. "precision=0.9", or another share, for the most of its rows found
+        among thresholds whose precision is at least that.
+    positive : str, int or float, optional
+        Which of the two labels is to be found; by default the second.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
 
@@ -56,19 +58,20 @@ def set_threshold(model: Any, data: Data, target: str, *, progress: bool = False
     trained = as_model(model)
     assert trained.target is not None
     trained.target.check_can_have_threshold()
+    tally = Tally(trained, positive=positive)
     stream, _, batches = open_for_model(trained, data, "choosing a threshold", progress=progress)
-    tally = Tally(trained)
     for batch in batches:
         tally.add(batch)
-    margins, is_second = tally.margins(stream.name)
-    threshold, found = _best(margins, is_second, wanted)
+    assert tally.positive is not None
+    (above, below), found = _best(*tally.margins(stream.name), wanted)
     if wanted is not None and found < wanted:
         raise DataError(
             f"{stream.name}: no threshold has a precision of {wanted:g} there; the highest is {found:.4f}: ask for "
-            f"less, or use data with more rows of class {label_text(trained.target.labels[1])}."
+            f"less, or use data with more rows of class {label_text(trained.target.labels.tolist()[tally.positive])}."
         )
-    trained.threshold = threshold
-    return threshold
+    # The margins are those of the positive label: of the first class they have the other sign.
+    trained.threshold = _between(below, above) if tally.positive == 1 else _between(-above, -below)
+    return trained.threshold
 
 
 def check_target(target: str) -> None:
@@ -92,12 +95,14 @@ def _precision(target: str) -> float | None:
     return share
 
 
-def _best(margins: _Floats, is_second: NDArray[np.bool_], precision: float | None) -> tuple[float, float]:
-    """Return the best threshold, and its F1 or precision."""
-    sorted_margins, ends, true = thresholds(margins, is_second)
+def _best(
+    margins: _Floats, is_positive: NDArray[np.bool_], precision: float | None
+) -> tuple[tuple[float, float], float]:
+    """Return the lowest margin that the best threshold finds and the next one below, and its F1 or precision."""
+    sorted_margins, ends, true = thresholds(margins, is_positive)
     predicted = ends + 1.0
     if precision is None:
-        score = 2.0 * true / (predicted + is_second.sum())
+        score = 2.0 * true / (predicted + is_positive.sum())
         best = int(score.argmax())
     else:
         score = true / predicted
@@ -106,5 +111,10 @@ def _best(margins: _Floats, is_second: NDArray[np.bool_], precision: float | Non
     above = float(sorted_margins[ends[best]])
     last = ends[best] + 1
     below = float(sorted_margins[last]) if last < len(margins) else float(np.nextafter(above, -np.inf))
+    return (above, below), float(score[best])
+
+
+def _between(below: float, above: float) -> float:
+    """Return a threshold that margins of `above` exceed, and those of `below` don't: in the middle, if it can be."""
     middle = (above + below) / 2.0
-    return middle if below <= middle < above else below, float(score[best])
+    return middle if below <= middle < above else below

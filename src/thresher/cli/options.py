@@ -29,6 +29,15 @@ Data = Annotated[
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that thresher train wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="LABEL",
+        help="Which of two labels counts as found: in average precision and the curves, and by a threshold.",
+        show_default="the second",
+    ),
+]
 Report = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ import typer
 from thresher.cli.checkpoints import SAVING, explain_how_to_resume, refuse_to_overwrite, train_with_checkpoint
 from thresher.cli.data_options import NAMING, READING, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model, values_of
-from thresher.cli.options import WHOLE, Data, Json, Report, with_options
+from thresher.cli.options import WHOLE, Data, Json, Positive, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
 from thresher.cli.shards import SHARDING, train_on_shards
 from thresher.cli.train_report import AfterTraining, finish
@@ -41,6 +41,7 @@ def train(
             "or for a precision of at least P.",
         ),
     ] = None,
+    positive: Positive = None,
     cv: Annotated[
         int | None,
         typer.Option(help="Cross-validate with this many folds (2 to 100), in the same reading.", **WHOLE),
@@ -82,6 +83,8 @@ def train(
     if threshold is not None:
         _check_threshold(threshold, options["classes"])
     model = new_model(chosen) if from_ is None else _load_to_continue(from_, chosen)
+    if positive is not None:
+        _check_positive(positive, model, options["classes"])
     checkpoint = saving["checkpoint"]
     check_outputs({"-o": output, "--checkpoint": checkpoint, "--report": report})
     naming = None if from_ is None else model.naming
@@ -91,14 +94,15 @@ def train(
     sample_results: dict[str, Any] = {}
     with explain_how_to_resume(**saving):
         if cv is not None or stability is not None:
-            model, history, sample_results = _train_with_samples(model, stream, cv, stability, options)
+            model, history, sample_results = _train_with_samples(model, stream, cv, stability, positive, options)
         elif sharding["shards"] is not None:
             history = train_on_shards(model, stream, sharding, options)
         else:
             history = train_with_checkpoint(model, stream, saving, options)
         report_skipped(history)
         full = full or from_ is not None  # a model that could continue learning can do so again
-        finish(model, history, sample_results, stream, AfterTraining(held_out, threshold, output, full, report, json))
+        after = AfterTraining(held_out, threshold, positive, output, full, report, json)
+        finish(model, history, sample_results, stream, after)
 
 
 def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
@@ -108,6 +112,14 @@ def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
     check_target(threshold)
     if classes is not None and len(classes) > 2:
         raise ValueError(f"--threshold needs two classes. Got --classes {','.join(map(str, classes))} instead.")
+
+
+def _check_positive(positive: str, model: Model, classes: list[Any] | None) -> None:
+    """Raise ValueError for a label that is not one of two classes, where these are known before training."""
+    from thresher.model.targets import classes_for
+
+    if classes is not None or model.target is not None:
+        classes_for(model, classes).code_of_positive(positive)
 
 
 def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
@@ -130,7 +142,12 @@ def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:
 
 
 def _train_with_samples(
-    model: Model, stream: Stream, cv: int | None, stability: int | None, options: dict[str, Any]
+    model: Model,
+    stream: Stream,
+    cv: int | None,
+    stability: int | None,
+    positive: str | None,
+    options: dict[str, Any],
 ) -> tuple[Model, History, dict[str, Any]]:
     """Train the model on all rows, and others on samples; return it, its history, and what the others show."""
     from thresher.analysis.cross_validation import FOLDS, cross_validation_of_folds
@@ -141,7 +158,7 @@ def _train_with_samples(
     for option, value, allowed in (("--cv", cv, FOLDS), ("--stability", stability, SAMPLES)):
         if value is not None:
             check(option, value, allowed)
-    resampled = resample(model, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0)
+    resampled = resample(model, stream, Request(**options), n_folds=cv or 0, n_halves=stability or 0, positive=positive)
     sample_results: dict[str, Any] = {}
     if not resampled.history.interrupted:
         sample_results |= {"cv": cross_validation_of_folds(resampled)} if cv else {}

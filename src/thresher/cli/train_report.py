@@ -34,6 +34,8 @@ class AfterTraining:
         The data to test it on, and to choose a threshold on.
     threshold : str or None
         The target of `set_threshold`.
+    positive : str or None
+        The label that counts as found.
     output : str or None
         The file to write the model to.
     full : bool
@@ -46,6 +48,7 @@ class AfterTraining:
 
     held_out: Stream | None
     threshold: str | None
+    positive: str | None
     output: str | None
     full: bool
     page: str | None
@@ -72,10 +75,10 @@ def finish(
             if after.threshold is not None:
                 from thresher.analysis import set_threshold
 
-                set_threshold(model, held_out, after.threshold, progress=not after.as_json)
+                set_threshold(model, held_out, after.threshold, positive=after.positive, progress=not after.as_json)
                 if output is not None:
                     save_model(model, output, compact=not after.full)
-            tested = evaluate(model, held_out, progress=not after.as_json)
+            tested = evaluate(model, held_out, positive=after.positive, progress=not after.as_json)
         report_skipped(tested)
     if page is not None:
         evaluations = [each for each in (tested, sample_results.get("cv")) if each is not None]
@@ -91,7 +94,7 @@ def finish(
     if after.as_json:
         print(json_.dumps(report))
     else:
-        print(_summary(report, history, stream.name, held_out.name if held_out else None))
+        print(_summary(report, history, stream.name, tested, held_out.name if held_out else None))
         for each in sample_results.values():
             print(f"\n{each}")
     if output is None:
@@ -171,8 +174,8 @@ def _selection_text(report: dict[str, Any]) -> str:
     return f"{'all ' if has_all else ''}{count_noun(n, 'feature')} (fewer than -k {most:,})"
 
 
-def _summary(report: dict[str, Any], history: History, data: str, test: str | None) -> str:
-    from thresher.evaluation.metrics import ACCURACY
+def _summary(report: dict[str, Any], history: History, data: str, tested: Evaluation | None, test: str | None) -> str:
+    from thresher.evaluation.metrics import ACCURACY, BASELINE
 
     in_passes = history.passes_in_words()
     in_order = f"{',' if in_passes else ''} in random order" if history.shuffled else ""
@@ -196,9 +199,10 @@ def _summary(report: dict[str, Any], history: History, data: str, test: str | No
         of_baseline = report["baseline_error_while_learning"]
         baseline = "" if of_baseline is None else f" (baseline {of_baseline:.2%})"
         lines.append(f"error while learning {report['error_while_learning']:.2%}{baseline}")
-    if report["accuracy_on_test"] is not None:
-        baseline = f" (baseline {report['test']['baseline']:{ACCURACY.in_sentences}})"
-        lines.append(ACCURACY.phrase(report["accuracy_on_test"], f" on {test}") + baseline)
+    if tested is not None:
+        lines.append(f"{ACCURACY.phrase(tested.accuracy, f' on {test}')} ({BASELINE.phrase(tested.baseline)})")
+        rows = [row for row in tested.rows_of_metrics() if row[0] not in (ACCURACY.words, BASELINE.words)]
+        lines += [", ".join(f"{words} {value}{of}" for words, value, of in rows)] if rows else []
     lines += report["remarks"]
     if report["threshold"] != 0.0:
         lines.append(f"{report['classes'][1]} is predicted above a margin of {report['threshold']:.4g}")

@@ -29,6 +29,8 @@ class Counts:
         Of all rows, where the model has probabilities and knows all labels.
     curves : Curves or None
         Of two classes that both occur.
+    positive : str, int, float or None
+        Which of two classes counts as found; None if the model has more.
     """
 
     target: ClassVar[str] = "classes"
@@ -37,6 +39,7 @@ class Counts:
     pairs: _Pairs
     log_likelihood: float | None = None
     curves: Curves | None = None
+    positive: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -85,7 +88,8 @@ class Counts:
             actual, predicted, n_rows = part.pairs.T
             pairs.add(place[actual], place[predicted], n_rows)
         known = [part.log_likelihood for part in parts if part.log_likelihood is not None]
-        return cls(labels, pairs.pairs(), sum(known) if len(known) == len(parts) else None)
+        log_likelihood = sum(known) if len(known) == len(parts) else None
+        return cls(labels, pairs.pairs(), log_likelihood, positive=parts[0].positive)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,9 @@ class Evaluation(HasMetrics):
         Rows read.
     labels : list
         The model's classes, and after them labels of the data that the model does not know, sorted.
+    positive : str, int, float or None
+        Which of two labels counts as found, in average precision and the curves; None if the model has more classes.
+        `per_class` has precision, recall and f1 of either.
     metrics : dict
         All metrics by their names; None where one does not exist. Each is an attribute too.
     {metrics}
@@ -79,8 +82,8 @@ class Evaluation(HasMetrics):
     per_class : dict
         Precision, recall, f1 and support by label. A ratio of 0 to 0 counts as 0.
     roc_curve : array of shape (n_points, 2) or None
-        False positive rate and true positive rate at thresholds from high to low, from (0, 0) to (1, 1), where
-        `roc_auc` is known; of many rows, at most 500 points of the curve.
+        False positive rate and true positive rate of the positive label at thresholds from high to low, from (0, 0) to
+        (1, 1), where `roc_auc` is known; of many rows, at most 500 points of the curve.
     precision_recall_curve : array of shape (n_points, 2) or None
         Recall and precision at the same thresholds, but for the first, which predicts nothing.
     n_skipped, skipped : int and list of str
@@ -122,10 +125,25 @@ class Evaluation(HasMetrics):
         return remarks_on(self.counts, self.metrics, self.standard_error)
 
     @property
+    def positive(self) -> Any:
+        """Which of two labels counts as found."""
+        return self.counts.positive
+
+    @property
     def known(self) -> list[tuple[Metric[Counts], float]]:
         """The metrics that it has, the main one first, and their values."""
         values = ((metric, self.metrics[metric.name]) for metric in METRICS[self.counts.target])
         return [(metric, value) for metric, value in values if value is not None]
+
+    def rows_of_metrics(self, errors: Mapping[Any, float] | None = None) -> Iterator[tuple[str, str, str]]:
+        """Yield what each metric is called, its value, and " (for spam)" if it is that of the positive label.
+
+        `errors` are standard errors, by the name of a metric.
+        """
+        errors = errors or {}
+        for metric, value in self.known:
+            of = f" (for {label_text(self.positive)})" if metric.is_of_positive else ""
+            yield metric.words, metric.cell(value, errors.get(metric.name)), of
 
     @cached_property
     def per_class(self) -> dict[Any, ClassScores]:
@@ -192,6 +210,7 @@ class Evaluation(HasMetrics):
             **self.metrics,
             "standard_error": self.standard_error,
             "remarks": self.remarks,
+            "positive": None if self.positive is None else label_text(self.positive),
             "labels": [label_text(label) for label in self.labels],
             "confusion": self.confusion.tolist() if len(self.labels) <= _MOST_WRITTEN else None,
             "confusion_pairs": self.confusion_pairs.tolist(),
@@ -203,7 +222,7 @@ class Evaluation(HasMetrics):
         }
 
     def __str__(self) -> str:
-        values = (f"{metric.words} {metric.cell(value)}" for metric, value in self.known)
+        values = (f"{words} {value}{of}" for words, value, of in self.rows_of_metrics())
         lines = [", ".join([count_noun(self.n_rows, "row"), *values])]
         if self.threshold != 0.0:
             lines[0] += f"; {label_text(self.labels[1])} is predicted above a margin of {self.threshold:.4g}"
@@ -241,8 +260,8 @@ class Evaluation(HasMetrics):
             return {}
         false, true = self.roc_curve.T.tolist()
         recall, precision = self.precision_recall_curve.T.tolist()
-        positive, whole = label_text(self.labels[1]), (0.0, 1.0)
-        share = self.per_class[self.labels[1]].support / self.n_rows
+        positive, whole = label_text(self.positive), (0.0, 1.0)
+        share = self.per_class[self.positive].support / self.n_rows
         return {
             "roc": Chart(
                 f"ROC curve, area {self.roc_auc:.4f}", "false positive rate", f"true positive rate of {positive}",
@@ -270,7 +289,7 @@ class Evaluation(HasMetrics):
         return fragment(heading, scores, counts, *map(as_svg, self.charts().values()), remarks=self.remarks)
 
 
-def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
+def evaluate(model: Any, data: Any, *, positive: Any = None, progress: bool = False) -> Evaluation:
     """Measure a trained model on data, in one reading.
 
     Parameters
@@ -279,6 +298,8 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
         A trained one.
     data : Stream, path, or anything else that `open_stream` takes
         A path is opened with `open_stream`. Ids are counted as the model counts them.
+    positive : str, int or float, optional
+        Which of two labels counts as found, in average precision and the curves; by default the second.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
 
@@ -295,8 +316,8 @@ def evaluate(model: Any, data: Any, *, progress: bool = False) -> Evaluation:
     (500, True)
     """
     trained = as_model(model)
+    tally = Tally(trained, positive=positive)
     stream, reading, batches = open_for_model(trained, data, "evaluating", progress=progress)
-    tally = Tally(trained)
     for batch in batches:
         tally.add(batch)
     return evaluation_of(tally, stream.name, reading)

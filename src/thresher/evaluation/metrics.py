@@ -33,6 +33,8 @@ class Metric(Generic[_Counted]):
         Returns the value from what was counted, or None where it does not exist.
     in_tables, in_sentences : str
         How the value is written, as `format` has it.
+    is_of_positive : bool
+        Whether it depends on which of two labels counts as found; that label is then printed with it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Metric(Generic[_Counted]):
     of: Callable[[_Counted], float | None]
     in_tables: str = ".4f"
     in_sentences: str = ".4f"
+    is_of_positive: bool = False
 
     def cell(self, value: float, error: float | None = None) -> str:
         """Return the value for a table, with its standard error where that is known."""
@@ -72,17 +75,17 @@ METRICS: dict[str, tuple[Metric[Counts], ...]] = {
         ),
         Metric(
             "roc_auc", "ROC AUC",
-            "Area under the ROC curve, for two classes that both occur; the second is the positive one.",
+            "Area under the ROC curve, for two classes that both occur.",
             lambda found: found.curves.roc_auc if found.curves else None,
         ),
         Metric(
             "average_precision", "average precision",
-            "Area under the precision–recall curve, for two classes that both occur.",
-            lambda found: found.curves.average_precision if found.curves else None,
+            "Area under the precision–recall curve of the `positive` label, for two classes that both occur.",
+            lambda found: found.curves.average_precision if found.curves else None, is_of_positive=True,
         ),
     ),
 }  # fmt: skip
-ACCURACY = METRICS["classes"][0]
+ACCURACY, BASELINE = METRICS["classes"][:2]
 
 # Of one class.
 CLASS_METRICS: tuple[Metric[ClassCounts], ...] = (

@@ -26,11 +26,12 @@ class Tally:
     """Counts over the batches of a stream.
 
     Of two classes it also keeps the margins, 9 bytes per row. With `only_pairs` it keeps neither these nor the
-    log-likelihood.
+    log-likelihood. `positive` is the label that counts as found, by default the second of two.
     """
 
-    def __init__(self, model: Model, only_pairs: bool = False) -> None:
+    def __init__(self, model: Model, only_pairs: bool = False, positive: Any = None) -> None:
         assert model.target is not None
+        self.positive = model.target.code_of_positive(positive)  # its code; None with more than two classes
         self._model = model
         self._labels: list[Any] = model.target.labels.tolist()
         self._keeps_margins = len(self._labels) == 2 and not only_pairs
@@ -91,16 +92,21 @@ class Tally:
             warn(f"{name}: no row was predicted right; the model's classes are {_some_labels(labels)}.", UserWarning)
         log_likelihood = self._log_likelihood if knows_all and self._has_probabilities else None
         has_both = self._keeps_margins and knows_all and bool(self.support.all())
-        return Counts(labels, pairs, log_likelihood, curves_of(*self.margins(name)) if has_both else None)
+        curves = curves_of(*self.margins(name)) if has_both else None
+        return Counts(labels, pairs, log_likelihood, curves, None if self.positive is None else labels[self.positive])
 
     def margins(self, name: str) -> tuple[_Floats, NDArray[np.bool_]]:
-        """Return the margins of all rows, and which are of the second class; both classes must occur, and no other."""
+        """Return how much each row speaks for the positive class, and which are of it.
+
+        Both classes must occur, and no other. For the second class that is the margin, for the first its negative.
+        """
         labels = [label for label, n in zip(self._labels, self.support, strict=True) if n]
         if len(self._labels) > self._n_classes or len(labels) < 2:
             known = _some_labels(self._labels[: self._n_classes])
             found = _some_labels(labels) or "none"
             raise DataError(f"{name}: rows of the classes {known} are needed, and no others. It has {found}.")
-        return np.concatenate(self._margins), np.concatenate(self._is_second)
+        margins, is_second = np.concatenate(self._margins), np.concatenate(self._is_second)
+        return (margins, is_second) if self.positive == 1 else (-margins, ~is_second)
 
     def _codes(self, batch: Batch, labels: Labels) -> NDArray[np.intp]:
         """Return the index of each label in `_labels`; new labels are added."""

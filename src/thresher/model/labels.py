@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -165,6 +165,18 @@ def concatenate_labels(parts: list[Labels]) -> Labels:
     if whole.dtype.kind == "f" and any(part.dtype.kind in "iu" and are_large(part).any() for part in parts):
         return labels_from_values([label for part in parts for label in part.tolist()])
     return whole
+
+
+def is_same_label(label: Any, given: Any) -> bool:
+    """Return whether the user, who may write 1 as "1" or "+1", has named a label."""
+    if not isinstance(given, str | Real):
+        return False
+    if label_text(label) == label_text(given):
+        return True
+    try:
+        return not isinstance(label, str) and isinstance(given, str) and bool(number_from_text(given) == label)
+    except ValueError:
+        return False
 
 
 def label_text(label: Any) -> str:

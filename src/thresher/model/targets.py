@@ -26,6 +26,7 @@ from thresher.model.labels import (
     concatenate_labels,
     distinct_labels,
     find_labels,
+    is_same_label,
     label_text,
     labels_equal,
     labels_from_values,
@@ -99,6 +100,27 @@ class Classes:
     def check_can_have_threshold(self) -> None:
         if self.n_vectors > 1:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
+
+    def code_of_positive(self, positive: Any) -> int | None:
+        """Return the code of the label that counts as found: of two, the second unless `positive` names the first.
+
+        Of more classes there is none; naming one, or a label that is no class, is a ValueError.
+        """
+        if positive is None:
+            return 1 if self.n_classes == 2 else None
+        given = positive.item() if isinstance(positive, np.generic) else positive
+        if self.n_classes > 2:
+            raise ValueError(
+                f"{parameter('positive', given)} needs two classes, but the model has {self.n_classes}: leave it out."
+            )
+        labels = self.labels.tolist()
+        for code, label in enumerate(labels):
+            if is_same_label(label, given):
+                return code
+        known = ", ".join(map(label_text, labels))
+        raise ValueError(
+            f"{parameter('positive', given)} is not among the model's classes ({known}): name one of them."
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that `show` prints."""

@@ -21,7 +21,7 @@ from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, escape_controls
 from thresher.charts.chart import Chart
 from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
-from thresher.evaluation.metrics import ACCURACY, CLASS_METRICS
+from thresher.evaluation.metrics import ACCURACY, BASELINE, CLASS_METRICS
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import atomic_file
 from thresher.messages import count_noun, value_text
@@ -147,7 +147,7 @@ def _figures(
             (each.evaluation, ", cross-validated") if isinstance(each, CrossValidation) else (each, " on test data")
         )
         metric, value = evaluation.known[0]
-        baseline = f"baseline {evaluation.baseline:{metric.in_sentences}}"
+        baseline = BASELINE.phrase(evaluation.baseline)
         found.append((f"{value:{metric.in_sentences}}", f"{metric.words}{where}, {baseline}"))
     n_selected = len(model.members()[0])
     of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
@@ -256,7 +256,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
     return {
         "heading": heading,
         "n_rows": count_noun(found.n_rows, "row"),
-        "metrics": [(metric.cell(value, errors.get(metric.name)), metric.words) for metric, value in found.known],
+        "metrics": [(value, escape_controls(words + of)) for words, value, of in found.rows_of_metrics(errors)],
         "remarks": [escape_controls(remark) for remark in given.remarks],
         "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
         "charts": [_chart_parts(chart) for chart in found.charts().values()],
