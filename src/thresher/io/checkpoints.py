@@ -103,7 +103,9 @@ _HISTORY = dict_of(
 )  # fmt: skip
 _RUN = dict_of(
     session=_SESSION, history=_HISTORY, seconds=is_number,
-    before=dict_of(n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number, labels=list_of(is_count)),
+    before=dict_of(
+        n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number, labels=list_of(is_count)
+    ),
     next_note=is_count, members=list_of(is_whole),
 )  # fmt: skip
 _ABOUT = dict_of(
