@@ -37,6 +37,8 @@ void check_lesson(const Lesson& lesson, const BatchArrays& batch, const Selector
         const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
         if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
             throw std::out_of_range("classes: a class is out of range");
+        if (lesson.partners != nullptr && lesson.partners[r] >= static_cast<std::int64_t>(batch.n_rows()))
+            throw std::out_of_range("partners: a row number is out of range");
     }
 }
 
@@ -100,51 +102,64 @@ std::vector<double> numbers_from(const nb::dict& given, const std::vector<const 
     return numbers;
 }
 
-// Changes as arrays by name.
+// Changes as arrays by name; those of a layer or of decoys have a prefix.
+void put(nb::dict& out, const std::string& prefix, FeatureChanges&& changes) {
+    out[(prefix + "ids").c_str()] = new_array(std::move(changes.ids));
+    out[(prefix + "changes").c_str()] = new_array(std::move(changes.changes));
+    out[(prefix + "sums").c_str()] = new_array(std::move(changes.sums));
+}
+void put(nb::dict& out, const std::string& prefix, SlotChanges&& changes) {
+    out[(prefix + "n_slots").c_str()] = changes.n_slots;
+    out[(prefix + "slots").c_str()] = new_array(std::move(changes.slots));
+    out[(prefix + "slot_changes").c_str()] = new_array(std::move(changes.slot_changes));
+    out[(prefix + "slot_sums").c_str()] = new_array(std::move(changes.slot_sums));
+}
 nb::dict as_dict(Changes&& changes) {
     nb::dict out;
+    put(out, "", static_cast<FeatureChanges&&>(changes));
+    put(out, "", static_cast<SlotChanges&&>(changes));
     out["n_shards"] = changes.n_shards;
-    out["ids"] = new_array(std::move(changes.ids));
-    out["changes"] = new_array(std::move(changes.changes));
-    out["sums"] = new_array(std::move(changes.sums));
     out["members"] = new_array(std::move(changes.members));
     out["intercept"] = new_array(std::move(changes.intercept));
-    out["n_slots"] = changes.n_slots;
-    out["slots"] = new_array(std::move(changes.slots));
-    out["slot_changes"] = new_array(std::move(changes.slot_changes));
-    out["slot_sums"] = new_array(std::move(changes.slot_sums));
     out["counters"] = as_dict(changes.counters);
     out["numbers"] = new_array(std::move(changes.numbers));
-    out["predicting_ids"] = new_array(std::move(changes.predicting.ids));
-    out["predicting_changes"] = new_array(std::move(changes.predicting.changes));
-    out["predicting_sums"] = new_array(std::move(changes.predicting.sums));
+    put(out, "predicting_", static_cast<FeatureChanges&&>(changes.predicting));
     out["predicting_intercept"] = new_array(std::move(changes.predicting.intercept));
+    put(out, "decoy_", static_cast<FeatureChanges&&>(changes.decoys));
+    put(out, "decoy_", static_cast<SlotChanges&&>(changes.decoys));
     return out;
 }
 
 template <class T>
-std::vector<T> vector_from(const nb::dict& given, const char* name) {
-    const auto array = nb::cast<Array<const T>>(given[name]);
+std::vector<T> vector_from(const nb::dict& given, const std::string& name) {
+    const auto array = nb::cast<Array<const T>>(given[name.c_str()]);
     return {array.data(), array.data() + array.size()};
 }
 
+void take(const nb::dict& given, const std::string& prefix, FeatureChanges& changes) {
+    changes.ids = vector_from<std::int64_t>(given, prefix + "ids");
+    changes.changes = vector_from<float>(given, prefix + "changes");
+    changes.sums = vector_from<double>(given, prefix + "sums");
+}
+void take(const nb::dict& given, const std::string& prefix, SlotChanges& changes) {
+    changes.n_slots = nb::cast<std::uint64_t>(given[(prefix + "n_slots").c_str()]);
+    changes.slots = vector_from<std::uint32_t>(given, prefix + "slots");
+    changes.slot_changes = vector_from<float>(given, prefix + "slot_changes");
+    changes.slot_sums = vector_from<float>(given, prefix + "slot_sums");
+}
 Changes changes_from(const nb::dict& given) {
     Changes changes;
+    take(given, "", static_cast<FeatureChanges&>(changes));
+    take(given, "", static_cast<SlotChanges&>(changes));
     changes.n_shards = nb::cast<std::uint64_t>(given["n_shards"]);
-    changes.ids = vector_from<std::int64_t>(given, "ids");
-    changes.changes = vector_from<float>(given, "changes");
-    changes.sums = vector_from<double>(given, "sums");
     changes.members = vector_from<std::int64_t>(given, "members");
     changes.intercept = vector_from<double>(given, "intercept");
-    changes.n_slots = nb::cast<std::uint64_t>(given["n_slots"]);
-    changes.slots = vector_from<std::uint32_t>(given, "slots");
-    changes.slot_changes = vector_from<float>(given, "slot_changes");
-    changes.slot_sums = vector_from<float>(given, "slot_sums");
     changes.counters = counters_from(given["counters"]);
     changes.numbers = vector_from<double>(given, "numbers");
-    changes.predicting = {
-        vector_from<std::int64_t>(given, "predicting_ids"), vector_from<float>(given, "predicting_changes"),
-        vector_from<double>(given, "predicting_sums"), vector_from<double>(given, "predicting_intercept")};
+    take(given, "predicting_", changes.predicting);
+    changes.predicting.intercept = vector_from<double>(given, "predicting_intercept");
+    take(given, "decoy_", static_cast<FeatureChanges&>(changes.decoys));
+    take(given, "decoy_", static_cast<SlotChanges&>(changes.decoys));
     return changes;
 }
 
@@ -190,9 +205,12 @@ void bind_selectors(nb::module_& m) {
             "learn",
             [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
                std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
-               std::size_t begin, std::size_t end, bool check, bool is_new) {
+               std::size_t begin, std::size_t end, bool check, bool is_new,
+               const std::optional<Array<const std::int64_t>>& partners) {
                 Lesson lesson = lesson_on(batch, classes, row_weights, order, begin, end);
+                check_size("partners", partners, batch.n_rows());
                 lesson.check = check, lesson.is_new = is_new;
+                if (partners) lesson.partners = partners->data();
                 if (!check) batch.demand_trust();
                 Fault fault;
                 {
@@ -203,7 +221,10 @@ void bind_selectors(nb::module_& m) {
                 return describe(fault);
             },
             "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
-            "is_new"_a = true)
+            "is_new"_a = true, "partners"_a = nb::none())
+        .def("begin_pass", &Selector::begin_pass)
+        .def("q_values", [](const Selector& self) { return new_array(self.q_values()); })
+        .def("trim", &Selector::trim, "max_fdr"_a)
         .def("start_refit", &Selector::start_refit)
         .def("end_refit", &Selector::end_refit, "keep"_a)
         .def(
@@ -277,6 +298,12 @@ void bind_selectors(nb::module_& m) {
                  out["predicting_ids"] = new_array(std::move(state.predicting.ids));
                  out["predicting_cells"] = new_array(std::move(state.predicting.cells));
                  out["predicting_intercept"] = new_array(std::move(state.predicting.intercept));
+                 out["decoy_ids"] = new_array(std::move(state.decoys.ids));
+                 out["decoy_cells"] = new_array(std::move(state.decoys.cells));
+                 out["decoy_table"] = new_array(std::move(state.decoys.table));
+                 out["shown_ids"] = new_array(std::move(state.decoys.shown_ids));
+                 out["shown_values"] = new_array(std::move(state.decoys.shown_values));
+                 out["max_fdr"] = state.max_fdr;
                  return out;
              })
         .def(
@@ -284,7 +311,9 @@ void bind_selectors(nb::module_& m) {
             [](Selector& self, Array<const std::int64_t> ids, Array<const float> cells, Array<const float> intercept,
                const nb::dict& counters, const nb::dict& learner, Array<const float> table,
                Array<const std::int64_t> predicting_ids, Array<const float> predicting_cells,
-               Array<const float> predicting_intercept) {
+               Array<const float> predicting_intercept, Array<const std::int64_t> decoy_ids,
+               Array<const float> decoy_cells, Array<const float> decoy_table, Array<const std::int64_t> shown_ids,
+               Array<const float> shown_values, double max_fdr) {
                 const std::vector<double> numbers = numbers_from(learner, self.number_names());
                 const StateView state{{ids.data(), ids.size()},
                                       {cells.data(), cells.size()},
@@ -294,9 +323,15 @@ void bind_selectors(nb::module_& m) {
                                       {table.data(), table.size()},
                                       {{predicting_ids.data(), predicting_ids.size()},
                                        {predicting_cells.data(), predicting_cells.size()},
-                                       {predicting_intercept.data(), predicting_intercept.size()}}};
+                                       {predicting_intercept.data(), predicting_intercept.size()}},
+                                      {{decoy_ids.data(), decoy_ids.size()},
+                                       {decoy_cells.data(), decoy_cells.size()},
+                                       {decoy_table.data(), decoy_table.size()},
+                                       {shown_ids.data(), shown_ids.size()},
+                                       {shown_values.data(), shown_values.size()}},
+                                      max_fdr};
                 nb::gil_scoped_release release;
-                for (const auto ids_of : {state.ids, state.predicting.ids})
+                for (const auto ids_of : {state.ids, state.predicting.ids, state.decoys.ids, state.decoys.shown_ids})
                     for (std::size_t i = 0; i < ids_of.size(); ++i)
                         if (ids_of[i] < 0 || ids_of[i] >= static_cast<std::int64_t>(kIdLimit) ||
                             (i > 0 && ids_of[i] <= ids_of[i - 1]))
@@ -306,7 +341,8 @@ void bind_selectors(nb::module_& m) {
             // The arrays are read where they lie; one of another type would be converted, which is a copy.
             "ids"_a.noconvert(), "cells"_a.noconvert(), "intercept"_a.noconvert(), "counters"_a, "learner"_a,
             "table"_a.noconvert(), "predicting_ids"_a.noconvert(), "predicting_cells"_a.noconvert(),
-            "predicting_intercept"_a.noconvert())
+            "predicting_intercept"_a.noconvert(), "decoy_ids"_a.noconvert(), "decoy_cells"_a.noconvert(),
+            "decoy_table"_a.noconvert(), "shown_ids"_a.noconvert(), "shown_values"_a.noconvert(), "max_fdr"_a)
         .def(
             "changes_since",
             [](Selector& self, const Selector& start) {

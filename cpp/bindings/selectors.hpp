@@ -44,17 +44,19 @@ nb::class_<S, Selector> bind_selector(nb::module_& m, const char* name) {
             "__init__",
             [](S* self, std::size_t n_classes, std::uint64_t budget, const std::string& norm, bool fit_intercept,
                const nb::dict& parameters, const std::optional<Array<const std::int64_t>>& keep,
-               const std::string& memory, std::size_t memory_bytes) {
+               const std::string& memory, std::size_t memory_bytes, double decoy_share, std::int64_t decoys_below) {
                 if (n_classes < S::kLeastClasses) throw nb::value_error("n_classes is too small for this selector");
                 if (budget == 0) throw nb::value_error("budget must be at least 1");
+                if (!(decoy_share >= 0.0 && decoy_share <= 1.0)) throw nb::value_error("decoy_share is out of range");
                 new (self) S(n_classes, {budget,
                                          {norm_by_name(norm), fit_intercept},
                                          S::LearnerType::Parameters::from(Given{parameters}),
                                          features_to_keep(keep, budget),
-                                         {memory_by_name(memory), memory_bytes}});
+                                         {memory_by_name(memory), memory_bytes},
+                                         {decoy_share, decoys_below}});
             },
             "n_classes"_a, "budget"_a, "norm"_a, "fit_intercept"_a, "parameters"_a, "keep"_a = nb::none(),
-            "memory"_a = "auto", "memory_bytes"_a = 0)
+            "memory"_a = "auto", "memory_bytes"_a = 0, "decoy_share"_a = 0.0, "decoys_below"_a = 0)
         .def_static(
             "added",
             [](const nb::dict& a, const nb::dict& b) {

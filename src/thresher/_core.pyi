@@ -26,6 +26,13 @@ class Changes(TypedDict):
     predicting_changes: NDArray[np.float32]
     predicting_sums: NDArray[np.float64]
     predicting_intercept: NDArray[np.float64]
+    decoy_ids: NDArray[np.int64]
+    decoy_changes: NDArray[np.float32]
+    decoy_sums: NDArray[np.float64]
+    decoy_n_slots: int
+    decoy_slots: NDArray[np.uint32]
+    decoy_slot_changes: NDArray[np.float32]
+    decoy_slot_sums: NDArray[np.float32]
 
 # All that further learning depends on: the ids of touched features, and their cells one after another; with more than
 # two classes, one cell per class. `table` is that of a sketch.
@@ -40,6 +47,12 @@ class State(TypedDict):
     predicting_ids: NDArray[np.int64]
     predicting_cells: NDArray[np.float32]
     predicting_intercept: NDArray[np.float32]
+    decoy_ids: NDArray[np.int64]
+    decoy_cells: NDArray[np.float32]
+    decoy_table: NDArray[np.float32]
+    shown_ids: NDArray[np.int64]
+    shown_values: NDArray[np.float32]
+    max_fdr: float
 
 # What a reader found, by the names of a `Batch`, which is made of it. Three differ: `labels` are the numbers alone,
 # `words` the others as (row, label): text, where `labels` has 0 or NaN, or the digits of a whole number from 2^53 on,
@@ -95,6 +108,8 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         keep: NDArray[np.int64] | None = None,
         memory: str = "auto",
         memory_bytes: int = 0,
+        decoy_share: float = 0.0,
+        decoys_below: int = 0,
     ) -> None: ...
     def cells(self, ids: NDArray[np.int64]) -> NDArray[np.float32]: ...
     def reserve(self, n_features: int) -> None: ...
@@ -108,7 +123,11 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         end: int,
         check: bool,
         is_new: bool = True,
+        partners: NDArray[np.int64] | None = None,
     ) -> Fault | None: ...
+    def begin_pass(self) -> None: ...
+    def q_values(self) -> NDArray[np.float64]: ...
+    def trim(self, max_fdr: float) -> None: ...
     def start_refit(self) -> None: ...
     def end_refit(self, keep: bool) -> bool: ...
     def take_occurrences(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
@@ -147,6 +166,12 @@ class Selector:  # only the learners' own classes can be made, and have `added`
         predicting_ids: NDArray[np.int64],
         predicting_cells: NDArray[np.float32],
         predicting_intercept: NDArray[np.float32],
+        decoy_ids: NDArray[np.int64],
+        decoy_cells: NDArray[np.float32],
+        decoy_table: NDArray[np.float32],
+        shown_ids: NDArray[np.int64],
+        shown_values: NDArray[np.float32],
+        max_fdr: float,
     ) -> None: ...
     def changes_since(self, start: Self) -> Changes: ...
     @staticmethod

@@ -120,6 +120,7 @@ struct Hooks {
     bool follows_members = false;  // it is called with each cell that enters or leaves
     bool enters_first = false;     // while places are open, the outsiders of a row with a loss enter before its step
     bool predicts_apart = false;   // its members predict by a layer of their own: selector/predicting_layer.hpp
+    bool has_decoys = false;       // decoys can follow its steps: selector/decoys.hpp
     bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
 };
 
@@ -163,6 +164,18 @@ template <class L>
 concept EntersFirst = requires(Row row, std::size_t i) {
     { L::enter(row, i) } -> std::same_as<void>;
 };
+
+// kHooks.has_decoys: the outsiders' step that was taken last is taken by the features of another row; of two classes,
+// and of the true one and the best wrong one of many.
+template <class L>
+concept LeadsDecoys = requires(const L fixed, Row row) {
+    { fixed.follow(row) } -> std::same_as<void>;
+    { fixed.follow(row, row) } -> std::same_as<void>;
+    { fixed.has_stepped() } -> std::same_as<bool>;  // or else the row had no loss
+};
+template <class L>
+concept LeadsSomeDecoys = requires(const L fixed, Row row) { fixed.follow(row); } ||
+                          requires(const L fixed, Row row) { fixed.follow(row, row); };
 
 // kHooks.marks_touched
 template <class L>
@@ -219,6 +232,7 @@ concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, t
                   } &&
                   Merges<L> && (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
                   (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
+                  (L::kHooks.has_decoys ? LeadsDecoys<L> : !LeadsSomeDecoys<L>) &&
                   (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
                   (!L::Members::kBounded || Competes<L>) &&
                   // A set without reports relies on ranks that never fall.

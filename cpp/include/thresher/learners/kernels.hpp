@@ -34,6 +34,14 @@ struct Kernels {
             return learner.pull_apart(up, down, n, margin, importance);
         });
     }
+
+    // Decoys, of two classes or of two of many.
+    THRESHER_KERNEL static void follow(const L& learner, const Row row) {
+        run<L::kForAllSets>([=, &learner]() __attribute__((always_inline)) { learner.follow(row); });
+    }
+    THRESHER_KERNEL static void follow(const L& learner, const Row up, const Row down) {
+        run<L::kForAllSets>([=, &learner]() __attribute__((always_inline)) { learner.follow(up, down); });
+    }
 };
 
 }  // namespace thresher

@@ -41,7 +41,7 @@ template <MemberSet Members_>
 class ShadowSofs : public SecondOrder {
   public:
     using Members = Members_;
-    static constexpr Hooks kHooks{.enters_first = true, .predicts_apart = true};
+    static constexpr Hooks kHooks{.enters_first = true, .predicts_apart = true, .has_decoys = true};
     static constexpr bool kRanksFall = true;
     static constexpr std::array<KeptNumber<ShadowSofs>, 0> kept() { return {}; }
 
@@ -57,11 +57,13 @@ class ShadowSofs : public SecondOrder {
         const Score score = margin_and_variance<true>(row);
         Step done{score.margin};
         const double residual = residual_of(y * score.margin);
+        last_pull_.common = 0.0f;
         if (residual == 0.0) return done;
         const Pull pull = pull_of(residual, score.variance, importance);
         done.loss = pull.loss;
         done.updated = true;
         const float sign = static_cast<float>(y), alpha = sign * pull.alpha;
+        last_pull_ = pull, last_sign_ = sign;
 
         grow_intercept(row, n, pull.inverse_gamma);
         const float* __restrict x = row.x();
@@ -97,16 +99,55 @@ class ShadowSofs : public SecondOrder {
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
         const double residual = residual_of(margin);
+        last_pull_.common = 0.0f;
         if (residual == 0.0) return {};
         const double variance = margin_and_variance<true>(up, kOutsidersShare).variance +
                                 margin_and_variance<true>(down, kOutsidersShare).variance;
-        const Pull pull = pull_of(residual, variance, importance);
+        const Pull pull = last_pull_ = pull_of(residual, variance, importance);
         grow_intercept(up, n, pull.inverse_gamma);
         grow_intercept(down, n, pull.inverse_gamma);
         set_rates(up, down, pull);
         const std::int32_t n_grown = move_by_rates(up, up.plane(kRank), 1.0f, pull.inverse_gamma) +
                                      move_by_rates(down, up.plane(kRank), -1.0f, pull.inverse_gamma);
         return {pull.loss, true, is_saturated(up, n, n_grown)};
+    }
+
+    // Whether the row that was learned last had a loss.
+    bool has_stepped() const { return last_pull_.common > 0.0f; }
+
+    // The features of another row, none of them a member, take the step that this row's outsiders took last.
+    THRESHER_INLINE void follow(const Row& row) const {
+        const Pull pull = last_pull_;
+        const float sign = last_sign_;
+        const float* __restrict x = row.x();
+        float* __restrict mean = row.plane(kMean);
+        float* __restrict excess = row.plane(kExcess);
+        const std::size_t blocks = row.blocks();
+#pragma omp simd
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float gain = x[i] / (1.0f + excess[i]);
+            mean[i] += sign * pull.alpha_of(pull.residual - sign * (mean[i] * x[i]), x[i] * gain) * gain;
+            excess[i] = grown(excess[i], x[i], pull.inverse_gamma);
+        }
+    }
+    THRESHER_INLINE void follow(const Row& up, const Row& down) const {
+        const Pull pull = last_pull_;
+        const float* __restrict x = up.x();
+        float* __restrict up_mean = up.plane(kMean);
+        float* __restrict down_mean = down.plane(kMean);
+        float* __restrict up_excess = up.plane(kExcess);
+        float* __restrict down_excess = down.plane(kExcess);
+        const std::size_t blocks = up.blocks();
+#pragma omp simd
+        for (std::size_t i = 0; i < blocks; ++i) {
+            const float up_gain = x[i] / (1.0f + up_excess[i]), down_gain = x[i] / (1.0f + down_excess[i]);
+            const float alpha = pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i],
+                                              x[i] * up_gain + x[i] * down_gain);
+            up_mean[i] += alpha * up_gain;
+            down_mean[i] -= alpha * down_gain;
+            up_excess[i] = grown(up_excess[i], x[i], pull.inverse_gamma);
+            down_excess[i] = grown(down_excess[i], x[i], pull.inverse_gamma);
+        }
     }
 
     static float rank(const Row& row, std::size_t i) { return worth(row.plane(kMean)[i], row.plane(kExcess)[i]); }
@@ -116,6 +157,10 @@ class ShadowSofs : public SecondOrder {
 
   private:
     static constexpr float kOutsidersShare = 0.25f;
+
+    // Of the last row, for its decoys; `common` is 0 if it had no loss.
+    Pull last_pull_{};
+    float last_sign_ = 0.0f;
 
     // How far each feature of the row goes, in the rank plane of `up`: with many classes the selector notes the ranks.
     THRESHER_INLINE static void set_rates(const Row& up, const Row& down, const Pull pull) {

@@ -300,7 +300,7 @@ class SketchMemory {
 
     // Merging. What of the table has changed since `start`, as if the members were still those: who has entered brings
     // its share back, and the share that a leaver had at the start is taken out. Nothing can be learned afterwards.
-    void note_slots(const SketchMemory& start, Changes& out) {
+    void note_slots(const SketchMemory& start, SlotChanges& out) {
         members_.for_each_touched([&](std::int64_t id) {
             for (std::size_t c = 0; c < n_vectors_; ++c)
                 if (!is_member(start.members_.load(id, c)))
@@ -330,22 +330,23 @@ class SketchMemory {
     }
 
     // A feature's cell as the table will have it after a merge.
-    Cell load_merged(std::int64_t id, std::size_t c, const Changes& changes, double size) const {
+    Cell load_merged(std::int64_t id, std::size_t c, const SlotChanges& changes, std::uint64_t n_shards,
+                     double size) const {
         return table_.read(table_.slot_of(id), c, [&](std::size_t number, const typename Merging::Cell& cell) {
-            if (has_all_slots(changes)) return Merging::moved(cell, slot_sum(changes, number), size);
+            if (changes.has_all_slots()) return Merging::moved(cell, slot_sum(changes, n_shards, number), size);
             const auto found = std::lower_bound(changes.slots.begin(), changes.slots.end(), number);
             if (found == changes.slots.end() || *found != number) return cell;
-            return Merging::moved(cell, slot_sum(changes, static_cast<std::size_t>(found - changes.slots.begin())),
-                                  size);
+            const auto i = static_cast<std::size_t>(found - changes.slots.begin());
+            return Merging::moved(cell, slot_sum(changes, n_shards, i), size);
         });
     }
 
-    void merge_slots(const Changes& changes, double size) {
+    void merge_slots(const SlotChanges& changes, std::uint64_t n_shards, double size) {
         constexpr std::size_t width = std::tuple_size_v<typename Merging::Cell>;
-        const bool has_all = has_all_slots(changes);
+        const bool has_all = changes.has_all_slots();
         for (std::size_t i = 0; i < (has_all ? n_slots() : changes.slots.size()); ++i) {
             const std::size_t number = has_all ? i : changes.slots[i];
-            const auto cell = Merging::moved(Table::cell_at(table(), number), slot_sum(changes, i), size);
+            const auto cell = Merging::moved(Table::cell_at(table(), number), slot_sum(changes, n_shards, i), size);
             std::copy(cell.begin(), cell.end(), table().begin() + static_cast<std::ptrdiff_t>(number * width));
         }
     }
@@ -369,11 +370,8 @@ class SketchMemory {
   private:
     using Merging = typename Table::Merging;
 
-    static bool has_all_slots(const Changes& changes) {
-        return changes.slots.empty() && !(changes.slot_changes.empty() && changes.slot_sums.empty());
-    }
-    static typename Merging::Sum slot_sum(const Changes& changes, std::size_t i) {
-        if (changes.n_shards == 1) {
+    static typename Merging::Sum slot_sum(const SlotChanges& changes, std::uint64_t n_shards, std::size_t i) {
+        if (n_shards == 1) {
             typename Merging::Change change;
             std::copy_n(changes.slot_changes.begin() + static_cast<std::ptrdiff_t>(i * kSlotChange), kSlotChange,
                         change.begin());

@@ -1,5 +1,5 @@
 // What selectors for two and for many classes have in common: the three parts (see concepts.hpp), how members are
-// listed, and how the state is saved and restored.
+// listed, and how the state is saved and restored. Merging is in mergeable.hpp.
 //
 // With two classes a feature has one vector of weights; with C > 2 it has C, and there is one set of members for all of
 // them: a feature's rank is the sum of its ranks in the classes, and a leaver leaves in all. The cell of feature j for
@@ -30,6 +30,7 @@
 #include "thresher/memory/options.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/counters.hpp"
+#include "thresher/selector/decoys.hpp"
 #include "thresher/selector/merging.hpp"
 #include "thresher/selector/occurrences.hpp"
 #include "thresher/selector/parts.hpp"
@@ -55,32 +56,26 @@ class SelectorBase : public Selector {
         typename L::Parameters parameters;
         std::vector<std::int64_t> keep = {};  // ids of members from the start that never leave, ascending
         MemoryOptions memory = {};
+        DecoyOptions decoys = {};
     };
 
     static constexpr bool kPredictsApart = L::kHooks.predicts_apart;
+    static constexpr bool kHasDecoys = L::kHooks.has_decoys;
 
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
 
     void reserve(std::int64_t n) final {
         std::lock_guard lock(mutex_);
         memory_.reserve(n);
+        if constexpr (kHasDecoys)
+            if (has_decoys_) decoys_.reserve(n);
     }
 
     Ranking members() const final {
         std::lock_guard lock(mutex_);
-        std::vector<Ranked> ranked;
-        if constexpr (Members::kBounded) {
-            for_each_member([&](std::int64_t id) { ranked.push_back({id, rank_of(id)}); });
-        } else {
-            memory_.for_each_touched([&](std::int64_t id) {
-                bool is_member = false;
-                for (std::size_t c = 0; c < n_vectors(); ++c) is_member |= L::is_member(memory_.load(id, c));
-                if (is_member) ranked.push_back({id, rank_of(id)});
-            });
-        }
-        sort_best_first(ranked);
         Ranking out;
-        for (const Ranked& member : ranked) {
+        for (const Ranked& member : ranked_members()) {
+            if (!is_left(member.id)) continue;
             out.ids.push_back(member.id);
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 if constexpr (kPredictsApart)
@@ -102,6 +97,23 @@ class SelectorBase : public Selector {
                 out.push_back(rank);
         }
         return out;
+    }
+
+    std::vector<double> q_values() const final {
+        std::lock_guard lock(mutex_);
+        if constexpr (kHasDecoys) {
+            std::vector<double> out;
+            for (const auto& [id, q] : members_with_q())
+                if (is_left(id)) out.push_back(q);
+            return out;
+        } else {
+            return {};
+        }
+    }
+
+    void trim(double max_fdr) final {
+        std::lock_guard lock(mutex_);
+        leave_up_to(max_fdr);
     }
 
     std::vector<std::int64_t> member_ids() const final {
@@ -136,8 +148,11 @@ class SelectorBase : public Selector {
 
     std::size_t n_pages() const final {
         std::lock_guard lock(mutex_);
-        if constexpr (kPredictsApart) return memory_.n_pages() + layer_.n_pages();
-        return memory_.n_pages();
+        std::size_t n = memory_.n_pages();
+        if constexpr (kPredictsApart) n += layer_.n_pages();
+        if constexpr (kHasDecoys)
+            if (has_decoys_) n += decoys_.n_pages();
+        return n;
     }
 
     void start_refit() final {
@@ -186,6 +201,8 @@ class SelectorBase : public Selector {
         out.counters = counters_;
         for (const KeptNumber<L>& number : L::kept()) out.numbers.push_back(learner_.*number.member);
         if constexpr (kPredictsApart) out.predicting = layer_.state();
+        if constexpr (kHasDecoys) out.decoys = decoys_.state();
+        out.max_fdr = max_fdr_;
         return out;
     }
 
@@ -218,123 +235,22 @@ class SelectorBase : public Selector {
         if constexpr (Members::kBounded) restore_members(state);
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = cell_of(state.intercept, c);
         restore_layer(state.predicting);
+        restore_decoys(state.decoys);
         counters_ = state.counters;
-    }
-
-    Changes changes_since(const Selector& other) final {
-        const auto* of_this_kind = dynamic_cast<const SelectorBase*>(&other);
-        if (of_this_kind == nullptr) throw std::invalid_argument("the start is of another kind");
-        const SelectorBase& start = *of_this_kind;
-        if (this == &start) throw std::invalid_argument("a selector can't be its own start");
-        std::scoped_lock lock(mutex_, start.mutex_);  // waits for neither while it holds the other
-        if (n_vectors() != start.n_vectors() || budget_ != start.budget_ || keep_ != start.keep_)
-            throw std::invalid_argument("the start is of another kind");
-        Changes out;
-        if constexpr (Members::kBounded) {
-            for_each_member([&](std::int64_t id) { out.members.push_back(id); });
-            std::sort(out.members.begin(), out.members.end());
-        }
-        // Of a sketch's outsiders the table alone knows.
-        for (const std::int64_t id : HasTable<M> ? touched() : united(touched(), start.touched())) {
-            const std::size_t before = out.changes.size();
-            bool is_changed = false;
-            for (std::size_t c = 0; c < n_vectors(); ++c) {
-                const auto change = L::change(start.real(id, c), real(id, c));
-                for (const float number : change) is_changed |= number != 0.0f;
-                out.changes.insert(out.changes.end(), change.begin(), change.end());
-            }
-            if (is_changed)
-                out.ids.push_back(id);
-            else
-                out.changes.resize(before);
-        }
-        for (std::size_t c = 0; c < n_vectors(); ++c) {
-            const auto sum = L::weighed(L::change(start.intercept_[c], intercept_[c]));
-            out.intercept.insert(out.intercept.end(), sum.begin(), sum.end());
-        }
-        out.counters = counters_since(start.counters_, counters_);
-        for (const KeptNumber<L>& number : L::kept())
-            out.numbers.push_back(number.adds_up ? learner_.*number.member - start.learner_.*number.member : 0.0);
-        if constexpr (kPredictsApart) out.predicting = layer_.changes_since(start.layer_);
-        if constexpr (HasTable<M>) memory_.note_slots(start.memory_, out);
-        return out;
-    }
-
-    void merge(const Changes& changes, const MergeSizes& sizes) final {
-        std::lock_guard lock(mutex_);
-        check(changes);
-        const double size = sizes.selecting;
-        const Chosen chosen = members_after(changes, size);
-        std::vector<std::int64_t> before;  // members that are not in the changes may leave all the same
-        if constexpr (Members::kBounded) for_each_member([&](std::int64_t id) { before.push_back(id); });
-        std::sort(before.begin(), before.end());
-        memory_.make_room(changes.ids);
-        if constexpr (HasTable<M>) memory_.merge_slots(changes, size);
-        std::size_t next = 0;
-        for (const std::int64_t id : united(united(changes.ids, before), ids_of(chosen))) {
-            while (next < chosen.members.size() && chosen.members[next].id < id) ++next;
-            const bool is_chosen = next < chosen.members.size() && chosen.members[next].id == id;
-            for (std::size_t c = 0; c < n_vectors(); ++c) {
-                if constexpr (Members::kBounded) {
-                    if (is_chosen) {
-                        memory_.store(id, c, stored(L::as_member(chosen.cells[next * n_vectors() + c])));
-                        continue;
-                    }
-                    // Outsiders of a sketch are in its table.
-                    if (HasTable<M> && !L::is_member(memory_.load(id, c))) continue;
-                    memory_.store(id, c, stored(L::as_leaver(merged_cell(id, c, changes, size))));
-                } else {
-                    memory_.store(id, c, L::as_member(merged_cell(id, c, changes, size)));
-                }
-            }
-        }
-        if constexpr (Members::kBounded) {
-            members_ = Members(budget_ - keep_.size());
-            for (const Ranked& member : chosen.members)
-                if (!is_kept(member.id)) members_.add(member.id);
-        }
-        for (std::size_t c = 0; c < n_vectors(); ++c) intercept_[c] = merged_intercept(c, changes, size);
-        if constexpr (kPredictsApart) layer_.merge(changes.predicting, changes.n_shards, sizes.predicting);
-        if constexpr (kPredictsApart && HasTable<M>)
-            if (layer_.size() > most_known()) forget_leavers();
-        counters_ = moved(counters_, changes.counters);
-        for (std::size_t k = 0; k < changes.numbers.size(); ++k) learner_.*L::kept()[k].member += changes.numbers[k];
-        if constexpr (L::kHooks.folds) fold();
-    }
-
-    Preview preview(const Changes& changes, const MergeSizes& sizes, std::span<const std::int64_t> ids) const final {
-        std::lock_guard lock(mutex_);
-        check(changes);
-        const double size = sizes.selecting;
-        Preview out;
-        if constexpr (Members::kBounded) {
-            const Chosen chosen = members_after(changes, size);
-            out.members.ids = ids_of(chosen);
-            for (const Cell& cell : chosen.cells) out.members.weights.push_back(learner_.weight(stored(cell)));
-        } else {
-            for (const std::int64_t id : ids) {
-                out.members.ids.push_back(id);
-                for (std::size_t c = 0; c < n_vectors(); ++c)
-                    out.members.weights.push_back(learner_.weight(merged_cell(id, c, changes, size)));
-            }
-        }
-        std::vector<Cell> intercept;
-        for (std::size_t c = 0; c < n_vectors(); ++c) intercept.push_back(merged_intercept(c, changes, size));
-        out.intercept = selecting_intercept(intercept);
-        if constexpr (kPredictsApart) layer_.preview(changes.predicting, changes.n_shards, sizes.predicting, out);
-        return out;
+        leave_up_to(state.max_fdr);
     }
 
   protected:
     SelectorBase(std::size_t n_vectors, const Options& options)
-        : Selector(n_vectors, options.rows),
+        : Selector(n_vectors, options.rows, options.decoys.share > 0.0),
           learner_(options.parameters),
           memory_(n_vectors, options.memory),
           members_(options.budget - options.keep.size()),
           budget_(options.budget),
           keep_(options.keep),
           intercept_(n_vectors, L::as_member(Cell{})),
-          layer_(n_vectors, options.rows) {
+          layer_(n_vectors, options.rows),
+          decoys_(n_vectors, options.decoys, options.memory) {
         if constexpr (kPredictsApart) counters_.margins.scale = 1.0;  // its scores are log odds already
         memory_.make_room(keep_);
         for (const std::int64_t id : keep_)
@@ -352,7 +268,12 @@ class SelectorBase : public Selector {
     std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n) {
         const Row row = buffer_.row();
         const auto is_member = [&](std::size_t i) { return L::is_member(cell_at(row, i)); };
-        ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_member); });
+        if (left_) [[unlikely]]
+            ids.visit([&](const auto* each) {
+                layer_.take(each, buffer_.raw(), n, [&](std::size_t i) { return is_member(i) && is_left(ids[i]); });
+            });
+        else
+            ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_member); });
         return layer_.predict();
     }
     // It learns the row that it predicted last. Beside a sketch, whose memory is bounded, it forgets features that have
@@ -368,7 +289,9 @@ class SelectorBase : public Selector {
     void count_members() {
         if (!occurrences_) {
             std::vector<std::int64_t> ids;
-            for_each_member([&](std::int64_t id) { ids.push_back(id); });
+            for_each_member([&](std::int64_t id) {
+                if (is_left(id)) ids.push_back(id);
+            });
             occurrences_.emplace(std::move(ids));
         }
         occurrences_->add(layer_.row_members());
@@ -397,6 +320,30 @@ class SelectorBase : public Selector {
         const double number = kPredictsApart ? counters_.margins.n_rows : 1.0;
         counters_.margins.learn(margins..., importance * number * number);
     }
+
+    void show_to_decoys(const Ids& ids, std::size_t n, const float* x) final {
+        if constexpr (kHasDecoys) ids.visit([&](const auto* each) { decoys_.show(each, x, n); });
+    }
+    void forget_shown() final {
+        if constexpr (kHasDecoys) decoys_.show_nothing();
+    }
+
+    // Leaves the members up to this q-value.
+    void leave_up_to(double max_fdr) {
+        max_fdr_ = max_fdr;
+        left_.reset();
+        if constexpr (kHasDecoys) {
+            if (max_fdr >= 1.0) return;
+            std::vector<std::int64_t> ids;
+            for (const auto& [id, q] : members_with_q())
+                if (is_kept(id) || q <= max_fdr) ids.push_back(id);
+            std::sort(ids.begin(), ids.end());
+            left_ = std::move(ids);
+        }
+    }
+
+    // Whether a member is among those that were left.
+    bool is_left(std::int64_t id) const { return !left_ || std::binary_search(left_->begin(), left_->end(), id); }
 
     // Whether a member never leaves.
     bool is_kept(std::int64_t id) const { return !keep_.empty() && std::binary_search(keep_.begin(), keep_.end(), id); }
@@ -481,6 +428,38 @@ class SelectorBase : public Selector {
         }
     }
 
+    // Of how many features the predicting layer may know something beside a sketch.
+    std::size_t most_known() const {
+        constexpr std::uint64_t kFew = 4096, kMany = std::uint64_t{1} << 31;
+        return static_cast<std::size_t>(std::max(kFew, 4 * std::min(budget_, kMany)));
+    }
+    [[gnu::noinline]] void forget_leavers() {
+        std::vector<std::int64_t> ids;
+        for_each_member([&](std::int64_t id) { ids.push_back(id); });
+        std::sort(ids.begin(), ids.end());
+        layer_.keep_only(ids);
+    }
+
+    std::vector<float> selecting_intercept(const std::vector<Cell>& cells) const {
+        std::vector<float> out;
+        for (const Cell& cell : cells) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
+        return out;
+    }
+
+    template <class Visit>
+    void for_each_member(Visit visit) const {
+        for (const std::int64_t id : keep_) visit(id);
+        members_.for_each(visit);
+    }
+
+    [[gnu::noinline]] void fold() {
+        learner_.begin_fold();
+        for_each_member([&](std::int64_t id) {
+            for (std::size_t c = 0; c < n_vectors(); ++c) memory_.store(id, c, learner_.folded(memory_.load(id, c)));
+        });
+        members_.forget_ranks();
+    }
+
     L learner_;
     M memory_;
     Members members_;
@@ -489,6 +468,8 @@ class SelectorBase : public Selector {
     std::vector<Cell> intercept_;
     using Layer = std::conditional_t<kPredictsApart, PredictingLayer<kVectors>, NoLayer>;
     Layer layer_;
+    using OwnDecoys = std::conditional_t<kHasDecoys, Decoys<L, M>, NoDecoys<L, M>>;
+    OwnDecoys decoys_;
     struct BeforeRefit {
         Layer layer;
         MarginScale margins;
@@ -499,94 +480,6 @@ class SelectorBase : public Selector {
     std::vector<std::size_t> entered_;  // positions in the row at work
 
   private:
-    // The members after a merge, in ascending order of id, and their cells.
-    struct Chosen {
-        std::vector<Ranked> members;
-        std::vector<Cell> cells;
-    };
-
-    static std::vector<std::int64_t> ids_of(const Chosen& chosen) {
-        std::vector<std::int64_t> ids;
-        for (const Ranked& member : chosen.members) ids.push_back(member.id);
-        return ids;
-    }
-
-    // Cells without the scalar that FOFS's weights share, and with it.
-    Cell real(std::int64_t id, std::size_t c) const {
-        const Cell cell = id < memory_.n_features() ? memory_.load(id, c) : Cell{};
-        if constexpr (L::kHooks.folds) return learner_.real(cell);
-        return cell;
-    }
-    Cell stored(const Cell& cell) const {
-        if constexpr (L::kHooks.folds) return learner_.stored(cell);
-        return cell;
-    }
-
-    std::vector<std::int64_t> touched() const {
-        std::vector<std::int64_t> ids;
-        memory_.for_each_touched([&](std::int64_t id) { ids.push_back(id); });
-        return ids;
-    }
-
-    void check(const Changes& changes) const {
-        const bool is_one = changes.n_shards == 1;
-        bool fits = changes.n_shards > 0 && thresher::fits<L>(changes, changes.n_shards, n_vectors()) &&
-                    changes.numbers.size() == L::kept().size();
-        if constexpr (HasTable<M>) {
-            const std::size_t numbers = is_one ? changes.slot_changes.size() : changes.slot_sums.size();
-            const std::size_t width = is_one ? M::kSlotChange : M::kSlotSum;
-            fits &= (is_one ? changes.slot_sums : changes.slot_changes).empty();
-            fits &= changes.n_slots == memory_.n_slots() &&
-                    (changes.slots.empty() || changes.slots.back() < changes.n_slots);
-            fits &= numbers == changes.slots.size() * width ||
-                    (changes.slots.empty() && numbers == changes.n_slots * width);
-        } else {
-            fits &= changes.n_slots == 0;
-        }
-        if constexpr (kPredictsApart) fits &= layer_.fits(changes.predicting, changes.n_shards);
-        if (!fits) throw std::invalid_argument("the changes are of another kind");
-    }
-
-    // A feature's cell after a merge, without the scalar; its mark is still that of the start.
-    Cell merged_cell(std::int64_t id, std::size_t c, const Changes& changes, double size) const {
-        const Cell from = real(id, c);
-        const auto found = std::lower_bound(changes.ids.begin(), changes.ids.end(), id);
-        const bool is_changed = found != changes.ids.end() && *found == id;
-        const auto i = static_cast<std::size_t>(found - changes.ids.begin()) * n_vectors() + c;
-        const Cell to = is_changed ? L::moved(from, sum_of<L>(changes, changes.n_shards, i), size) : from;
-        if constexpr (HasTable<M>) {
-            // The shards in which it was an outsider have it in their tables only.
-            if (!L::is_member(from)) {
-                if (M::kKeepsMeans && is_changed) return to;
-                const Cell outsider = memory_.load_merged(id, c, changes, size);
-                return {M::kKeepsMeans ? outsider[0] : to[0], outsider[1]};
-            }
-        }
-        return to;
-    }
-
-    Cell merged_intercept(std::size_t c, const Changes& changes, double size) const {
-        return L::moved(intercept_[c], intercept_sum_of<L>(changes, c), size);
-    }
-
-    // The best of all shards' members. Empty without a budget.
-    Chosen members_after(const Changes& changes, double size) const {
-        Chosen chosen;
-        if constexpr (Members::kBounded) {
-            for (const std::int64_t id : united(changes.members, keep_)) {
-                float rank = 0.0f;
-                for (std::size_t c = 0; c < n_vectors(); ++c) rank += L::rank(merged_cell(id, c, changes, size));
-                chosen.members.push_back({id, is_kept(id) ? std::numeric_limits<float>::infinity()
-                                                          : std::min(rank, std::numeric_limits<float>::max())});
-            }
-            keep_best(chosen.members, budget_);
-            for (const Ranked& member : chosen.members)
-                for (std::size_t c = 0; c < n_vectors(); ++c)
-                    chosen.cells.push_back(merged_cell(member.id, c, changes, size));
-        }
-        return chosen;
-    }
-
     static Cell cell_of(std::span<const float> cells, std::size_t i) {
         Cell cell;
         std::memcpy(&cell, cells.data() + i * L::kWidth, sizeof(Cell));
@@ -640,28 +533,45 @@ class SelectorBase : public Selector {
             throw std::invalid_argument("this learner has no predicting layer");
     }
 
-    // Of how many features the predicting layer may know something beside a sketch.
-    std::size_t most_known() const {
-        constexpr std::uint64_t kFew = 4096, kMany = std::uint64_t{1} << 31;
-        return static_cast<std::size_t>(std::max(kFew, 4 * std::min(budget_, kMany)));
-    }
-    [[gnu::noinline]] void forget_leavers() {
-        std::vector<std::int64_t> ids;
-        for_each_member([&](std::int64_t id) { ids.push_back(id); });
-        std::sort(ids.begin(), ids.end());
-        layer_.keep_only(ids);
+    void restore_decoys(const DecoyView& state) {
+        if constexpr (kHasDecoys)
+            decoys_.restore(state);
+        else if (!state.ids.empty() || !state.table.empty() || !state.shown_ids.empty())
+            throw std::invalid_argument("this learner has no decoys");
     }
 
-    std::vector<float> selecting_intercept(const std::vector<Cell>& cells) const {
-        std::vector<float> out;
-        for (const Cell& cell : cells) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
+    // The members, best first.
+    std::vector<Ranked> ranked_members() const {
+        std::vector<Ranked> ranked;
+        if constexpr (Members::kBounded) {
+            for_each_member([&](std::int64_t id) { ranked.push_back({id, rank_of(id)}); });
+        } else {
+            memory_.for_each_touched([&](std::int64_t id) {
+                bool is_member = false;
+                for (std::size_t c = 0; c < n_vectors(); ++c) is_member |= L::is_member(memory_.load(id, c));
+                if (is_member) ranked.push_back({id, rank_of(id)});
+            });
+        }
+        sort_best_first(ranked);
+        return ranked;
+    }
+
+    // The members, best first, each with its q-value. Those that are kept in any case have none, and don't count.
+    struct Told {
+        std::int64_t id;
+        double q;
+    };
+    std::vector<Told> members_with_q() const {
+        std::vector<Told> out;
+        std::vector<float> ranks;
+        const std::vector<Ranked> ranked = ranked_members();
+        for (const Ranked& member : ranked)
+            if (!is_kept(member.id)) ranks.push_back(member.rank);
+        const std::vector<double> qs = decoys_.q_values(ranks);
+        std::size_t k = 0;
+        for (const Ranked& member : ranked)
+            out.push_back({member.id, is_kept(member.id) ? std::numeric_limits<double>::quiet_NaN() : qs[k++]});
         return out;
-    }
-
-    template <class Visit>
-    void for_each_member(Visit visit) const {
-        for (const std::int64_t id : keep_) visit(id);
-        members_.for_each(visit);
     }
 
     [[gnu::noinline]] void fill_places(std::size_t n, std::size_t n_open) {
@@ -672,13 +582,6 @@ class SelectorBase : public Selector {
         }
     }
 
-    [[gnu::noinline]] void fold() {
-        learner_.begin_fold();
-        for_each_member([&](std::int64_t id) {
-            for (std::size_t c = 0; c < n_vectors(); ++c) memory_.store(id, c, learner_.folded(memory_.load(id, c)));
-        });
-        members_.forget_ranks();
-    }
 };
 
 }  // namespace thresher

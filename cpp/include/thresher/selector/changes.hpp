@@ -19,30 +19,40 @@
 
 namespace thresher {
 
-// What the predicting layer has changed; empty without one.
-struct LayerChanges {
-    std::vector<std::int64_t> ids = {};
-    std::vector<float> changes = {};  // if this is one shard
-    std::vector<double> sums = {};    // if it is several
+// Of features. One shard has `changes`, as the learner notes them in float32; several have `sums`. With C > 2 classes a
+// feature has C of them.
+struct FeatureChanges {
+    std::vector<std::int64_t> ids = {};  // of features that changed, ascending
+    std::vector<float> changes = {};
+    std::vector<double> sums = {};
+};
+
+// Of the slots of a sketch's table.
+struct SlotChanges {
+    std::uint64_t n_slots = 0;              // of the table
+    std::vector<std::uint32_t> slots = {};  // that changed, ascending; if there are changes and no slots: all, in order
+    std::vector<float> slot_changes = {};   // of one shard
+    std::vector<float> slot_sums = {};      // of several
+
+    bool has_all_slots() const { return slots.empty() && !(slot_changes.empty() && slot_sums.empty()); }
+};
+
+// Of the predicting layer; empty without one.
+struct LayerChanges : FeatureChanges {
     std::vector<double> intercept = {};
 };
 
-// Of one shard: `changes`, as the learner notes them in float32. Of several: `sums`. With C > 2 classes a feature has C
-// of them.
-struct Changes {
+// Of decoys; empty without any.
+struct DecoyChanges : FeatureChanges, SlotChanges {};
+
+struct Changes : FeatureChanges, SlotChanges {
     std::uint64_t n_shards = 1;
-    std::vector<std::int64_t> ids;      // of features that changed, ascending
-    std::vector<float> changes;         // theirs, if this is one shard
-    std::vector<double> sums;           // theirs, if it is several
-    std::vector<std::int64_t> members;  // who is a member in some shard, ascending
-    std::vector<double> intercept;      // sums
-    std::uint64_t n_slots = 0;          // of a sketch's table
-    std::vector<std::uint32_t> slots;   // that changed, ascending; if there are changes and no slots: all, in order
-    std::vector<float> slot_changes;    // theirs, if this is one shard
-    std::vector<float> slot_sums;       // theirs, if it is several
-    Counters counters;                  // increments; the scale of margins is weighed by the information
-    std::vector<double> numbers;        // increments of what the learner keeps
+    std::vector<std::int64_t> members = {};  // who is a member in some shard, ascending
+    std::vector<double> intercept = {};      // sums
+    Counters counters = {};                  // increments; the scale of margins is weighed by the information
+    std::vector<double> numbers = {};        // increments of what the learner keeps
     LayerChanges predicting = {};
+    DecoyChanges decoys = {};
 };
 
 // The increments of counters.

@@ -18,6 +18,8 @@ struct Lesson {
     std::size_t begin = 0, end = 0;
     bool check = true;   // check each row before it is learned, and stop at the first fault
     bool is_new = true;  // the rows come for the first time, so their margins are those of rows never seen
+    // For each row of the batch the row whose features are its decoys, or -1; without them, it is the row learned before.
+    const std::int64_t* partners = nullptr;
 };
 
 // Fetches a row that will be loaded soon. Rows in their own order are fetched by the processor, which sees the pattern.
@@ -33,7 +35,7 @@ void prefetch_row(const CsrBatch<Id>& batch, std::size_t r) {
     batch.values.narrow != nullptr ? prefetch(batch.values.narrow) : prefetch(batch.values.wide);
 }
 
-// Loads the lesson's rows in their order and calls learn(ids, n, class, importance) for each, up to the first fault.
+// Loads the lesson's rows in their order and calls learn(ids, n, row, importance) for each, up to the first fault.
 template <class Id, class Learn>
 Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson, const RowOptions& options,
                    RowBuffer& buffer, Learn learn) {
@@ -49,7 +51,7 @@ Fault for_each_row(const CsrBatch<Id>& batch, std::int64_t n_features, const Les
         const double importance = lesson.row_weights != nullptr ? lesson.row_weights[r] : 1.0;
         if (importance == 0.0) continue;
         const LoadedRow row = load_row(batch, r, options, buffer, others);
-        learn(row.ids, row.n, lesson.classes[r], importance);
+        learn(row.ids, row.n, r, importance);
     }
     return {};
 }

@@ -14,13 +14,13 @@
 #include "thresher/concepts.hpp"
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
-#include "thresher/selector/base.hpp"
+#include "thresher/selector/mergeable.hpp"
 
 namespace thresher {
 
 template <Learner L, MemoryFor<L> M>
-class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
-    using Base = SelectorBase<L, M, std::dynamic_extent>;
+class ManyClassSelector : public MergeableSelector<L, M, std::dynamic_extent> {
+    using Base = MergeableSelector<L, M, std::dynamic_extent>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
     using Base::is_new_, Base::options_;
 
@@ -100,6 +100,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         this->margins(n, scores_.data());
         const std::size_t rival = best_but(truth);
         if constexpr (!Base::kPredictsApart) count(truth, rival, importance);
+        if constexpr (Base::kHasDecoys) truth_ = truth, rival_ = rival;
         if constexpr (L::kHooks.enters_first) this->enter_first(n);
         if constexpr (!Base::kPredictsApart)
             counters_.n_with_member += scores_[truth] != this->intercept_margin(truth) || this->has_member(n);
@@ -128,6 +129,11 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
         }
         if constexpr (Members::kReports != RankReports::none) report_moves(n);
         if constexpr (Members::kBounded) offer_outsiders(n, truth, rival);
+    }
+
+    void teach_decoys() final {
+        if constexpr (Base::kHasDecoys)
+            if (learner_.has_stepped()) this->decoys_.follow(learner_, truth_, rival_);
     }
 
     void predict_apart(const Ids& ids, std::size_t n, double* scores) {
@@ -202,6 +208,7 @@ class ManyClassSelector : public SelectorBase<L, M, std::dynamic_extent> {
     std::vector<double> scores_;
     std::vector<std::int64_t> ids_;  // of the row at work
     std::vector<Cell> entrant_;
+    std::size_t truth_ = 0, rival_ = 0;  // the classes that it pulled apart
 };
 
 }  // namespace thresher

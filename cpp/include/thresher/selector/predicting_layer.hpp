@@ -117,7 +117,7 @@ class PredictingLayer {
 
     // Forgets all features but these, which are in ascending order.
     void keep_only(std::span<const std::int64_t> members) {
-        for (const std::int64_t id : touched()) {
+        for (const std::int64_t id : touched_of(memory_)) {
             if (std::binary_search(members.begin(), members.end(), id)) continue;
             for (std::size_t c = 0; c < n_vectors(); ++c) memory_.store(id, c, Cell{});
         }
@@ -131,7 +131,7 @@ class PredictingLayer {
 
     LayerState state() const {
         LayerState out;
-        out.ids = touched();
+        out.ids = touched_of(memory_);
         out.cells.reserve(out.ids.size() * n_vectors() * kWidth);
         for (const std::int64_t id : out.ids)
             for (std::size_t c = 0; c < n_vectors(); ++c) append(memory_.load(id, c), out.cells);
@@ -155,19 +155,10 @@ class PredictingLayer {
     // Merging.
     LayerChanges changes_since(const PredictingLayer& start) const {
         LayerChanges out;
-        for (const std::int64_t id : united(touched(), start.touched())) {
-            const std::size_t before = out.changes.size();
-            bool is_changed = false;
-            for (std::size_t c = 0; c < n_vectors(); ++c) {
-                const auto change = Merging::change(start.memory_.load(id, c), memory_.load(id, c));
-                is_changed |= change != Merging::Change{};
-                out.changes.insert(out.changes.end(), change.begin(), change.end());
-            }
-            if (is_changed)
-                out.ids.push_back(id);
-            else
-                out.changes.resize(before);
-        }
+        note_changes<Merging>(
+            united(touched_of(memory_), touched_of(start.memory_)), n_vectors(),
+            [&](std::int64_t id, std::size_t c) { return start.memory_.load(id, c); },
+            [&](std::int64_t id, std::size_t c) { return memory_.load(id, c); }, out);
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const auto sum = Merging::weighed(Merging::change(start.intercept_[c], intercept_[c]));
             out.intercept.insert(out.intercept.end(), sum.begin(), sum.end());
@@ -220,12 +211,6 @@ class PredictingLayer {
     Cell merged(const LayerChanges& changes, std::uint64_t n_shards, double size, std::size_t i, std::size_t c) const {
         return Merging::moved(memory_.load(changes.ids[i], c), sum_of<Merging>(changes, n_shards, i * n_vectors() + c),
                               size);
-    }
-
-    std::vector<std::int64_t> touched() const {
-        std::vector<std::int64_t> ids;
-        memory_.for_each_touched([&](std::int64_t id) { ids.push_back(id); });
-        return ids;
     }
 
     static void append(const Cell& cell, std::vector<float>& to) { to.insert(to.end(), cell.begin(), cell.end()); }

@@ -52,9 +52,11 @@ class Selector {
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
         is_new_ = lesson.is_new;
+        max_fdr_ = 1.0, left_.reset();
         return for_each_row(batch, n_features, lesson, options_, buffer_,
-                            [&](const Ids& ids, std::size_t n, std::int32_t code, double importance) {
-                                learn_row(ids, n, code, importance);
+                            [&](const Ids& ids, std::size_t n, std::size_t r, double importance) {
+                                learn_row(ids, n, lesson.classes[r], importance);
+                                if (has_decoys_) learn_decoys(batch, ids, n, r, lesson);
                             });
     }
 
@@ -69,8 +71,8 @@ class Selector {
     void refit(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
         for_each_row(batch, n_features, lesson, options_, buffer_,
-                     [&](const Ids& ids, std::size_t n, std::int32_t code, double importance) {
-                         refit_row(ids, n, code, importance);
+                     [&](const Ids& ids, std::size_t n, std::size_t r, double importance) {
+                         refit_row(ids, n, lesson.classes[r], importance);
                      });
     }
 
@@ -96,7 +98,18 @@ class Selector {
         return out;
     }
 
+    // The next row has no row before it: decoys start with the one after it.
+    void begin_pass() {
+        std::lock_guard lock(mutex_);
+        forget_shown();
+    }
+
     virtual Ranking members() const = 0;
+    // The q-values of the members, in the same order: NaN for those that are kept in any case. Empty without decoys.
+    virtual std::vector<double> q_values() const = 0;
+    // Leaves only the members up to this q-value, and those that are kept, to be listed and to predict, until more rows
+    // are learned; all of them if it is 1.
+    virtual void trim(double max_fdr) = 0;
     // The ranks of the given features, which order the members.
     virtual std::vector<float> ranks(std::span<const std::int64_t> ids) const = 0;
     // The ids of the members, in any order; empty without a budget, where every feature is one.
@@ -125,8 +138,8 @@ class Selector {
                             std::span<const std::int64_t> ids) const = 0;
 
   protected:
-    Selector(std::size_t n_vectors, const RowOptions& options)
-        : options_(options), n_vectors_(n_vectors), buffer_(n_vectors) {}
+    Selector(std::size_t n_vectors, const RowOptions& options, bool has_decoys)
+        : options_(options), n_vectors_(n_vectors), has_decoys_(has_decoys), buffer_(n_vectors) {}
 
     // The row of n features that the buffer has; `code` is its class.
     virtual void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
@@ -134,12 +147,37 @@ class Selector {
     virtual void score_row(const Ids& ids, std::size_t n, double* scores) = 0;
     virtual void parts_of_row(const Ids& ids, std::size_t n, std::size_t c, Parts& out) = 0;
 
+    // Decoys: what features they are of next, and the step that the row learned last had.
+    virtual void show_to_decoys(const Ids& ids, std::size_t n, const float* x) = 0;
+    virtual void forget_shown() = 0;
+    virtual void teach_decoys() = 0;
+
     const RowOptions options_;
     const std::size_t n_vectors_;
+    const bool has_decoys_;
     RowBuffer buffer_;
     bool is_new_ = true;  // the lesson's
+    double max_fdr_ = 1.0;
+    std::optional<std::vector<std::int64_t>> left_;  // of the members, ascending, after `trim` to max_fdr_
     // Python's lock is released while rows are learned, so two threads may call the same selector.
     mutable ForkSafeMutex mutex_;
+
+  private:
+    // Row r was learned, and is still in the buffer. Its decoys are the features of its partner.
+    template <class Id>
+    void learn_decoys(const CsrBatch<Id>& batch, const Ids& ids, std::size_t n, std::size_t r, const Lesson& lesson) {
+        if (lesson.partners == nullptr) {
+            teach_decoys();
+            show_to_decoys(ids, n, buffer_.x());
+        } else if (const std::int64_t partner = lesson.partners[r]; partner >= 0) {
+            std::vector<Id> others;
+            const LoadedRow row = load_row(batch, static_cast<std::size_t>(partner), options_, partner_, others);
+            show_to_decoys(row.ids, row.n, partner_.x());
+            teach_decoys();
+        }
+    }
+
+    RowBuffer partner_;
 };
 
 }  // namespace thresher

@@ -16,6 +16,15 @@ struct LayerView {
     std::span<const float> intercept;
 };
 
+// What decoys have learned, and the row whose features take their next step; empty without any.
+struct DecoyView {
+    std::span<const std::int64_t> ids;  // of touched ones, ascending
+    std::span<const float> cells;
+    std::span<const float> table;
+    std::span<const std::int64_t> shown_ids;
+    std::span<const float> shown_values;
+};
+
 // A state where it lies; restoring from it makes no copy.
 struct StateView {
     std::span<const std::int64_t> ids;  // of touched features, ascending
@@ -25,12 +34,22 @@ struct StateView {
     std::span<const double> numbers;    // what the learner keeps beside its features, in the order of its kept()
     std::span<const float> table = {};  // of a sketch
     LayerView predicting = {};
+    DecoyView decoys = {};
+    double max_fdr = 1.0;  // up to which q-value members were left, if not all
 };
 
 struct LayerState {
     std::vector<std::int64_t> ids = {};
     std::vector<float> cells = {};
     std::vector<float> intercept = {};
+};
+
+struct DecoyState {
+    std::vector<std::int64_t> ids = {};
+    std::vector<float> cells = {};
+    std::vector<float> table = {};
+    std::vector<std::int64_t> shown_ids = {};
+    std::vector<float> shown_values = {};
 };
 
 struct State {
@@ -41,10 +60,19 @@ struct State {
     std::vector<double> numbers;
     std::vector<float> table = {};
     LayerState predicting = {};
+    DecoyState decoys = {};
+    double max_fdr = 1.0;
 
     StateView view() const {
-        return {
-            ids, cells, intercept, counters, numbers, table, {predicting.ids, predicting.cells, predicting.intercept}};
+        return {ids,
+                cells,
+                intercept,
+                counters,
+                numbers,
+                table,
+                {predicting.ids, predicting.cells, predicting.intercept},
+                {decoys.ids, decoys.cells, decoys.table, decoys.shown_ids, decoys.shown_values},
+                max_fdr};
     }
 };
 

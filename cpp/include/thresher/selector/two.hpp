@@ -17,14 +17,14 @@
 #include "thresher/concepts.hpp"
 #include "thresher/csr.hpp"
 #include "thresher/row.hpp"
-#include "thresher/selector/base.hpp"
+#include "thresher/selector/mergeable.hpp"
 
 namespace thresher {
 
 // One vector of weights serves both classes: a margin above 0 is for the second, any other for the first.
 template <Learner L, MemoryFor<L> M>
-class TwoClassSelector : public SelectorBase<L, M, 1> {
-    using Base = SelectorBase<L, M, 1>;
+class TwoClassSelector : public MergeableSelector<L, M, 1> {
+    using Base = MergeableSelector<L, M, 1>;
     using Base::buffer_, Base::counters_, Base::intercept_, Base::learner_, Base::members_, Base::memory_;
     using Base::is_new_, Base::mutex_, Base::options_;
 
@@ -40,6 +40,7 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         memory_.update(L::negated);
         intercept_[0] = L::negated(intercept_[0]);
         if constexpr (Base::kPredictsApart) this->layer_.swap_classes();
+        if constexpr (Base::kHasDecoys) this->decoys_.swap_classes();
         // `predict` gives a margin of 0 to the first class, whichever that is.
         counters_.n_mistakes += counters_.n_undecided_first;
         counters_.n_mistakes -= counters_.n_undecided_second;
@@ -112,6 +113,11 @@ class TwoClassSelector : public SelectorBase<L, M, 1> {
         if constexpr (Members::kReports == RankReports::all) report_moves(ids, n, kInfinity);
         if constexpr (Members::kBounded)
             if (step.candidates) offer_outsiders(ids, n);
+    }
+
+    void teach_decoys() final {
+        if constexpr (Base::kHasDecoys)
+            if (learner_.has_stepped()) this->decoys_.follow(learner_);
     }
 
     // Counts a row by the margin that it had before it was learned.
