@@ -277,7 +277,7 @@ class ShadowSofsOracle(ArowOracle):
         return [self.dtype(INTERCEPT_VALUE) * self.layer.weight[v][INTERCEPT] for v in self.vectors]
 
     def learn(self, ids, x, pulls, margin, importance):
-        one, zero = self.dtype(1), self.dtype(0)
+        one = self.dtype(1)
         gamma = max(self.gamma / importance, 1e-10)
         is_member = np.array([j in self.members or j == INTERCEPT for j in ids], dtype=bool)
         gains = {v: x / np.array([one + self.excess[v][j] for j in ids], dtype=self.dtype) for v, _ in pulls}
@@ -286,21 +286,69 @@ class ShadowSofsOracle(ArowOracle):
         variance = sum(total(counted * gain) for gain in gains.values())
         loss = 1.0 - margin
         alpha = self.dtype(loss / (variance + gamma))
+        self.last_step = pulls, loss, variance, gamma
         for i, (j, value) in enumerate(zip(ids, x, strict=True)):
-            if value == 0:
-                continue
-            if is_member[i]:
-                rate = alpha
-            else:
-                own = sum((self.dtype(pull) * self.weight[v][j] for v, pull in pulls), zero) * value
-                own_variance = sum((value * gains[v][i] for v, _ in pulls), zero)
-                rate = max(self.dtype(loss) - own, zero) / (self.dtype(variance + gamma) + own_variance)
-            for v, pull in pulls:
-                self.weight[v][j] = self.weight[v][j] + self.dtype(pull) * rate * gains[v][i]
-                self.excess[v][j] = self.excess[v][j] + value * value * self.dtype(1.0 / gamma)
+            if value != 0 and is_member[i]:
+                for v, pull in pulls:
+                    self.weight[v][j] = self.weight[v][j] + self.dtype(pull) * alpha * gains[v][i]
+                    self.excess[v][j] = self.excess[v][j] + value * value * self.dtype(1.0 / gamma)
+            elif value != 0:
+                self.learn_outsider(j, value, self.weight, self.excess)
+
+    def learn_outsider(self, j, value, weight, excess):
+        """Take the last step for a feature as if it alone joined the members."""
+        one, zero = self.dtype(1), self.dtype(0)
+        pulls, loss, variance, gamma = self.last_step
+        gains = {v: value / (one + excess[v][j]) for v, _ in pulls}
+        own = sum((self.dtype(pull) * weight[v][j] for v, pull in pulls), zero) * value
+        own_variance = sum((value * gain for gain in gains.values()), zero)
+        rate = max(self.dtype(loss) - own, zero) / (self.dtype(variance + gamma) + own_variance)
+        for v, pull in pulls:
+            weight[v][j] = weight[v][j] + self.dtype(pull) * rate * gains[v]
+            excess[v][j] = excess[v][j] + value * value * self.dtype(1.0 / gamma)
 
     def drop(self, j):
         """Keep the weight as a shadow."""
+
+
+class DecoysOracle(ShadowSofsOracle):
+    """ShadowSOFS with a decoy for every feature: those of a row are the features of the row before it."""
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.decoy_weight = [defaultdict(self.dtype) for _ in self.vectors]
+        self.decoy_excess = [defaultdict(self.dtype) for _ in self.vectors]
+        self.shown: list[tuple[int, float]] = []
+
+    def step(self, ids, values, code, importance):
+        self.last_step = None
+        super().step(ids, values, code, importance)
+        if self.last_step is not None:
+            for j, value in self.shown:
+                self.learn_outsider(j, value, self.decoy_weight, self.decoy_excess)
+        self.show(ids, values)
+
+    def show(self, ids, values):
+        self.shown = [(j, x) for j, x in zip(ids, self.scaled(values), strict=False) if x != 0]
+
+    def decoy_rank(self, j):
+        ranks = (self.decoy_weight[v][j] ** 2 * (self.dtype(1) + self.decoy_excess[v][j]) for v in self.vectors)
+        return sum(ranks, self.dtype(0))
+
+    @property
+    def q_values(self) -> list[float]:
+        """For each selected feature, the least estimate at any rank up to its own; NaN for those of `keep`."""
+        decoys = [self.decoy_rank(j) for j in set().union(*self.decoy_excess)]
+        ranks = {j: self.rank(j) for j in self.members - self.keep}
+
+        def estimate(limit):
+            n = sum(rank >= limit for rank in ranks.values())
+            return (1 + sum(rank >= limit for rank in decoys)) / n
+
+        def q(rank):
+            return min([1.0, *(estimate(limit) for limit in ranks.values() if 0 < limit <= rank)]) if rank > 0 else 1.0
+
+        return [q(ranks[j]) if j in ranks else float("nan") for j in self.selected]
 
 
 class FirstOrderOracle(Oracle):

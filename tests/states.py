@@ -10,8 +10,9 @@ from oracles import MarginScaleOracle
 from thresher.model import state
 from thresher.model.model import Model
 
-# What the core's learners know, beside counters and numbers; the last three are those of the predicting layer.
-ARRAYS = ("ids", "cells", "intercept", "table", "predicting_ids", "predicting_cells", "predicting_intercept")
+# What the core's learners know, beside counters and numbers: of features, of the predicting layer, and of decoys.
+DECOYS = ("decoy_ids", "decoy_cells", "decoy_table", "shown_ids", "shown_values")
+ARRAYS = ("ids", "cells", "intercept", "table", "predicting_ids", "predicting_cells", "predicting_intercept", *DECOYS)
 
 OF_MARGINS = ("margin_scale", "margin_information", "margin_rows")  # counters: what makes margins probabilities
 
@@ -29,11 +30,12 @@ def state_of(model: Any) -> dict[str, Any]:
 def assert_same_state(one: Any, other: Any) -> None:
     """Compare what two have learned: estimators, models, or states as `Model.state` returns them."""
     one, other = ((each if isinstance(each, dict) else state_of(each))["learned"] for each in (one, other))
-    assert one.keys() == other.keys() == {"counters", "learner", *ARRAYS}
+    assert one.keys() == other.keys() == {"counters", "learner", "max_fdr", *ARRAYS}
     for name in ARRAYS:
         np.testing.assert_array_equal(one[name].view(np.uint8), other[name].view(np.uint8), err_msg=name)
     assert one["counters"] == other["counters"]
     assert one["learner"] == other["learner"]
+    assert one["max_fdr"] == other["max_fdr"]
 
 
 def assert_same_scale(model: Any, oracle: MarginScaleOracle) -> None:

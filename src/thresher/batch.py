@@ -134,6 +134,13 @@ class Batch:
             names=None if self.names is None else self.names.part(low, high), n_lines=end - begin,
         )  # fmt: skip
 
+    def with_partners(self) -> tuple[Batch, NDArray[np.int64] | None]:
+        """Return rows for decoys in later passes: these, and behind them their partners, and which row has which.
+
+        None stands for the row before. A partner is the row that was before it in the first pass.
+        """
+        return self, None
+
     def location(self, row: int) -> str:
         """Return the file and line of a row."""
         return self.location_of_line(int(row if self.numbers is None else self.numbers[row]))
@@ -163,6 +170,13 @@ def core_rows(batch: Batch) -> _core.CsrBatch:
     rows = _core.CsrBatch(batch.indptr, batch.indices, batch.data, 2**63 - 1)
     rows.trust()
     return rows
+
+
+def predecessors(order: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """Return for each of `n_rows` rows the one before it in an order of some of them, or -1."""
+    before = np.full(n_rows, -1)
+    before[order[1:]] = order[:-1]
+    return before
 
 
 def blocks(n_rows: int, n_values: int) -> Iterator[tuple[int, int]]:

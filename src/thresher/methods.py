@@ -139,6 +139,22 @@ _REFIT = {
         "two classes and the data can be read again.",
     )
 }  # fmt: skip
+_DECOYS = {
+    "decoys": Parameter(
+        False, (OneOf((False, True, 1.0)), Between(0.0, 1.0)),
+        "learn decoys, which show what rank features reach by chance: q-values (docs/how_sure.md)",
+        "Whether to learn decoys, which show what rank features reach by chance, and so give q-values "
+        "(docs/how_sure.md). True: columns below 65,536 have one each, of the others, and with a sketch of all, one in "
+        "eight. A number is the share of the columns that have one.",
+    ),
+    "max_fdr": Parameter(
+        None, (OneOf((None,)), Between(0.0, 1.0)),
+        "leave only features with a q-value up to this; implies decoys",
+        "Leaves only features with a q-value up to this one selected, at most B. It implies decoys.",
+    ),
+}  # fmt: skip
+# Parameters that a kernel's step does not need.
+_BESIDE_THE_STEP = (*BUDGET, *_REFIT, *_DECOYS)
 _AUTO_PASSES: dict[str, dict[str, Any]] = {
     "n_passes": {
         "default": "auto",
@@ -241,7 +257,7 @@ class Method:
 
     def kernel_parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the kernel needs for its step."""
-        return {name: values[name] for name in self.own if name not in BUDGET and name != "refit"}
+        return {name: values[name] for name in self.own if name not in _BESIDE_THE_STEP}
 
     def load_estimator(self) -> Any:
         """Return the public class; scikit-learn is imported only now."""
@@ -259,7 +275,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs", "ShadowSOFS", "shadow",
             "ranks features by the cost of dropping them; the best choice for most data",
-            own=BUDGET | _gamma(0.5) | _REFIT,
+            own=BUDGET | _gamma(0.5) | _REFIT | _DECOYS,
             changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _TWO_NORMS,
             kernels=("ShadowSofs", "ManyShadowSofs"), predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),

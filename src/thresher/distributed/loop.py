@@ -24,7 +24,14 @@ from thresher.model.learning import n_passes_after
 from thresher.model.merging import MergeSizes, count_from, merge, merge_names
 from thresher.model.model import Model
 from thresher.model.session import Pass
-from thresher.model.settling import drop_stale_measurements, include_id, warn_if_saturated, warn_of_clashes
+from thresher.model.settling import (
+    drop_stale_measurements,
+    include_id,
+    trim,
+    warn_if_none_told,
+    warn_if_saturated,
+    warn_of_clashes,
+)
 from thresher.model.targets import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
@@ -219,11 +226,14 @@ class _ShardedRun:
             if in_pass == Pass.FIRST:  # later passes skip the same lines
                 self.history.add_skipped(learned.n_skipped, learned.skipped)
             self._take(learned)
+        if in_pass != Pass.REFIT:
+            trim(self.model)
         warn_if_saturated(self.model, n_saturated)
         warn_of_clashes(self.model, n_clashes)
 
     def finish(self) -> None:
         """Set what is known only at the end: whether ids count from 0 or 1."""
+        warn_if_none_told(self.model)
         if self._is_base_open and not self._zero_seen:
             count_from(self.model, 1, self._keeps_as_written)
         elif not self._is_base_open:

@@ -119,3 +119,19 @@ class SecondOrderSelector(OnlineSelector):
         gamma = self._fitted_model().gamma
         assert gamma is not None
         return gamma
+
+
+class WithDecoys(SecondOrderSelector):
+    """The base of methods that can learn decoys."""
+
+    @property
+    def q_values_(self) -> NDArray[np.float64]:
+        """The q-values of the selected features, in the order of `selected_`; NaN for those of `keep`.
+
+        A q-value of 0.1 means: of the features that rank at least as high, about one in ten would also be selected if
+        they had nothing to do with the labels. It needs decoys=True or max_fdr (docs/how_sure.md).
+        """
+        q_values = self._fitted_model().q_values()
+        if q_values is None:
+            raise AttributeError("q_values_ needs decoys: fit with decoys=True.")
+        return q_values

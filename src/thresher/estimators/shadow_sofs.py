@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.online import SecondOrderSelector
+from thresher.estimators.online import WithDecoys
 
 
-class ShadowSOFS(SecondOrderSelector):
+class ShadowSOFS(WithDecoys):
     """Second-order online feature selection by the cost of dropping a feature.
 
     Two layers learn the same rows (docs/shadow_sofs.md). The first selects `n_features_to_select` features, as `SOFS`
@@ -31,6 +31,12 @@ class ShadowSOFS(SecondOrderSelector):
         Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto":
         always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than two classes
         and the data can be read again.
+    decoys : False, True, 1.0 or float, default=False
+        Whether to learn decoys, which show what rank features reach by chance, and so give q-values (docs/how_sure.md).
+        True: columns below 65,536 have one each, of the others, and with a sketch of all, one in eight. A number is the
+        share of the columns that have one.
+    max_fdr : float, optional
+        Leaves only features with a q-value up to this one selected, at most B. It implies decoys.
     norm : {"l2", None}, default="l2"
         "l2" scales each row to unit length, in training and in prediction: over all features to select, over the
         selected ones to predict.
@@ -95,6 +101,8 @@ class ShadowSOFS(SecondOrderSelector):
         keep: Sequence[int] | Sequence[str] | None = None,
         gamma: float | str = 0.5,
         refit: str | bool = "auto",
+        decoys: bool | float = False,
+        max_fdr: float | None = None,
         norm: str | None = "l2",
         fit_intercept: bool = True,
         class_weight: str | dict[Any, float] | None = None,
@@ -108,6 +116,8 @@ class ShadowSOFS(SecondOrderSelector):
         self.keep = keep
         self.gamma = gamma
         self.refit = refit
+        self.decoys = decoys
+        self.max_fdr = max_fdr
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight

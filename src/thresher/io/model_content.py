@@ -26,6 +26,7 @@ from thresher.model.validators import (
     is_count,
     is_flag,
     is_gamma,
+    is_not_negative,
     is_number,
     is_text,
     is_whole,
@@ -37,9 +38,12 @@ from thresher.model.validators import (
 _ONLINE: dict[str, Any] = {
     "ids": np.int64, "cells": np.float32, "intercept": np.float32, "table": np.float32,
     "predicting_ids": np.int64, "predicting_cells": np.float32, "predicting_intercept": np.float32,
+    "decoy_ids": np.int64, "decoy_cells": np.float32, "decoy_table": np.float32,
+    "shown_ids": np.int64, "shown_values": np.float32,
 }  # fmt: skip
 # Of the cells there, the ids that they belong to.
-_IDS_OF_CELLS = {"cells": "ids", "predicting_cells": "predicting_ids"}
+_IDS_OF_CELLS = {"cells": "ids", "predicting_cells": "predicting_ids", "decoy_cells": "decoy_ids"}
+_ID_TENSORS = ("ids", "predicting_ids", "decoy_ids", "shown_ids")
 _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
@@ -53,6 +57,7 @@ _VALIDATORS: dict[str, tuple[Validator, str]] = {
     "grouped_by_label": (is_flag, "grouped_by_label must be true or false"),
     "threshold": (is_number, "threshold must be a finite number"),
     "row_counts": (list_of(is_count), "row_counts must be a list of whole numbers that are not negative"),
+    "row_totals": (list_of(is_not_negative), "row_totals must be a list of numbers that are not negative"),
     "occurrences": (optional(list_of(is_count)), "occurrences must be a list of whole numbers that are not negative"),
     "kept_ids": (list_of(is_whole), "kept_ids must be a list of ids"),
     "words_to_keep": (list_of(is_text), "words_to_keep must be a list of text"),
@@ -93,7 +98,7 @@ def content_of(state: State) -> tuple[Tensors, dict[str, Any]]:
             tensors[_tensor(name, k, race)] = learner[name].reshape(n, len(learner[name]) // max(1, n))
     if state["compact"]:
         metadata["feature_names"] = _names_of(state, learned["ids"])
-    about = [{"counters": learner["counters"], "learner": learner["learner"]} for learner in learners]
+    about = [{name: learner[name] for name in ("counters", "learner", "max_fdr")} for learner in learners]
     return tensors, {**metadata, "race": race, "learners": about}
 
 
@@ -121,6 +126,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
     n_vectors = metadata["n_vectors"]
     require(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
     require(len(metadata["row_counts"]) <= max(2, n_vectors), "row_counts has more numbers than there are classes")
+    require(len(metadata["row_totals"]) == len(metadata["row_counts"]), "row_totals must fit row_counts")
     tensors = dict(tensors)
     pairs = tensors.pop("names")
     names = _pairs(pairs) if pairs.size else {}
@@ -133,7 +139,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
         "the γ race and the learners do not match",
     )
     for learner in learners:
-        for ids in [np.sort(learner["ids"])] if method.is_batch else [learner["ids"], learner["predicting_ids"]]:
+        for ids in [np.sort(learner["ids"])] if method.is_batch else [learner[name] for name in _ID_TENSORS]:
             require(ids.ndim == 1 and is_ascending(ids), "ids must be in ascending order")
             require(len(ids) == 0 or ids[0] >= 0, "ids must not be negative")
     parameters = method.complete(from_json_values(given))
@@ -162,8 +168,10 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
             "naming": None if metadata["naming"] is None else Naming.from_dict(metadata["naming"]),
             "names": (names, tuple(metadata["name_clashes"])),
             "threshold": float(metadata["threshold"]),
-            "selection_frequency": None,  # learning drops it, so it is in model files alone
+            # Learning drops these, so they are in model files alone.
+            "selection_frequency": None,
             "selection_chance": None,
+            "known_q_values": {},
             "kept_ids": np.array(metadata["kept_ids"], np.int64),
             "learned": learned,
             "fixed": fixed,
@@ -195,9 +203,9 @@ def _learners(tensors: Tensors, metadata: dict[str, Any]) -> list[dict[str, Any]
         for name, its_ids in _IDS_OF_CELLS.items():
             require(own[name].ndim == 2 and len(own[name]) == len(own[its_ids]), "cells must have one row per id")
             own[name] = own[name].reshape(-1)
-        flat = (own["intercept"], own["table"], own["predicting_intercept"])
-        require(all(each.ndim == 1 for each in flat), "intercept and table must have one dimension")
-        _check_numbers({**about["counters"], **about["learner"]})
+        flat = [each for name, each in own.items() if name not in _IDS_OF_CELLS]
+        require(all(each.ndim == 1 for each in flat), "tensors other than cells must have one dimension")
+        _check_numbers({**about["counters"], **about["learner"], "max_fdr": about["max_fdr"]})
         learners.append({**own, **{name: about[name] for name in about}})
     require(not tensors and len(learners) > 0, "the tensors do not match the learners")
     return learners

@@ -89,6 +89,7 @@ def save_model(
         state = _keep_members_only(model, state) if compact else state
     tensors, metadata = content_of({**state, "standings": []})  # the standings belong to the run
     metadata["selection_frequency"], metadata["selection_chance"] = _frequencies(model), model.selection_chance
+    metadata["q_values"] = _q_values(model) if state["compact"] else None
     if set_since is not None:
         metadata["set_since"] = to_json_values(set_since)
     write_content(path, tensors, metadata, FORMAT_VERSION)
@@ -111,6 +112,12 @@ def _frequencies(model: Model) -> list[float] | None:
     return None if known is None else [known.get(column, 0.0) for column in model.members()[0].tolist()]
 
 
+def _q_values(model: Model) -> list[float | None] | None:
+    """Return the q-value of each member, best first, and None for those that are kept, if there are decoys."""
+    known = model.q_values()
+    return None if known is None else [None if math.isnan(q) else q for q in known.tolist()]
+
+
 def _require_finite(learned: Any) -> None:
     if "learners" in learned:
         raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
@@ -127,7 +134,8 @@ def _keep_members_only(model: Model, state: State) -> State:
     learned: Any = state["learned"]
     members = model.members()[0] + model.id_base
     is_member = np.isin(learned["ids"], members)
-    less: Any = {**learned, "table": learned["table"][:0]}
+    beside = ("table", "decoy_ids", "decoy_cells", "decoy_table", "shown_ids", "shown_values")
+    less: Any = {**learned, **{name: learned[name][:0] for name in beside}, "max_fdr": 1.0}
     for part in ("", "predicting_"):
         ids = learned[part + "ids"]
         here = np.isin(ids, members)
@@ -145,7 +153,7 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
     require(state["target"] is not None and state["n_features"] is not None, "its training did not end")
     require(metadata["race"] is None, "its γ race has not ended")
     limit = (state["n_features"] or 0) + state["id_base"]
-    for name in ("ids", "predicting_ids"):
+    for name in ("ids", "predicting_ids", "decoy_ids", "shown_ids"):
         require(tensors.get(name, tensors["ids"]).max(initial=-1) < limit, "an id is above the last column")
     require(
         state["parameters"].get("gamma") != "auto" or state["chosen_gamma"] is not None,
@@ -164,6 +172,12 @@ def _model(tensors: Tensors, metadata: dict[str, Any]) -> Model:
         require(optional(_is_share)(chance), "selection_chance must be a share from 0 to 1")
         model.selection_chance = chance
         model.selection_frequency = dict(zip(members, map(float, shares), strict=True))
+    q_values = metadata["q_values"]
+    if q_values is not None:
+        members = model.members()[0].tolist()
+        are_known = list_of(optional(_is_share))(q_values)
+        require(are_known and len(q_values) == len(members), "q_values must have one number from 0 to 1 per feature")
+        model.known_q_values = {column: q for column, q in zip(members, q_values, strict=True) if q is not None}
     return model
 
 

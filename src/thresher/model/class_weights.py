@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Real
 from typing import Any
 
@@ -27,11 +28,14 @@ class ClassWeights:
     ----------
     counts : array
         How many different rows of each class there were, by code.
+    totals : array of float64
+        The sum of their weights.
     """
 
     def __init__(self, given: Any) -> None:
         self.given = given
         self.counts = np.zeros(0, np.int64)
+        self.totals = np.zeros(0)
 
     def of_rows(
         self, codes: Codes, row_weights: NDArray[np.float64] | None, classes: list[Any], *, are_new: bool = True
@@ -58,12 +62,12 @@ class ClassWeights:
         if self.given == "balanced":
             self.counts = np.bincount(codes if row_weights is None else codes[row_weights != 0])
         weights = self.of_rows(codes, row_weights, classes, are_new=False)
-        self.counts = np.zeros(0, np.int64)
+        self.counts, self.totals = np.zeros(0, np.int64), np.zeros(0)
         self.count(codes, weights)
         return weights
 
     def _balance(self, codes: Codes, counts: NDArray[np.bool_], n_classes: int, are_new: bool) -> NDArray[np.float64]:
-        before = np.pad(self.counts, (0, n_classes - len(self.counts)))
+        before = _padded(self.counts, n_classes)
         if not are_new:
             each = before.sum() / (n_classes * np.maximum(before, 1))
             return np.asarray(each[codes])
@@ -80,31 +84,48 @@ class ClassWeights:
         found = np.bincount(counted, minlength=len(self.counts))
         found[: len(self.counts)] += self.counts
         self.counts = found
+        self.totals = _padded(self.totals, len(found))
+        for code in np.unique(counted):
+            own = np.ones((codes == code).sum()) if weights is None else weights[codes == code]
+            # Weights have no upper limit, and what is not finite can't be saved.
+            with np.errstate(over="ignore"):
+                self.totals[code] = min(add_in_order(self.totals[code], own), sys.float_info.max)
 
-    def state(self) -> list[int]:
-        """Return the counts, as values for JSON."""
-        counts: list[int] = self.counts.tolist()
-        return counts
+    def frequencies(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the share of each class in the weights of all rows."""
+        totals = _padded(self.totals, n_classes)
+        return np.asarray(totals / totals.sum())
 
-    def restore(self, state: list[int]) -> None:
-        """Continue with the counts that `state` returned."""
-        self.counts = np.array(state, np.int64)
+    def state(self) -> tuple[list[int], list[float]]:
+        """Return the counts and the totals, as values for JSON."""
+        return self.counts.tolist(), self.totals.tolist()
+
+    def restore(self, counts: list[int], totals: list[float]) -> None:
+        """Continue with what `state` returned."""
+        self.counts, self.totals = np.array(counts, np.int64), np.array(totals, np.float64)
 
     def since(self, before: ClassWeights) -> ClassWeights:
         """Return what was counted since these counts were a copy of `before`."""
         counted = ClassWeights(self.given)
         counted.counts = self.counts.copy()
         counted.counts[: len(before.counts)] -= before.counts
+        counted.totals = self.totals.copy()
+        counted.totals[: len(before.totals)] -= before.totals
         return counted
 
     def __add__(self, more: ClassWeights) -> ClassWeights:
         total = ClassWeights(self.given)
         n = max(len(self.counts), len(more.counts))
-        total.counts = np.pad(self.counts, (0, n - len(self.counts))) + np.pad(more.counts, (0, n - len(more.counts)))
+        total.counts = _padded(self.counts, n) + _padded(more.counts, n)
+        total.totals = _padded(self.totals, n) + _padded(more.totals, n)
         return total
 
     def swap_classes(self) -> None:
-        self.counts = np.pad(self.counts, (0, 2 - len(self.counts)))[::-1].copy()
+        self.counts, self.totals = (_padded(each, 2)[::-1].copy() for each in (self.counts, self.totals))
+
+
+def _padded(numbers: NDArray[Any], n: int) -> NDArray[Any]:
+    return np.pad(numbers, (0, n - len(numbers)))
 
 
 def _weights_by_class(given: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:

@@ -21,6 +21,9 @@ from thresher.parameters import check_keep
 if TYPE_CHECKING:
     from thresher.model.model import Model
 
+# What decoys=True means: columns below this number have one each, and of the others this share.
+ALL_HAVE_DECOYS_BELOW, SHARE_WITH_DECOYS = 1 << 16, 0.125
+
 
 def learner_for(
     model: Model, n_vectors: int, id_base: int | None, names: list[str] | Naming | None, n_features: int | None
@@ -61,6 +64,8 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     budget = budget_of(parameters, n_features)
     check_keep(parameters, budget)
 
+    decoys = decoys_of(model)
+
     def of(gamma: float | None) -> _core.Selector:
         with explain_lack_of_memory(int(kept.max(initial=-1)) + 1):
             learner: _core.Selector = kernel(
@@ -72,6 +77,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
                 keep=kept,
                 memory=memory,
                 memory_bytes=n_bytes,
+                **decoys,
             )
         return learner
 
@@ -84,6 +90,18 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     n_ids = 0 if n_features is None else n_features + model.id_base
     reserve(learner, max(n_ids, int(kept.max(initial=-1)) + 1))
     return learner
+
+
+def decoys_of(model: Model) -> dict[str, Any]:
+    """Return which features have a decoy, in the core's terms; an empty dict if none has."""
+    asked, max_fdr = model.parameters.get("decoys", False), model.parameters.get("max_fdr")
+    if model.compact or (asked is False and max_fdr is None):
+        return {}
+    if isinstance(asked, float):
+        return {"decoy_share": asked}
+    # All slots of a sketch stand for the same share.
+    below = 0 if model.parameters["memory"] == "sketch" else ALL_HAVE_DECOYS_BELOW
+    return {"decoy_share": SHARE_WITH_DECOYS, "decoys_below": below}
 
 
 def reserve(learner: Learner, n_ids: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher import _core, parameters
-from thresher.batch import blocks
+from thresher.batch import blocks, predecessors
 from thresher.csr import Csr, NotCanonicalError, as_batch, check_rows, raise_fault, to_canonical
 from thresher.messages import parameter, warn
 from thresher.methods import FEW_ROWS, PASSES_OF_FEW
@@ -22,7 +22,7 @@ from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
 from thresher.model.labels import Codes
 from thresher.model.learners import explain_lack_of_memory, new_learner
 from thresher.model.race import Learner, Standing, winner_of
-from thresher.model.settling import drop_stale_measurements, warn_if_saturated
+from thresher.model.settling import drop_stale_measurements, trim, warn_if_none_told, warn_if_saturated
 from thresher.model.targets import classes_for, classes_for_matrix
 
 if TYPE_CHECKING:
@@ -51,18 +51,22 @@ def learn_rows(
     n_values: int = 0,
     check: bool = False,
     is_new: bool = True,
+    partners: NDArray[np.int64] | None = None,
+    n_rows: int | None = None,
     observer: Observer | None = None,
 ) -> _core.Fault | None:
     """Learn rows in blocks, between which Ctrl-C takes effect; return the fault of the first row that can't be learned.
 
-    `n_values` is the number of their values. Without `check`, the rows must have been checked before.
+    `n_values` is the number of their values. Without `check`, the rows must have been checked before. A row's decoys
+    are the features of its partner, the row `partners` gives for it, or -1 for none; by default the row before it.
+    `n_rows` is how many are learned, if rows that are partners only come behind them.
     """
-    bounds = blocks(len(codes), n_values)
+    bounds = blocks(len(codes) if n_rows is None else n_rows, n_values)
     if observer is not None:
         bounds = _cut_for_observer(bounds, row_weights, observer)
     for begin, end in bounds:
         with explain_lack_of_memory():
-            fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new)
+            fault = learner.learn(rows, codes, row_weights, order, begin, end, check, is_new, partners)
         if fault is not None:
             return fault
     return None
@@ -101,6 +105,7 @@ def fit(
     model.learner, model.chosen_gamma, model.standings = _learn_matrix(model, X, codes, row_weights)
     model.target = target
     warn_if_saturated(model, before=0)
+    warn_if_none_told(model)
     if not given["shuffle"]:
         order = LabelOrder()
         order.add(codes)
@@ -128,8 +133,14 @@ def _learn_matrix(
         all_learners, batch = _learn_first_pass(model, X, codes, row_weights, first_order)
     batch.trust()
     learner, gamma, standings = winner_of(all_learners)  # later passes train the winner only
-    for _ in range(1, n_passes_after(given["n_passes"], learner.counters["n_samples"])):
-        learn_rows(learner, batch, codes, row_weights, new_order(), n_values=len(X.data), is_new=False)
+    n_passes = n_passes_after(given["n_passes"], learner.counters["n_samples"])
+    partners = partners_of(first_order, len(codes), row_weights) if model.has_decoys and n_passes > 1 else None
+    for _ in range(1, n_passes):
+        learn_rows(
+            learner, batch, codes, row_weights, new_order(), n_values=len(X.data), is_new=False, partners=partners
+        )
+    if given.get("max_fdr") is not None:
+        learner.trim(given["max_fdr"])
     if given.get("refit", False) is not False:
         learner.start_refit()
         refit_rows(learner, batch, codes, row_weights, new_order(), n_values=len(X.data))
@@ -150,6 +161,14 @@ def _learn_first_pass(
     if fault is not None:
         raise_fault(fault, X)
     return learner, batch
+
+
+def partners_of(
+    order: NDArray[np.int64] | None, n_rows: int, row_weights: NDArray[np.float64] | None
+) -> NDArray[np.int64]:
+    """Return for each row the one that was learned before it in a pass in this order, or -1 for the first."""
+    learned = np.arange(n_rows) if order is None else order
+    return predecessors(learned if row_weights is None else learned[row_weights[learned] != 0], n_rows)
 
 
 def n_passes_after(asked: int | str, n_rows: int) -> int:
@@ -198,7 +217,9 @@ def partial_fit(
         model.feature_names, model.kept_ids = feature_names, kept
         drop_stale_measurements(model)
         learn_rows(learner, rows, codes, row_weights, n_values=len(X.data))
+        trim(model)
         warn_if_saturated(model, before)
+        warn_if_none_told(model)
 
 
 def _n_columns(X: Csr, codes: Codes) -> int:

@@ -110,6 +110,7 @@ class Model:
         self.selection_frequency: dict[int, float] | None = None
         self.selection_chance: float | None = None
         self.occurrences: list[int] | None = None
+        self.known_q_values: dict[int, float] = {}  # of a compact model, by column
         self.class_weights = ClassWeights(self.parameters.get("class_weight"))
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
@@ -137,14 +138,19 @@ class Model:
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
         """Margins: above 0 means the second class. With more than two classes, the score of each class."""
-        learner = self._trained_learner()
+        self._trained_learner()
         self.check_width(X)
-        return self._reshape(learner.score(check_rows(X, self.norm, self.id_base)[1], 0, X.shape[0]))
+        return self._scores(check_rows(X, self.norm, self.id_base)[1], X.shape[0])
 
     def score_batch(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Margins of a batch of a stream, or of some of its rows; ids that were never learned are ignored."""
-        n_rows = batch.n_rows if rows is None else len(rows)
-        return self._reshape(self._trained_learner().score(self.known_rows(batch), 0, n_rows, rows))
+        return self._scores(self.known_rows(batch), batch.n_rows if rows is None else len(rows), rows)
+
+    def _scores(self, rows: _core.CsrBatch, n_rows: int, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        scores = self._trained_learner().score(rows, 0, n_rows, order)
+        if self.tells_nothing:
+            scores = np.tile(self.intercept.astype(np.float64), n_rows)
+        return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
     def parts(self, X: Csr) -> Parts:
         """Return what the selected features of each row add to its score."""
@@ -160,7 +166,7 @@ class Model:
         learner = self._trained_learner()
         codes = np.zeros(n_rows, np.int32)
         if self.n_vectors > 1:
-            codes = self._reshape(learner.score(rows, 0, n_rows)).argmax(axis=1).astype(np.int32)
+            codes = self._scores(rows, n_rows).argmax(axis=1).astype(np.int32)
         starts, ids, parts = learner.parts(rows, codes)
         return Parts(starts, ids - self.id_base, parts, codes)
 
@@ -234,8 +240,32 @@ class Model:
 
     @property
     def intercept(self) -> NDArray[np.float32]:
-        """The intercept, or one per class; 0 without `fit_intercept`."""
+        """The intercept, or one per class; 0 without `fit_intercept`, unless there is nothing else to predict by."""
+        if self.tells_nothing:
+            shares = np.log(np.maximum(self.class_weights.frequencies(max(2, self.n_vectors)), 1e-300))
+            scores = shares[1:] - shares[0] if self.n_vectors == 1 else shares
+            return np.asarray(scores / self.counters["margin_scale"], np.float32)
         return self._trained_learner().intercept
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether no feature could be told from chance, so that only the classes' frequencies are left."""
+        return self.parameters.get("max_fdr") is not None and len(self._trained_learner().members()[0]) == 0
+
+    @property
+    def has_decoys(self) -> bool:
+        """Whether it learns decoys, or did before it was saved compact: its members have q-values."""
+        given = self.parameters
+        return given.get("decoys", False) is not False or given.get("max_fdr") is not None
+
+    def q_values(self) -> NDArray[np.float64] | None:
+        """Return the q-values of the selected features, best first; NaN for those of `keep`, None without decoys."""
+        if not self.has_decoys:
+            return None
+        if self.compact:
+            return np.array([self.known_q_values.get(column, np.nan) for column in self.members()[0].tolist()])
+        assert self.learner is not None
+        return self.learner.q_values()
 
     @property
     def counters(self) -> dict[str, Any]:
@@ -315,9 +345,6 @@ class Model:
         if trained is None:
             raise ValueError("the model is not trained yet: call fit or partial_fit first.")
         return trained
-
-    def _reshape(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
     @property
     def takes_any_width(self) -> bool:

@@ -117,10 +117,11 @@ class Race:
         end: int,
         check: bool,
         is_new: bool = True,
+        partners: NDArray[np.int64] | None = None,
     ) -> _core.Fault | None:
         """Learn rows with all remaining learners, and drop some of them where a check is due."""
         if len(self._learners) == 1:
-            return self.leader.learn(batch, classes, row_weights, order, begin, end, check, is_new)
+            return self.leader.learn(batch, classes, row_weights, order, begin, end, check, is_new, partners)
         if check and batch is not self._checked:  # once for all learners
             fault = batch.check(self._norm)
             if fault is not None:
@@ -182,6 +183,10 @@ class Race:
         """Return the ids of the members of all remaining learners: any of them can win."""
         return np.unique(np.concatenate([learner.member_ids() for learner in self._learners.values()]))
 
+    def q_values(self) -> NDArray[np.float64]:
+        """Return the q-values of the leader's members."""
+        return self.leader.q_values()
+
     @property
     def intercept(self) -> NDArray[np.float32]:
         return self.leader.intercept
@@ -228,8 +233,8 @@ class Race:
     def _can_exceed_limit(self) -> bool:
         """Return whether the learners could exceed the limit if rows touched every id."""
         pages = self._n_ids * (self._n_vectors * _CELL + _ENTRY) // _PAGE + 1
-        # Each once more, for a layer that predicts.
-        return len(self._learners) * (2 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
+        # Each once more, for a layer that predicts, and for decoys.
+        return len(self._learners) * (3 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
 
     def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
         self._n_rows += len(codes)

@@ -15,7 +15,14 @@ from thresher.model.labels import Codes
 from thresher.model.learners import learner_for, reserve
 from thresher.model.learning import Observer, learn_rows, refit_rows
 from thresher.model.names import N_IDS, Naming
-from thresher.model.settling import drop_stale_measurements, fix_classes, include_id, warn_if_saturated, warn_of_clashes
+from thresher.model.settling import (
+    drop_stale_measurements,
+    fix_classes,
+    include_id,
+    trim,
+    warn_if_saturated,
+    warn_of_clashes,
+)
 from thresher.model.targets import StreamClasses
 from thresher.model.validators import Validator, is_count, is_flag, is_whole
 
@@ -99,6 +106,8 @@ class Session:
             self._reserve(n_features + base - 1)
         self.n_saturated_before = self._learner.counters["n_saturated"]
         self.n_clashes_before = model.names.clashes[0]
+        if in_pass == Pass.LATER:
+            model.selector.begin_pass()
 
     def learn(
         self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
@@ -114,13 +123,20 @@ class Session:
         if self.in_pass == Pass.REFIT:
             refit_rows(self.model.selector, rows, codes, row_weights, n_values=len(batch.data))
             return codes
+        learned_codes, partners, n_rows = codes, None, batch.n_rows
+        if self.in_pass == Pass.LATER and self.model.has_decoys:
+            with_partners, partners = batch.with_partners()
+            rows, padding = core_rows(with_partners), (0, with_partners.n_rows - n_rows)
+            row_weights = None if row_weights is None else np.pad(row_weights, padding)
+            learned_codes = np.pad(codes, padding)
         self._reserve(batch.largest_id)
         self.zero_seen |= batch.zero_seen
         if batch.n_rows if row_weights is None else row_weights.any():
             drop_stale_measurements(self.model)
         fault = learn_rows(
-            self._learner, rows, codes, row_weights,
-            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=is_new, observer=observer,
+            self._learner, rows, learned_codes, row_weights,
+            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=is_new, partners=partners,
+            n_rows=n_rows, observer=observer,
         )  # fmt: skip
         if fault is not None:
             raise ValueError(
@@ -159,6 +175,7 @@ class Session:
             fix_classes(model, *self.target.final_classes(), base)
             model.naming = self._naming
         include_id(model, self.largest_id)
+        trim(model)
         warn_if_saturated(model, self.n_saturated_before)
         warn_of_clashes(model, self.n_clashes_before)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thresher.messages import count_noun, warn
+from thresher.messages import count_noun, parameter, warn
 from thresher.model.race import winner_of
 from thresher.model.targets import Classes
 
@@ -43,6 +43,23 @@ def drop_stale_measurements(model: Model) -> None:
             UserWarning,
         )
     model.threshold, model.selection_frequency, model.selection_chance, model.occurrences = 0.0, None, None, None
+
+
+def trim(model: Model) -> None:
+    """Leave only the features up to the q-value that the model asks for, if it asks for one."""
+    if model.parameters.get("max_fdr") is not None:
+        model.selector.trim(model.parameters["max_fdr"])
+
+
+def warn_if_none_told(model: Model) -> None:
+    """Warn if no feature could be told from chance, so that none is selected."""
+    if model.tells_nothing:
+        max_fdr = parameter("max_fdr", model.parameters["max_fdr"])
+        warn(
+            f"No feature could be told from chance at {max_fdr}, so none is selected: "
+            "predictions are the frequencies of the classes.",
+            UserWarning,
+        )
 
 
 def warn_if_saturated(model: Model, before: int) -> None:

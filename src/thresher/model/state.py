@@ -37,7 +37,9 @@ class State(TypedDict):
     selection_frequency: dict[int, float] | None
     selection_chance: float | None
     occurrences: list[int] | None
+    known_q_values: dict[int, float]
     row_counts: list[int]  # of the class weights
+    row_totals: list[float]
     kept_ids: NDArray[np.int64]
     words_to_keep: list[str]
     chosen_gamma: float | None
@@ -46,7 +48,7 @@ class State(TypedDict):
     fixed: FixedWeights | None
 
 
-_CONVERTED = ("method", "names", "row_counts", "learned")  # stored in another form by the model
+_CONVERTED = ("method", "names", "row_counts", "row_totals", "learned")  # stored in another form by the model
 
 
 def state_of(model: Model) -> State:
@@ -56,7 +58,7 @@ def state_of(model: Model) -> State:
         state: dict[str, Any] = {name: getattr(model, name) for name in State.__annotations__ if name not in _CONVERTED}
         state["learned"] = None if model.learner is None else model.learner.state()
         state["names"] = (model.names.by_id, model.names.clashes)
-        state["row_counts"] = model.class_weights.state()
+        state["row_counts"], state["row_totals"] = model.class_weights.state()
     return cast("State", {**state, "method": model.method.name, "parameters": dict(model.parameters)})
 
 
@@ -68,7 +70,7 @@ def restore(model: Model, state: State) -> None:
                 setattr(model, name, value)
         model.parameters = dict(state["parameters"])
         model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
-        model.class_weights.restore(state["row_counts"])
+        model.class_weights.restore(state["row_counts"], state["row_totals"])
         model.names = MemberNames(*state["names"])
         model.learner = None
         if state["learned"] is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import NO_NAME, Batch, BatchNames, CoreNames, DataError
+from thresher.batch import NO_NAME, Batch, BatchNames, CoreNames, DataError, predecessors
 from thresher.io.file_errors import name_file_in_errors
 from thresher.model.labels import Labels, concatenate_labels
 from thresher.model.names import MOST_PREFIXES
@@ -50,12 +50,13 @@ class ShuffledStream(Stream):
         self._rows = rows
 
     def generator_state(self) -> dict[str, Any]:
-        """Return the state of the random generator before it drew the current order, as values for JSON."""
-        return self._rows.generator_state
+        """Return the states of the random generator before it drew the first order and the current one, for JSON."""
+        return {"first": self._rows.first_state, "current": self._rows.generator_state}
 
     def restore_generator(self, state: dict[str, Any]) -> None:
         """Make the next read, from the start or from a position, draw the same order as from this state."""
-        self._rows.random.bit_generator.state = self._rows.generator_state = state
+        self._rows.first_state = state["first"]
+        self._rows.random.bit_generator.state = self._rows.generator_state = state["current"]
 
 
 class _RowStore(Content):
@@ -63,7 +64,8 @@ class _RowStore(Content):
 
     def __init__(self, stream: Stream, random: np.random.Generator, memory_limit: int, progress: bool) -> None:
         self.random = random
-        self.generator_state: dict[str, Any] = dict(random.bit_generator.state)
+        self.first_state: dict[str, Any] = dict(random.bit_generator.state)
+        self.generator_state = self.first_state
         self._stream = stream
         self._skipped: list[str] = []
         self._n_bytes = 0
@@ -105,6 +107,14 @@ class _RowStore(Content):
             batch.end = self._position(end)
             yield batch
 
+    @cached_property
+    def partners(self) -> NDArray[np.int64]:
+        """The row before each in the first order, without rows of weight 0; -1 for the first one."""
+        random = np.random.Generator(type(self.random.bit_generator)())
+        random.bit_generator.state = self.first_state
+        order = random.permutation(self.n_rows)
+        return predecessors(order if self._row_weights is None else order[self._row_weights[order] != 0], self.n_rows)
+
     def _position(self, row: int) -> Position:
         return Position.at(0, self._stream.name, 0, row, self._identity)
 
@@ -143,6 +153,15 @@ class _RowStore(Content):
         weights = np.concatenate(row_weights) if row_weights else np.zeros(0)
         self._row_weights = None if np.all(weights == 1.0) else weights
         self._places, self._largest, self._zero_seen = places, largest, zero_seen
+
+    def with_partners(self, rows: NDArray[np.int64]) -> tuple[Batch, NDArray[np.int64]]:
+        """Return rows with their partners behind them, and which row has which, as a batch does."""
+        partners = self.partners[rows]
+        has_one = partners >= 0
+        places = np.full(2 * len(rows), -1)
+        places[: len(rows)][has_one] = len(rows) + np.arange(has_one.sum())
+        both = self._take(np.concatenate([rows, partners[has_one]]), 0)
+        return both, places[: both.n_rows]
 
     def _take(self, rows: NDArray[np.int64], n_bytes: int) -> Batch:
         lengths = self._starts[rows + 1] - self._starts[rows]
@@ -185,6 +204,9 @@ class _RandomRows(Batch):
 
     def location(self, row: int) -> str:
         return self._origin.location(int(self._rows[row]))
+
+    def with_partners(self) -> tuple[Batch, NDArray[np.int64]]:
+        return self._origin.with_partners(self._rows)
 
     def rows_from(self, first: int) -> NDArray[np.int64]:
         return self._rows  # in the stream's own order, whatever came before
