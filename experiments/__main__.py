@@ -14,6 +14,7 @@ import typer
 
 from experiments import (
     config,
+    decoys,
     gamma_auto,
     layers,
     memory,
@@ -38,7 +39,8 @@ from thresher.progress import steps_bar
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
 STUDIES = (
-    layers.STUDY, gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, scale.STUDY,
+    layers.STUDY, gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, decoys.STUDY,
+    scale.STUDY,
 )  # fmt: skip
 
 SMALLEST = store.CACHE / "smallest"
