@@ -31,6 +31,7 @@ MENU = {
         "imbalanced",
         "classes",
         "how_many",
+        "how_sure",
         "explaining",
         "select_then_train",
         "pipelines",

@@ -53,9 +53,9 @@ struct Samples {
 
 template <class S>
 auto trained(Simd simd, bool in_two_halves, std::size_t n_classes,
-             const typename S::LearnerType::Parameters& parameters) {
+             const typename S::LearnerType::Parameters& parameters, const DecoyOptions& decoys) {
     const Samples rows(400, n_classes);
-    const typename S::Options options{50, {Norm::l2, true}, parameters};
+    const typename S::Options options{50, {Norm::l2, true}, parameters, {}, {}, decoys};
     simd_choice() = simd;
     S selector(n_classes, options);
     Lesson lesson{rows.classes.data()};
@@ -97,29 +97,34 @@ std::uint64_t digest(const State& state, std::size_t n_classes) {
     add(state.predicting.ids.data(), state.predicting.ids.size() * sizeof(std::int64_t));
     add(state.predicting.cells.data(), state.predicting.cells.size() * sizeof(float));
     add(state.predicting.intercept.data(), state.predicting.intercept.size() * sizeof(float));
+    add(state.decoys.ids.data(), state.decoys.ids.size() * sizeof(std::int64_t));
+    add(state.decoys.cells.data(), state.decoys.cells.size() * sizeof(float));
+    add(state.decoys.shown_ids.data(), state.decoys.shown_ids.size() * sizeof(std::int64_t));
+    add(state.decoys.shown_values.data(), state.decoys.shown_values.size() * sizeof(float));
     return hash;
 }
 
 // The digest of a trained model, which must be the same on every SIMD path and in one go or two.
 template <class S>
 std::uint64_t common_digest(const char* name, std::size_t n_classes,
-                            const typename S::LearnerType::Parameters& parameters) {
-    const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters), n_classes);
+                            const typename S::LearnerType::Parameters& parameters, const DecoyOptions& decoys) {
+    const std::uint64_t scalar = digest(trained<S>(Simd::scalar, false, n_classes, parameters, decoys), n_classes);
     std::printf("%-10s of %zu classes: %016llx\n", name, n_classes, static_cast<unsigned long long>(scalar));
     for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512}) {
         if (simd > best_simd()) continue;
-        CHECK(digest(trained<S>(simd, false, n_classes, parameters), n_classes) == scalar);
-        CHECK(digest(trained<S>(simd, true, n_classes, parameters), n_classes) == scalar);
+        CHECK(digest(trained<S>(simd, false, n_classes, parameters, decoys), n_classes) == scalar);
+        CHECK(digest(trained<S>(simd, true, n_classes, parameters, decoys), n_classes) == scalar);
     }
     return scalar;
 }
 
 template <Learner L, template <std::size_t, std::size_t> class Memory_>
-void both(const char* name, const typename L::Parameters& parameters, std::uint64_t two, std::uint64_t many) {
+void both(const char* name, const typename L::Parameters& parameters, std::uint64_t two, std::uint64_t many,
+          const DecoyOptions& decoys = {}) {
     using OfTwo = Memory_<L::kWidth, 1>;
     using OfMany = Memory_<L::kWidth, std::dynamic_extent>;
-    const std::uint64_t of_two = common_digest<TwoClassSelector<L, OfTwo>>(name, 2, parameters);
-    const std::uint64_t of_many = common_digest<ManyClassSelector<L, OfMany>>(name, 3, parameters);
+    const std::uint64_t of_two = common_digest<TwoClassSelector<L, OfTwo>>(name, 2, parameters, decoys);
+    const std::uint64_t of_many = common_digest<ManyClassSelector<L, OfMany>>(name, 3, parameters, decoys);
     CHECK(of_two == two);
     CHECK(of_many == many);
 }
@@ -130,6 +135,12 @@ TEST(sofs_gives_its_bits) {
 
 TEST(shadow_sofs_gives_its_bits) {
     both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0x95f4f7dc1d5bac3du, 0xcb0f9bdd8ab7ca23u);
+}
+
+TEST(decoys_give_their_bits) {
+    using L = ShadowSofs<WatchedPool>;
+    both<L, DenseMemory>("decoys", {1.0}, 0xeef0205ea777aa8cu, 0x0df9e2925e653b27u, {0.5});
+    both<L, HashMemory>("decoys", {1.0}, 0xeef0205ea777aa8cu, 0x0df9e2925e653b27u, {0.5});
 }
 
 TEST(arow_gives_its_bits) {

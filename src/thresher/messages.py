@@ -71,6 +71,8 @@ def shorten(text: str, most: int = 40) -> str:
 
 def value_text(value: object) -> str:
     """Return a value as people read it: "yes", "1,000", "0.5", "a, b"."""
+    if value is None:
+        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -741,9 +741,9 @@ class TestTables:
         ("options", "line"),
         [
             (["--how-fast", "7"], "--how-fast of --method pet must be a number above 0 and below 1. Got 7.0 instead."),
-            (["--how-fast", "7", "--method", "sofs"], "--how-fast can't be used with --method sofs: it has --gamma"),
+            (["--how-fast", "7", "--method", "sofs"], "--how-fast can't be used with --method sofs: pet has it."),
             (["--how-fast", "7", "--from", "m"], "--how-fast can't be used with --from: the model keeps what it was"),
-            (["--gamma", "2"], "--gamma can't be used with --method pet: it has --eta, --loss, --how-fast."),
+            (["--gamma", "2"], "--gamma can't be used with --method pet: shadow, sofs, arow have it."),
         ],
     )
     def test_a_new_parameter_is_an_option(self, options, line):

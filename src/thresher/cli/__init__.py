@@ -57,7 +57,7 @@ def _run() -> Any:
     import typer
 
     from thresher.cli.app import app
-    from thresher.cli.shards import with_address
+    from thresher.cli.options import with_values
 
     # click's, which typer may carry inside
     usage_error: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
@@ -66,7 +66,7 @@ def _run() -> Any:
     warnings.simplefilter("default", UserWarning)
     warnings.simplefilter("default", RuntimeWarning)
     try:
-        return app(with_address(sys.argv[1:]), standalone_mode=False)
+        return app(with_values(sys.argv[1:]), standalone_mode=False)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):
             raise ended.__context__ from None  # which typer has made an exit code

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_by_flag
-from thresher.cli.options import NUMBER, SIZE, WHOLE, Group, bytes_or_text, option
+from thresher.cli.options import NUMBER, SIZE, WHOLE, WITHOUT_VALUE, Group, bytes_or_text, number_or_text, option
 from thresher.messages import value_text
 from thresher.methods import METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
@@ -73,6 +73,10 @@ def _features_to_keep(lists: list[str]) -> list[str]:
     return [name.strip() for text in lists for name in text.split(",")]
 
 
+def _decoys(text: str) -> bool | float | str:
+    return True if text == WITHOUT_VALUE["--decoys"] else number_or_text(text)
+
+
 def _class_weight(text: str) -> dict[str, float] | str:
     if text == "balanced":
         return text
@@ -110,6 +114,7 @@ class _Spelling:
 _SPELLINGS = {
     "memory_bytes": _Spelling(bytes_or_text, SIZE["metavar"], "64M"),
     "keep": _Spelling(_features_to_keep, "A,B,C", "none", list[str]),
+    "decoys": _Spelling(_decoys, "[SHARE]", "none"),
     "class_weight": _Spelling(_class_weight, "A=1,B=20|balanced", "all 1"),
 }
 

@@ -36,11 +36,12 @@ def _method_flags(methods: tuple[Method, ...]) -> tuple[str, ...]:
     return tuple(f"--method {method.cli}" for method in methods)
 
 
-def _rule_for_other_options(method: Method) -> Rule:
-    """Return the rule for options of other methods."""
-    lacking = tuple(flag(name) for name in PARAMETERS if name not in method.parameters)
-    has = [flag(name) for name, each in method.own.items() if each.help and name not in BUDGET]
-    return Rule(lacking, excludes=_method_flags((method,)), why=f"it has {', '.join(has)}" if has else "")
+def _rule_for_parameter(name: str) -> Rule:
+    """Return the rule for an option that not every method has."""
+    having = [method.cli for method in METHODS.values() if name in method.parameters]
+    lacking = tuple(method for method in METHODS.values() if name not in method.parameters)
+    why = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+    return Rule((flag(name),), excludes=_method_flags(lacking), why=why)
 
 
 _KEEP_ALL = tuple(method for method in METHODS.values() if not method.has_budget)
@@ -59,7 +60,7 @@ RULES = (
         ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_method_flags(BATCH),
         why="it sees all rows at once",
     ),
-    *map(_rule_for_other_options, METHODS.values()),
+    *map(_rule_for_parameter, PARAMETERS),
     Rule(("--multiclass",), excludes=("--from", "--classes"), why="the classes are known"),
     Rule(("--threshold",), needs=("--test FILE",), why="it is chosen on rows that the model has not learned"),
     Rule(("--positive",), needs=("--test FILE", "--cv N"), why="it says what is measured"),

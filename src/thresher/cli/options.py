@@ -18,6 +18,8 @@ from thresher.cli.option_rules import check_together
 from thresher.file_formats import FILE_FORMATS, one_of
 
 _UNITS = {"K": 10, "M": 20, "G": 30}
+# Options whose value can be left out, and what stands for it: to the parser an option has a value always or never.
+WITHOUT_VALUE = {"--ray": "local", "--decoys": "yes"}
 
 Data = Annotated[
     list[str],
@@ -46,6 +48,20 @@ Report = Annotated[
         help="Write a web page on the run to this file: how it learned, how good it is, and what it selected.",
     ),
 ]
+
+
+def with_values(arguments: list[str]) -> list[str]:
+    """Complete options whose value was left out. Only a number is a value of --decoys: the data may come next."""
+    complete = []
+    for argument, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+        complete.append(argument)
+        if argument in WITHOUT_VALUE:
+            is_value = not following.startswith("-")
+            if argument == "--decoys":
+                is_value = isinstance(number_or_text(following), float)
+            if not is_value:
+                complete.append(WITHOUT_VALUE[argument])
+    return complete
 
 
 def whole_or_text(text: str) -> int | str:

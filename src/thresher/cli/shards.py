@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.options import WHOLE, Group, option
+from thresher.cli.options import WHOLE, WITHOUT_VALUE, Group, option
 from thresher.parameters import Whole, check
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from thresher.streams import Stream
     from thresher.training import History
 
-_ON_THIS_MACHINE = "local"  # what --ray means without an address
 
 _shards = partial(option, panel="Shards")
 SHARDING = Group("sharding", {
@@ -42,16 +41,6 @@ SHARDING = Group("sharding", {
 })  # fmt: skip
 
 
-def with_address(arguments: list[str]) -> list[str]:
-    """Complete --ray that has no address: to the parser every option has a value or none ever has."""
-    complete = []
-    for at, argument in enumerate(arguments):
-        complete.append(argument)
-        if argument == "--ray" and (at + 1 == len(arguments) or arguments[at + 1].startswith("-")):
-            complete.append(_ON_THIS_MACHINE)
-    return complete
-
-
 def train_on_shards(model: Model, stream: Stream, sharding: dict[str, Any], options: dict[str, Any]) -> History:
     """Train a model on the shards of a stream, each of which learns its rows in their order."""
     from thresher.distributed import train
@@ -61,6 +50,6 @@ def train_on_shards(model: Model, stream: Stream, sharding: dict[str, Any], opti
     ray, syncs = sharding["ray"], sharding["syncs"]
     return train(
         model, stream, n_shards=sharding["shards"], syncs=16 if syncs is None else syncs,
-        engine="local" if ray is None else "ray", address=None if ray == _ON_THIS_MACHINE else ray,
+        engine="local" if ray is None else "ray", address=None if ray == WITHOUT_VALUE["--ray"] else ray,
         workers=sharding["workers"], **{name: value for name, value in options.items() if name != "shuffle"},
     )  # fmt: skip

@@ -76,6 +76,8 @@ def _features_as_json(features: FeatureList) -> list[dict[str, Any]]:
     has_many = features.weights.shape[1] > 1
     columns: dict[str, list[Any]] = {"feature": features.names, "id": features.ids}
     columns["weights" if has_many else "weight"] = (features.weights if has_many else features.weights[:, 0]).tolist()
+    if features.q_values is not None:
+        columns["q_value"] = features.q_values
     if features.frequency is not None:
         columns["frequency"] = features.frequency
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -94,12 +96,16 @@ def _print(about: dict[str, Any], features: FeatureList) -> None:
     table.add_column("best first", justify="right")
     table.add_column("feature")
     table.add_column("weight", justify="right")
+    if features.q_values is not None:
+        table.add_column("q-value", justify="right")
     if features.frequency is not None:
         table.add_column("selected in", justify="right")
     if has_many:
         table.add_column("of class")
     for rank, feature in enumerate(features.for_strongest_class(), 1):
         cells = [f"{feature.weight:+.4g}"]
+        if features.q_values is not None:
+            cells.append("kept" if feature.q is None else f"{feature.q:.3f}")
         if feature.frequency is not None:
             cells.append(f"{feature.frequency:.0%}")
         of_class = [Text(about["classes"][feature.code])] if has_many else []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.cli.output import join_names, report_skipped, say, write_page, written_line
 from thresher.io.file_errors import error_text
 from thresher.messages import count_noun
+from thresher.model.description import features_of
 from thresher.progress import speed
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def _report(
     page: str | None,
 ) -> dict[str, Any]:
     columns, weights = model.members()
+    q_values = features_of(model).q_values
     seconds = history.seconds[-1]
     assert model.target is not None
     # Batch methods have no error while learning; on rows grouped by label it says nothing.
@@ -156,6 +158,7 @@ def _report(
         "selected": [model.name_of(column) for column in columns.tolist()],
         # One per feature; with more than two classes, one for each class.
         "weights": weights.astype(float).squeeze(axis=1).tolist() if model.n_vectors == 1 else weights.tolist(),
+        **({} if q_values is None else {"q_values": q_values}),
         **model.target.describe(),
         "lines_skipped": history.n_skipped,
         "interrupted": history.interrupted,
@@ -172,6 +175,12 @@ def _selection_text(report: dict[str, Any]) -> str:
         return count_noun(n, "feature")
     has_all = n == report["n_features"] > 1 and not report["named"]
     return f"{'all ' if has_all else ''}{count_noun(n, 'feature')} (fewer than -k {most:,})"
+
+
+def _told_text(q_values: list[float | None]) -> str:
+    """Return how many features have a q-value up to some limits."""
+    told = [sum(q is not None and q <= limit for q in q_values) for limit in (0.05, 0.1, 0.2)]
+    return f"{count_noun(told[0], 'feature')} at q ≤ 0.05, {told[1]:,} at q ≤ 0.1, {told[2]:,} at q ≤ 0.2"
 
 
 def _summary(report: dict[str, Any], history: History, data: str, tested: Evaluation | None, test: str | None) -> str:
@@ -191,6 +200,8 @@ def _summary(report: dict[str, Any], history: History, data: str, tested: Evalua
         f"classes {join_names(report['classes'])}",
         f"selected {_selection_text(report)}" + (f", best first: {best}" if best else ""),
     ]
+    if report.get("q_values"):
+        lines.append(f"told from chance: {_told_text(report['q_values'])}")
     if report["chosen_gamma"] is not None:
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
     if report["grouped_by_label"]:

@@ -61,6 +61,8 @@ def _warn_of_strange_rows(model: Model, stream: Stream, n_rows: int, n_known: in
 
     Few rows may have none by chance; the warning comes only if that is improbable.
     """
+    if model.tells_nothing:
+        return
     counters = model.counters
     share = float(counters["n_with_member"] / max(1, counters["n_samples"]))
     if n_known >= _SMALL_PART * share * n_rows or (1.0 - share) ** n_rows > _CHANCE:

@@ -20,6 +20,7 @@ class Feature(NamedTuple):
     name: str
     code: int  # of the class; 0 where two classes share a weight
     weight: float
+    q: float | None
     frequency: float | None
 
 
@@ -33,6 +34,8 @@ class FeatureList:
         Their names and ids in the data.
     weights : array of shape (n_features, n_vectors)
         One per feature; with more than two classes, one per class.
+    q_values : list of float or None
+        The q-value of each, None for those of `keep`; None without decoys.
     frequency : list of float or None
         The share of the samples in which each was selected, where `stability` has measured it.
     chance : float or None
@@ -44,6 +47,7 @@ class FeatureList:
     names: list[str]
     ids: list[int]
     weights: NDArray[np.float32]
+    q_values: list[float | None] | None
     frequency: list[float] | None
     chance: float | None
     n: int
@@ -51,9 +55,10 @@ class FeatureList:
     def for_strongest_class(self) -> list[Feature]:
         """Return each feature with the numbers of the class for which it counts most."""
         codes = np.abs(self.weights).argmax(axis=1)
-        ranks, unknown = np.arange(len(codes)), [None] * len(codes)
-        weights = self.weights[ranks, codes].tolist()
-        return list(map(Feature, self.names, codes.tolist(), weights, self.frequency or unknown))
+        unknown: list[Any] = [None] * len(codes)
+        weights = self.weights[np.arange(len(codes)), codes].tolist()
+        known = (self.q_values or unknown, self.frequency or unknown)
+        return list(map(Feature, self.names, codes.tolist(), weights, *known))
 
 
 def features_of(model: Model, most: int | None = None) -> FeatureList:
@@ -61,11 +66,12 @@ def features_of(model: Model, most: int | None = None) -> FeatureList:
     columns, weights = model.members()
     n = len(columns)
     columns, weights = columns[:most], weights[:most]
-    known = model.selection_frequency
+    known, q_values = model.selection_frequency, model.q_values()
     return FeatureList(
         names=[model.name_of(column) for column in columns.tolist()],
         ids=(columns + model.id_base).tolist(),
         weights=weights,
+        q_values=None if q_values is None else [None if np.isnan(q) else q for q in q_values[:most].tolist()],
         frequency=None if known is None else [known.get(column, 0.0) for column in columns.tolist()],
         chance=model.selection_chance,
         n=n,
@@ -85,6 +91,8 @@ def feature_table(model: Model) -> dict[str, Any]:
         **dict(zip(model.target.headings("weight"), weights.T.copy(), strict=True)),
         "rank": model.ranks(),
     }
+    if (q_values := model.q_values()) is not None:
+        table["q_value"] = q_values
     if model.selection_frequency is not None:
         table["frequency"] = np.array([model.selection_frequency.get(each, 0.0) for each in columns.tolist()])
     if model.occurrences is not None:

@@ -14,6 +14,7 @@ from thresher.model.labels import Labels, labels_from_values
 from thresher.model.learning import n_passes_after
 from thresher.model.model import Model
 from thresher.model.session import Pass
+from thresher.model.settling import warn_if_none_told
 from thresher.model.state import restore
 from thresher.model.targets import collect_labels
 from thresher.progress import Bar, progress_bar
@@ -51,6 +52,8 @@ class Passes:
         for run in group.runs:
             if stream.feature_names is not None and self._is_new:
                 run.model.feature_names = stream.feature_names
+            if not group.interrupted:
+                warn_if_none_told(run.model)
             if run.sample is not None and not group.interrupted:
                 who_learns = f"the model of {run.sample} learns"
                 require_enough_rows(stream.name, who_learns, run.model.target, run.model.class_weights.counts)

@@ -48,8 +48,7 @@ class SecondOrder {
     static Cell negated(const Cell& cell) { return {0.0f - cell[0], cell[1]}; }
 
     // Merging (selector/changes.hpp). A shard's move counts as much as the precision that it won, ΔE. Together they
-    // move μ by `size` times their mean, but no further than n_eff = (Σ ΔE)²/Σ ΔE² times: the number of shards, if all
-    // won the same, and 1 if only one has seen the feature. Precisions add up.
+    // move μ by `size` times their mean, but no further than `at_most` times. Precisions add up.
     using Change = std::array<float, 2>;  // Δμ, ΔE
     using Sum = std::array<double, 3>;    // Σ ΔE·Δμ, Σ ΔE, Σ ΔE²
 
@@ -63,10 +62,20 @@ class SecondOrder {
     // Keeps the mark.
     static Cell moved(const Cell& from, const Sum& sum, double size) {
         if (!(sum[1] > 0.0)) return from;
-        const double times = std::min(size, sum[1] * sum[1] / sum[2]);
+        const double times = std::min(size, at_most(1.0 + std::fabs(static_cast<double>(from[1])), sum));
         const double mean = static_cast<double>(from[0]) + times * (sum[0] / sum[1]);
         const double excess = std::min(std::fabs(static_cast<double>(from[1])) + sum[1], kLargestExcess);
         return {static_cast<float>(mean), std::copysign(static_cast<float>(excess), from[1])};
+    }
+
+    // How many mean moves there are in a sum, for a feature that started at this precision. Where little was won, moves
+    // add up: n_eff = (Σ ΔE)²/Σ ΔE², the number of shards if all won the same, and 1 if only one has seen the feature.
+    // A shard that has won far more than there was is nearly where all of them would be, so that its move counts by the
+    // logarithm of what it won.
+    static double at_most(double precision, const Sum& sum) {
+        const double won = sum[1], won_by_one = sum[2] / sum[1], n_effective = won / won_by_one;
+        if (!(n_effective > 1.0)) return n_effective;
+        return std::min(n_effective, std::log1p(won / precision) / std::log1p(won_by_one / precision));
     }
 
     // Position i of a row: is it an outsider that the row touches?
