@@ -53,8 +53,9 @@ OF_FIRST_READINGS = ("n_predicted", "n_mistakes", "mistake_weight", "n_undecided
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):
     """Return an estimator that learns the rows in their order, and its oracle with the same parameters."""
     model = in_order(estimator, budget, **given)
-    steps = {*row_of(estimator).own, "norm", "fit_intercept"} - {"refit"}
-    parameters = {name: value for name, value in model.get_params().items() if name in steps}
+    method, asked = row_of(estimator), model.get_params()
+    steps = {*method.kernel_parameters(asked), *methods.BUDGET, "norm", "fit_intercept"}
+    parameters = {name: value for name, value in asked.items() if name in steps}
     return model, ORACLES[estimator.__name__](n_classes=n_classes, dtype=dtype or np.float32, **parameters)
 
 

@@ -90,6 +90,11 @@ def forged(model, tmp_path, tensors=None, **metadata):
     return forge(tmp_path / "m.thresher", tensors, metadata)
 
 
+def learner(**wrong):
+    """Return metadata in which this is wrong with what is said of the learner."""
+    return {"learners": [{"counters": {}, "learner": {}, "max_fdr": 1.0, **wrong}]}
+
+
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
@@ -110,11 +115,11 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"set_since": {"gamma": -1.0}}, "gamma of SOFS must be"),
         ({"set_since": {"class_weight": [1, 2]}}, "not valid"),
         ({"feature_names": ["a"]}, "one name per feature"),
-        ({"learners": [{"counters": {"n_samples": -1}, "learner": {}}]}, "n_samples must be a finite number"),
-        ({"learners": [{"counters": {"n_samples": "1"}, "learner": {}}]}, "n_samples must be a finite number"),
-        ({"learners": [{"counters": {"n_samples": 1}, "learner": {}}]}, "not valid: .*n_updates"),
-        ({"learners": [{"counters": 3, "learner": {}}]}, "not valid"),
-        ({"learners": [{"counters": {}, "learner": {"scale": 1.0}}]}, "not valid: .*scale"),
+        (learner(counters={"n_samples": -1}), "n_samples must be a finite number"),
+        (learner(counters={"n_samples": "1"}), "n_samples must be a finite number"),
+        (learner(counters={"n_samples": 1}), "not valid: .*n_updates"),
+        (learner(counters=3), "not valid"),
+        (learner(learner={"scale": 1.0}), "not valid: .*scale"),
         ({"learners": []}, "the tensors do not match the learners"),
         ({"n_vectors": 3}, "n_vectors does not fit the number of classes"),
         ({"n_features": None}, "its training did not end"),
@@ -125,6 +130,8 @@ def forged(model, tmp_path, tensors=None, **metadata):
         ({"row_counts": [1, -1]}, "row_counts must be a list of"),
         ({"row_counts": [1, 0.5]}, "row_counts must be a list of"),
         ({"row_counts": [1, 2**63]}, "row_counts must be a list of"),
+        ({"row_totals": [1.0, -1.0]}, "row_totals must be a list of"),
+        ({"row_totals": [1.0]}, "row_totals must fit row_counts"),
         ({"name_clashes": [-1, "", ""]}, "name_clashes must be a count and two names"),
         ({"name_clashes": [1, 2, 3]}, "name_clashes must be a count and two names"),
     ],

@@ -46,7 +46,7 @@ def trained(kind, n_classes, parameters, n_rows=40):
 def test_state_is_named_and_comes_back(two, many, parameters, width, kept, n_classes):
     kind = two if n_classes == 2 else many
     state = trained(kind, n_classes, parameters).state()
-    assert sorted(state) == sorted([*ARRAYS, "counters", "learner"])
+    assert sorted(state) == sorted([*ARRAYS, "counters", "learner", "max_fdr"])
     n_vectors = 1 if n_classes == 2 else n_classes
     ids = state["ids"]
     assert ids.dtype == np.int64

@@ -20,7 +20,7 @@ from thresher import SOFS, ShadowSOFS, convert, datasets, distributed, open_stre
 from thresher.io.checkpoints import read_checkpoint
 from thresher.model.session import Pass, Session
 from thresher.parameters import random_generator
-from thresher.streams import DataError
+from thresher.streams import DataError, Stream
 from thresher.streams.formats import text
 from thresher.training.run import RunGroup
 
@@ -253,8 +253,7 @@ class TestTrain:
                 raise Stop
             yield from stream_of(X[200:], y[200:]).batches()
 
-        stream = stream_of(X, y)
-        stream._read = readings
+        stream = Stream("rows", readings, id_base=0)
         with pytest.raises(Stop):
             train(model.set_params(refit=True), stream, passes=2)
         assert_same_state(model, before)

@@ -11,7 +11,7 @@ from thresher.cli.output import report_skipped
 
 EXAMPLES = (
     "thresher evaluate model.thresher test.svm",
-    "thresher evaluate model.thresher mail.jsonl --positive ham",
+    "thresher evaluate model.thresher test.svm --positive 1",
     "thresher evaluate model.thresher test.svm --json",
 )
 

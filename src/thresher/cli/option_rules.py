@@ -44,6 +44,7 @@ def _rule_for_parameter(name: str) -> Rule:
     return Rule((flag(name),), excludes=_method_flags(lacking), why=why)
 
 
+_OF_SOME = tuple(name for name in PARAMETERS if any(name not in method.parameters for method in METHODS.values()))
 _KEEP_ALL = tuple(method for method in METHODS.values() if not method.has_budget)
 _OF_A_MODEL = tuple(flag(name) for name in PARAMETERS if name not in ("n_passes", "random_state"))
 
@@ -60,7 +61,7 @@ RULES = (
         ("--passes", "--shuffle", "--full", "--checkpoint"), excludes=_method_flags(BATCH),
         why="it sees all rows at once",
     ),
-    *map(_rule_for_parameter, PARAMETERS),
+    *map(_rule_for_parameter, _OF_SOME),
     Rule(("--multiclass",), excludes=("--from", "--classes"), why="the classes are known"),
     Rule(("--threshold",), needs=("--test FILE",), why="it is chosen on rows that the model has not learned"),
     Rule(("--positive",), needs=("--test FILE", "--cv N"), why="it says what is measured"),

@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, TypeVar, cast
 
 import typer
@@ -53,7 +54,7 @@ Report = Annotated[
 def with_values(arguments: list[str]) -> list[str]:
     """Complete options whose value was left out. Only a number is a value of --decoys: the data may come next."""
     complete = []
-    for argument, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+    for argument, following in pairwise([*arguments, "-"]):
         complete.append(argument)
         if argument in WITHOUT_VALUE:
             is_value = not following.startswith("-")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from thresher.cli.output import join_names, report_skipped, say, write_page, written_line
 from thresher.io.file_errors import error_text
 from thresher.messages import count_noun
-from thresher.model.description import features_of
 from thresher.progress import speed
 
 if TYPE_CHECKING:
@@ -126,6 +125,8 @@ def _report(
     output: str | None,
     page: str | None,
 ) -> dict[str, Any]:
+    from thresher.model.description import features_of
+
     columns, weights = model.members()
     q_values = features_of(model).q_values
     seconds = history.seconds[-1]
