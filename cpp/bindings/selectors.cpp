@@ -224,6 +224,13 @@ void bind_selectors(nb::module_& m) {
             "is_new"_a = true, "partners"_a = nb::none())
         .def("begin_pass", &Selector::begin_pass)
         .def("q_values", [](const Selector& self) { return new_array(self.q_values()); })
+        .def(
+            "strongest_decoys",
+            [](const Selector& self, std::size_t n) {
+                DecoyRanks found = self.strongest_decoys(n);
+                return nb::make_tuple(new_array(std::move(found.ranks)), new_array(std::move(found.stand_for)));
+            },
+            "n"_a)
         .def("trim", &Selector::trim, "max_fdr"_a)
         .def("start_refit", &Selector::start_refit)
         .def("end_refit", &Selector::end_refit, "keep"_a)

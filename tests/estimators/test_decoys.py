@@ -40,6 +40,10 @@ def assert_equals_oracle(model, oracle) -> None:
         np.testing.assert_array_equal(cells[:, v, 1], np.array([oracle.decoy_excess[v][j] for j in known], np.float32))
     assert state["shown_ids"].tolist() == [j for j, _ in oracle.shown]
     np.testing.assert_allclose(model.q_values_, oracle.q_values)
+    ranks, stand_for = model._model.strongest_decoys(5)
+    expected = sorted((rank for j in known if (rank := oracle.decoy_rank(j)) > 0), reverse=True)[:5]
+    np.testing.assert_allclose(ranks, np.array(expected, np.float32))
+    assert stand_for.tolist() == [1.0] * len(ranks)
 
 
 @given(problems(n_classes=class_counts), budgets, norms, st.booleans(), st.booleans())
@@ -162,6 +166,16 @@ class TestShare:
         assert abs(np.median(all_have) - np.median(few_have)) < 0.5
         assert few_have.min() >= min(1.0, 8 / 50)
 
+    @pytest.mark.parametrize("memory", ["dense", "hash", "sketch"])
+    def test_the_strongest_stand_for_those_without(self, memory):
+        model = ShadowSOFS(50, decoys=0.125, memory=memory).fit(self.X, self.y)
+        ranks, stand_for = model._model.strongest_decoys(30)
+        assert len(ranks) == 30
+        assert (np.diff(ranks) <= 0).all()
+        assert set(stand_for.tolist()) == {8.0}
+        least = [(1 + (ranks >= rank).sum()) * 8.0 / k for k, rank in enumerate(model._model.ranks(), 1)]
+        assert (model.q_values_ <= np.minimum(1.0, least)).all()
+
 
 class TestMaxFdr:
     X, y, informative = datasets.make_x1(n_samples=12_000, random_state=1, return_informative=True)
@@ -261,6 +275,7 @@ def test_without_decoys_there_are_no_q_values():
     model = ShadowSOFS(5).fit(*random_problem(100, 20, 0.3, seed=0))
     with pytest.raises(AttributeError, match="fit with decoys=True"):
         _ = model.q_values_
+    assert model._model.strongest_decoys(5) is None
     assert not hasattr(SOFS(5), "q_values_")
 
 

@@ -267,6 +267,16 @@ class Model:
         assert self.learner is not None
         return self.learner.q_values()
 
+    def strongest_decoys(self, n: int) -> tuple[NDArray[np.float32], NDArray[np.float64]] | None:
+        """Return the ranks of up to n decoys, the highest first, and for how many features each of them stands.
+
+        None without decoys; a compact model no longer has them.
+        """
+        if not self.has_decoys or self.compact:
+            return None
+        assert self.learner is not None
+        return self.learner.strongest_decoys(n)
+
     @property
     def counters(self) -> dict[str, Any]:
         """Rows seen, rows learned from (with a loss), mistakes of `predict` made before learning, and the loss."""

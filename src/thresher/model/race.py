@@ -187,6 +187,10 @@ class Race:
         """Return the q-values of the leader's members."""
         return self.leader.q_values()
 
+    def strongest_decoys(self, n: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the leader's decoys of the highest ranks."""
+        return self.leader.strongest_decoys(n)
+
     @property
     def intercept(self) -> NDArray[np.float32]:
         return self.leader.intercept

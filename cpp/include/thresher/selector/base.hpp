@@ -111,6 +111,14 @@ class SelectorBase : public Selector {
         }
     }
 
+    DecoyRanks strongest_decoys(std::size_t n) const final {
+        std::lock_guard lock(mutex_);
+        if constexpr (kHasDecoys)
+            return decoys_.strongest(n);
+        else
+            return {};
+    }
+
     void trim(double max_fdr) final {
         std::lock_guard lock(mutex_);
         leave_up_to(max_fdr);

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -97,7 +98,7 @@ class Decoys {
     // The q-values of members with these ranks, which fall.
     std::vector<double> q_values(std::span<const float> ranks) const {
         std::vector<Counted> decoys = counted(ranks.empty() ? 0.0f : ranks.back());
-        std::sort(decoys.begin(), decoys.end(), [](const Counted& a, const Counted& b) { return a.rank > b.rank; });
+        std::sort(decoys.begin(), decoys.end(), ranks_higher);
         const double most_for_one = counts_for_most(decoys);
         std::vector<double> out(ranks.size());
         double n_decoys = 0.0;
@@ -108,6 +109,19 @@ class Decoys {
             out[i] = ranks[i] > 0.0f ? std::min(q, 1.0) : 1.0;
         }
         for (std::size_t i = out.size(); i-- > 1;) out[i - 1] = std::min(out[i - 1], out[i]);
+        return out;
+    }
+
+    // Up to n decoys of the highest ranks above 0.
+    DecoyRanks strongest(std::size_t n) const {
+        std::vector<Counted> decoys = counted(std::numeric_limits<float>::denorm_min());
+        n = std::min(n, decoys.size());
+        std::partial_sort(decoys.begin(), decoys.begin() + static_cast<std::ptrdiff_t>(n), decoys.end(), ranks_higher);
+        DecoyRanks out;
+        for (const Counted& decoy : std::span(decoys).first(n)) {
+            out.ranks.push_back(decoy.rank);
+            out.stand_for.push_back(decoy.stands_for);
+        }
         return out;
     }
 
@@ -179,6 +193,10 @@ class Decoys {
         float rank;
         double stands_for;
     };
+    // Of equal ranks those that stand for more come first, so that the order does not depend on the memory.
+    static bool ranks_higher(const Counted& a, const Counted& b) {
+        return std::tie(a.rank, a.stands_for) > std::tie(b.rank, b.stands_for);
+    }
 
     // As many features per slot as the other table has.
     static MemoryOptions with_share(MemoryOptions options, double share) {

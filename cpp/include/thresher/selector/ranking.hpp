@@ -30,4 +30,10 @@ inline void keep_best(std::vector<Ranked>& features, std::size_t n) {
     std::sort(features.begin(), features.end(), [](const Ranked& a, const Ranked& b) { return a.id < b.id; });
 }
 
+// The ranks of decoys, which fall, and for how many features each one stands.
+struct DecoyRanks {
+    std::vector<float> ranks;
+    std::vector<double> stand_for;
+};
+
 }  // namespace thresher

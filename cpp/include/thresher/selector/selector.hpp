@@ -107,6 +107,8 @@ class Selector {
     virtual Ranking members() const = 0;
     // The q-values of the members, in the same order: NaN for those that are kept in any case. Empty without decoys.
     virtual std::vector<double> q_values() const = 0;
+    // Up to n decoys of the highest ranks above 0; none without decoys.
+    virtual DecoyRanks strongest_decoys(std::size_t n) const = 0;
     // Leaves only the members up to this q-value, and those that are kept, to be listed and to predict, until more rows
     // are learned; all of them if it is 1.
     virtual void trim(double max_fdr) = 0;
