@@ -95,6 +95,10 @@ class TestSvg:
         chart = Chart("t", "x", "y", [Line("", [10, 100, 1_000], [1, 1, 1], has_dots=True)], is_log=True)
         x = [float(dot.get("cx")) for dot in ElementTree.fromstring(as_svg(chart)).iter(f"{SVG}circle")]
         assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2)
+        chart = Chart("t", "x", "y", [Line("", [1, 2, 3], [0.1, 1, 10], has_dots=True)], is_log_up=True)
+        y = [float(dot.get("cy")) for dot in ElementTree.fromstring(as_svg(chart)).iter(f"{SVG}circle")]
+        assert y[0] - y[1] == pytest.approx(y[1] - y[2], abs=0.2)
+        assert y[0] > y[1]
 
     def test_names_are_text(self):
         lines = [Line(NASTY, [1, 2], [0.1, 0.2], has_dots=True), Line("b", [1], [0.1])]

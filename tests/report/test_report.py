@@ -24,6 +24,7 @@ from thresher import (
     cross_validate,
     datasets,
     evaluate,
+    load,
     open_stream,
     path,
     stability,
@@ -31,7 +32,9 @@ from thresher import (
     write_report,
 )  # fmt: skip
 from thresher.charts import escape_controls
+from thresher.io.model_files import save_model
 from thresher.report import page
+from thresher.report.chance import chance_chart
 
 NASTY = "<script>alert(1)</script>\"'& {{ 7 * 7 }} \x00"
 EMPTY = {"meta", "input"}
@@ -193,6 +196,66 @@ class TestContent:
         model.set_params(gamma=3.0).partial_fit(X, y)
         write_report(tmp_path / "run.html", model)
         assert Page(tmp_path / "run.html").table("rank")[0] == ["rank", "feature", "weight", "for"]
+
+
+class TestDecoys:
+    def page_of(self, model, folder) -> Page:
+        write_report(folder / "run.html", model)
+        return Page(folder / "run.html")
+
+    def test_how_many_are_told_from_chance_and_both_curves(self, rows, tmp_path):
+        model = ShadowSOFS(60, decoys=True).fit(*rows)
+        n_low = int((model.q_values_ <= 0.1).sum())
+        assert 0 < n_low < 60
+        found = self.page_of(model, tmp_path)
+        assert f"{n_low} of 60 selected features have a q-value of at most 0.1. Decoys are" in found.text()
+        assert "Ranks of selected features and of decoys" in found.text()
+        assert found.tags.count("svg") == 1
+        chart = chance_chart(model._model)
+        decoys, selected = chart.lines
+        assert selected.x == list(range(1, 61))
+        np.testing.assert_array_equal(selected.y, model._model.ranks())
+        ranks, _ = model._model.strongest_decoys(60)
+        np.testing.assert_array_equal(decoys.y, ranks)  # each feature has one
+        assert chart.mark == (n_low, "q ≤ 0.1")
+
+    def test_a_decoy_that_stands_for_several_counts_so_often(self, rows):
+        model = ShadowSOFS(60, decoys=0.25).fit(*rows)._model
+        ranks, _ = model.strongest_decoys(15)
+        decoys, _ = chance_chart(model).lines
+        np.testing.assert_array_equal(decoys.y, np.repeat(ranks, 4))
+
+    def test_without_decoys_there_is_nothing(self, rows, tmp_path):
+        found = self.page_of(ShadowSOFS(60).fit(*rows), tmp_path)
+        assert "Told from chance" not in found.text()
+        assert "q-value" not in found.text()
+
+    def test_a_compact_model_has_the_sentence_alone(self, rows, tmp_path):
+        model = ShadowSOFS(60, decoys=True).fit(*rows)
+        save_model(model._model, tmp_path / "m.thresher", compact=True)
+        found = self.page_of(load(tmp_path / "m.thresher"), tmp_path)
+        assert (
+            f"{(model.q_values_ <= 0.1).sum()} of 60 selected features have a q-value of at most 0.1." in found.text()
+        )
+        assert "svg" not in found.tags
+        assert "ecoys are" not in found.text()
+
+    def test_kept_features_do_not_count(self, rows, tmp_path):
+        model = ShadowSOFS(60, decoys=True, keep=[397, 398]).fit(*rows)
+        found = self.page_of(model, tmp_path)
+        n_low = (model.q_values_ <= 0.1).sum()
+        assert f"{n_low} of 58 selected features have" in found.text()
+        assert "2 features more are kept in any case." in found.text()
+        assert chance_chart(model._model).lines[1].x[-1] == 58
+
+    def test_nothing_told(self, rows, tmp_path):
+        X, y = rows
+        with pytest.warns(UserWarning, match="No feature could be told from chance"):
+            model = ShadowSOFS(5, max_fdr=0.001).fit(X, np.random.default_rng(0).permutation(y))
+        assert len(model.selected_) == 0
+        found = self.page_of(model, tmp_path)
+        assert "No feature could be told from chance" in found.text()
+        assert "svg" not in found.tags
 
 
 class TestText:

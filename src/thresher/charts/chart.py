@@ -60,6 +60,8 @@ class Chart:
         How numbers are written: 12,000, 0.25 or 25 %.
     is_log : bool
         Whether the x axis is logarithmic.
+    is_log_up : bool
+        Whether the y axis is. Its values are above 0, and it begins at the lowest.
     x_limits, y_limits : tuple of float, optional
         Where the axes begin and end; by default where the points do, and the y axis at 0.
     mark : tuple of float and str, optional
@@ -73,6 +75,7 @@ class Chart:
     x_format: Format = "count"
     y_format: Format = "share"
     is_log: bool = False
+    is_log_up: bool = False
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
     mark: tuple[float, str] | None = None
@@ -84,14 +87,15 @@ class Chart:
         across = self.x_limits or (min(x), max(x))
         if across[0] == across[1]:
             across = (across[0] * 0.9, across[1] * 1.1) if across[0] > 0 else (0.0, 1.0)
-        up = self.y_limits or (0.0, max(y) * 1.05 or 1.0)
+        up = self.y_limits or ((min(y) / 1.3, max(y) * 1.3) if self.is_log_up else (0.0, max(y) * 1.05 or 1.0))
         return across, up
 
     def ticks(self, most_across: int, most_up: int) -> tuple[list[Tick], list[Tick]]:
         """Return the ticks of both axes, about as many as given, with their labels."""
         (left, right), (low, high) = self.limits()
         across = log_ticks(left, right, most_across) if self.is_log else ticks(left, right, most_across)
-        return _with_labels(across, self.x_format, self.is_log), _with_labels(ticks(low, high, most_up), self.y_format)
+        up = log_ticks(low, high, most_up) if self.is_log_up else ticks(low, high, most_up)
+        return _with_labels(across, self.x_format, self.is_log), _with_labels(up, self.y_format, self.is_log_up)
 
 
 def _with_labels(values: list[float], format: Format, is_log: bool = False) -> list[Tick]:

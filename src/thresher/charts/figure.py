@@ -23,6 +23,8 @@ def draw(chart: Chart, ax: Any = None) -> Any:
     (left, right), (low, high) = chart.limits()
     if chart.is_log:
         ax.set_xscale("log")
+    if chart.is_log_up:
+        ax.set_yscale("log")
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
     for axis, found in zip((ax.xaxis, ax.yaxis), chart.ticks(6, 6), strict=True):

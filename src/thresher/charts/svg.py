@@ -28,7 +28,7 @@ def as_svg(chart: Chart) -> str:
     named = [line for line in chart.lines if line.name]
     begin, end = 14 + _CHARACTER * max((len(text) for _, text in up), default=0), _WIDTH - 22
     top, bottom = 50 if len(named) > 1 else 30, _HEIGHT - 46
-    x, y = _scale(left, right, begin, end, chart.is_log), _scale(low, high, bottom, top, False)
+    x, y = _scale(left, right, begin, end, chart.is_log), _scale(low, high, bottom, top, chart.is_log_up)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="{_text(chart.title)}" font-family="inherit" font-size="13" '

@@ -28,6 +28,7 @@ from thresher.messages import count_noun, value_text
 from thresher.model.description import features_of, settings
 from thresher.model.labels import label_text
 from thresher.model.model import Model
+from thresher.report.chance import chance_chart, words_on_chance
 from thresher.training.history import History
 
 MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
@@ -96,6 +97,7 @@ def write_report(
         curve=None if curve is None else _curve(curve),
         evaluations=[_evaluation(each) for each in several],
         stability=None if stability is None else _stability(stability),
+        chance=_chance(trained),
         features=_features(trained),
         settings=_settings(trained),
         command=escape_controls(command) if command is not None else None,
@@ -286,6 +288,14 @@ def _stability(given: Stability) -> dict[str, Any]:
         "they agree no more than random selections would. The same halves with permuted labels show how often chance "
         "selects a feature.",
     }
+
+
+def _chance(model: Model) -> dict[str, Any] | None:
+    words = words_on_chance(model)
+    if words is None:
+        return None
+    chart = chance_chart(model)
+    return {"words": words, "chart": None if chart is None else _chart_parts(chart)}
 
 
 def _features(model: Model) -> dict[str, Any]:
