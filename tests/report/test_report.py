@@ -19,6 +19,7 @@ from every import EVERY, made
 
 from thresher import (
     AROW,
+    MRMR,
     ShadowSOFS,
     convert,
     cross_validate,
@@ -171,7 +172,7 @@ class TestContent:
         monkeypatch.setattr(page, "MOST_LABELS", 8)
         write_report(tmp_path / "run.html", model, evaluation=evaluation)
         found = Page(tmp_path / "run.html")
-        assert "predicted" not in found.text()
+        assert "predicted →" not in found.text()
         assert len(found.table("class")) == 10
 
     def test_of_many_features_the_first_are_shown(self, rows, tmp_path, monkeypatch):
@@ -256,6 +257,66 @@ class TestDecoys:
         found = self.page_of(model, tmp_path)
         assert "No feature could be told from chance" in found.text()
         assert "svg" not in found.tags
+
+
+class TestMistakes:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_are_the_rows_with_the_largest_probability_of_a_wrong_label(self, n_classes, tmp_path):
+        X, y = datasets.make_x1(3_000, n_features=400, n_informative=40, n_noise=60)
+        labels = np.where(np.arange(len(y)) % 5 == 0, n_classes - 1, y > 0).astype(np.int64)
+        model = ShadowSOFS(30).fit(X[:2_000], labels[:2_000])
+        X, labels = X[2_000:], labels[2_000:]
+        convert((X, labels), tmp_path / "test.svm")
+        found = evaluate(model, open_stream(tmp_path / "test.svm", zero_based=False))
+        probabilities, predicted = model.predict_proba(X), model.predict(X)
+        of_predicted = np.where(predicted == labels, 0.0, probabilities.max(axis=1))
+        rows = np.argsort(-of_predicted, kind="stable")[:3]
+        assert [each.location for each in found.mistakes] == [f"{tmp_path}/test.svm, line {row + 1}" for row in rows]
+        assert [each.label for each in found.mistakes] == labels[rows].tolist()
+        assert [each.predicted for each in found.mistakes] == predicted[rows].tolist()
+        np.testing.assert_allclose([each.probability for each in found.mistakes], of_predicted[rows], rtol=1e-6)
+        for each, expected in zip(found.mistakes, model.explain(X[rows], 5), strict=True):
+            assert [name for name, _ in each.explanation] == [name for name, _ in expected]
+            np.testing.assert_allclose([p for _, p in each.explanation], [p for _, p in expected], rtol=1e-5)
+
+        write_report(tmp_path / "run.html", model, evaluation=found)
+        page = Page(tmp_path / "run.html")
+        tables = [table for table in page.tables if table and table[0] == ["feature", "part"]]
+        assert [[row[0] for row in table[1:]] for table in tables] == [
+            [name for name, _ in each.explanation] for each in found.mistakes
+        ]
+        for each in found.mistakes:
+            assert f"{each.location} {each.label} , predicted {each.predicted} with " in page.text()
+
+    def test_a_threshold_counts(self, rows):
+        X, y = rows
+        model = ShadowSOFS(30).fit(X, y)
+        model._model.threshold = 2.0
+        margins = model.decision_function(X)
+        missed = margins[(y == 1) & (margins <= 2.0)]
+        assert len(missed) > 3
+        for each in evaluate(model, rows).mistakes:
+            assert (each.label == 1) == (each.predicted == -1)
+
+    def test_only_where_rows_were_wrong_and_there_are_probabilities(self, rows, tmp_path):
+        X, y = rows
+        model = ShadowSOFS(30).fit(X, y)
+        right = model.predict(X) == y
+        for wrong_free, data in ((model, (X[right], y[right])), (MRMR(5).fit(X, y), rows)):
+            found = evaluate(wrong_free, data)
+            assert found.mistakes == []
+            write_report(tmp_path / "run.html", wrong_free, evaluation=found)
+            assert "The surest mistakes" not in Page(tmp_path / "run.html").text()
+
+    def test_cross_validation_has_none(self, rows):
+        assert cross_validate(ShadowSOFS(5), rows, folds=3).evaluation.mistakes == []
+
+    def test_a_label_that_the_model_does_not_know(self, rows):
+        X, y = rows
+        model = ShadowSOFS(30).fit(X, y)
+        with pytest.warns(UserWarning, match="not among the model's classes"):
+            found = evaluate(model, (X, np.where(np.arange(len(y)) < 100, 7, model.predict(X))))
+        assert [each.label for each in found.mistakes] == [7, 7, 7]
 
 
 class TestText:

@@ -1,5 +1,6 @@
 """Trained models on data: predictions, the selected columns, and metrics."""
 
 from thresher.evaluation.evaluation import ClassScores, Evaluation, evaluate
+from thresher.evaluation.mistakes import Mistake
 
-__all__ = ["ClassScores", "Evaluation", "evaluate"]
+__all__ = ["ClassScores", "Evaluation", "Mistake", "evaluate"]

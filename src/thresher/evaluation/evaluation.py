@@ -23,6 +23,7 @@ from thresher.evaluation.metrics import (
     document_metrics,
     pool_metrics,
 )
+from thresher.evaluation.mistakes import Mistake
 from thresher.evaluation.prediction import as_model
 from thresher.evaluation.remarks import after_blank_line, remarks_on
 from thresher.evaluation.tally import Tally
@@ -90,6 +91,9 @@ class Evaluation(HasMetrics):
         Lines or rows that were skipped, with `on_bad_line="skip"`, and why; the first hundred.
     threshold : float
         The margin above which the second of two classes is predicted; 0 unless `set_threshold` has chosen another.
+    mistakes : list of Mistake
+        Of `evaluate`, where the model has probabilities: up to three rows whose wrong label had the highest
+        probability, the surest first, each with its location, `label`, `predicted`, `probability` and `explanation`.
     """
 
     counts: Counts
@@ -97,6 +101,7 @@ class Evaluation(HasMetrics):
     n_skipped: int = 0
     skipped: list[str] = field(default_factory=list)
     threshold: float = 0.0
+    mistakes: list[Mistake] = field(default_factory=list)
 
     @classmethod
     def pool(cls, parts: list[Evaluation]) -> Evaluation:
@@ -316,7 +321,7 @@ def evaluate(model: Any, data: Any, *, positive: Any = None, progress: bool = Fa
     (500, True)
     """
     trained = as_model(model)
-    tally = Tally(trained, positive=positive)
+    tally = Tally(trained, positive=positive, explains=True)
     stream, reading, batches = open_for_model(trained, data, "evaluating", progress=progress)
     for batch in batches:
         tally.add(batch)
@@ -326,4 +331,5 @@ def evaluate(model: Any, data: Any, *, positive: Any = None, progress: bool = Fa
 def evaluation_of(tally: Tally, name: str, reading: ReadCounts | None = None) -> Evaluation:
     """Return the evaluation of a tally; `name` is that of the data."""
     reading, counts = reading or ReadCounts(), tally.counts(name)
-    return Evaluation(counts, compute_metrics(counts), reading.n_skipped, reading.skipped, tally.threshold)
+    metrics, mistakes = compute_metrics(counts), tally.surest_mistakes()
+    return Evaluation(counts, metrics, reading.n_skipped, reading.skipped, tally.threshold, mistakes)

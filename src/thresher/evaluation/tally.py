@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import curves_of
+from thresher.evaluation.mistakes import Mistake, SurestMistakes
 from thresher.messages import count_noun, join_some, warn
 from thresher.model.labels import Labels, as_number, label_text
 from thresher.model.model import Model
@@ -26,10 +27,11 @@ class Tally:
     """Counts over the batches of a stream.
 
     Of two classes it also keeps the margins, 9 bytes per row. With `only_pairs` it keeps neither these nor the
-    log-likelihood. `positive` is the label that counts as found, by default the second of two.
+    log-likelihood. `positive` is the label that counts as found, by default the second of two. With `explains` it keeps
+    the surest mistakes.
     """
 
-    def __init__(self, model: Model, only_pairs: bool = False, positive: Any = None) -> None:
+    def __init__(self, model: Model, only_pairs: bool = False, positive: Any = None, *, explains: bool = False) -> None:
         assert model.target is not None
         self.positive = model.target.code_of_positive(positive)  # its code; None with more than two classes
         self._model = model
@@ -45,6 +47,7 @@ class Tally:
         self._log_likelihood = 0.0
         self._margins: list[_Floats] = []
         self._is_second: list[NDArray[np.bool_]] = []
+        self._mistakes = SurestMistakes(model) if explains and self._has_probabilities else None
 
     def add(self, batch: Batch, rows: NDArray[np.int64] | None = None) -> None:
         """Count a batch, or some of its rows."""
@@ -53,6 +56,8 @@ class Tally:
         predicted = predicted_codes(margins, model.threshold)
         actual = self._codes(batch, batch.labels if rows is None else batch.labels[rows])
         self._pairs.add(actual, predicted)
+        if self._mistakes is not None:
+            self._mistakes.add(batch, rows, margins, actual, predicted)
         knows_all = len(self._labels) == self._n_classes
         if self._has_probabilities and knows_all:
             # As scikit-learn does, no probability counts as exactly 0.
@@ -67,6 +72,10 @@ class Tally:
     def threshold(self) -> float:
         """The margin above which the second of two classes is predicted."""
         return self._model.threshold
+
+    def surest_mistakes(self) -> list[Mistake]:
+        """Return the mistakes of the highest probability, if they are explained and the model has probabilities."""
+        return [] if self._mistakes is None else self._mistakes.explain(self._labels)
 
     @property
     def support(self) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from thresher.charts import as_svg, escape_controls
 from thresher.charts.chart import Chart
 from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
 from thresher.evaluation.metrics import ACCURACY, BASELINE, CLASS_METRICS
+from thresher.evaluation.mistakes import Mistake
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import atomic_file
 from thresher.messages import count_noun, value_text
@@ -270,6 +271,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         ] if len(names) <= MOST_LABELS else None,
         "per_class": [(escape_controls(name), numbers) for name, *numbers in found.rows_of_classes()],
         "class_metrics": [metric.words for metric in CLASS_METRICS],
+        "mistakes": [_mistake(each) for each in found.mistakes],
     }  # fmt: skip
 
 
@@ -287,6 +289,18 @@ def _stability(given: Stability) -> dict[str, Any]:
         "words": f"From {given.n:,} random halves of the rows. 1 means that all give the same selection, about 0 that "
         "they agree no more than random selections would. The same halves with permuted labels show how often chance "
         "selects a feature.",
+    }
+
+
+def _mistake(given: Mistake) -> dict[str, Any]:
+    """Return a wrong row; the share is the length of a bar beside the part."""
+    largest = max(abs(part) for _, part in given.explanation) or 1.0
+    return {
+        "location": escape_controls(given.location),
+        "label": escape_controls(label_text(given.label)),
+        "predicted": escape_controls(label_text(given.predicted)),
+        "probability": f"{given.probability * 100:.1f} %" if given.probability < 0.9995 else "more than 99.9 %",
+        "parts": [(escape_controls(name), part, abs(part) / largest) for name, part in given.explanation],
     }
 
 
