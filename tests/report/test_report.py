@@ -247,6 +247,9 @@ class TestDecoys:
         n_low = (model.q_values_ <= 0.1).sum()
         assert f"{n_low} of 58 selected features have" in found.text()
         assert "2 features more are kept in any case." in found.text()
+        table = found.table("rank")
+        assert table[0] == ["rank", "feature", "weight", "q-value", "for"]
+        assert [row[3] for row in table[1:]] == ["kept" if np.isnan(q) else f"{q:.3f}" for q in model.q_values_]
         assert chance_chart(model._model).lines[1].x[-1] == 58
 
     def test_nothing_told(self, rows, tmp_path):

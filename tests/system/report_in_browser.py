@@ -23,7 +23,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from thresher import ShadowSOFS, evaluate, open_stream, path, stability, train, write_report
-from thresher.charts import visible
+from thresher.charts import escape_controls
 
 # Names that would do something, if they were anything but text.
 NASTY = [
@@ -76,7 +76,7 @@ def write(folder: Path) -> Any:
     def rows() -> Any:
         return open_stream(folder / "rows.jsonl", numeric=names)
 
-    model = stability(ShadowSOFS(40), rows(), n=4).model
+    model = stability(ShadowSOFS(40, decoys=True), rows(), n=4).model
     history = train(ShadowSOFS(40, gamma="auto"), rows(), validate=rows())
     curve = path(ShadowSOFS(), rows(), n_features=[5, 10, 20, 40])
     write_report(
@@ -106,7 +106,7 @@ def check_text(driver: Any, model: Any) -> None:
     """Names and labels are shown as they are, and are nothing but text."""
     assert driver.title == "<i>rows</i> – thresher report", driver.title
     assert column(driver, 1) == names_of(model)
-    assert {visible(name) for name in SPELLED} <= set(column(driver, 1))
+    assert {escape_controls(name) for name in SPELLED} <= set(column(driver, 1))
     assert set(column(driver, -1)) == {"<b>spam</b>", "ham & eggs"}
     for tag, n in (("script", 1), ("img", 0), ("h1", 1), ("b", 0), ("i:not(.up):not(.down)", 0)):
         assert len(driver.find_elements(By.CSS_SELECTOR, tag)) == n, tag
@@ -121,9 +121,12 @@ def check_sorting(driver: Any, model: Any) -> None:
         click(driver, "weight")
         expected = sorted(names_of(model), key=lambda name: weights[name], reverse=descending)
         assert column(driver, 1) == expected, column(driver, 1)
-    shares = [int(cell.removesuffix(" %")) for cell in column(driver, 4)]
+    shares = [int(cell.removesuffix(" %")) for cell in column(driver, 5)]
     click(driver, "selected in")
-    assert [int(cell.removesuffix(" %")) for cell in column(driver, 4)] == sorted(shares, reverse=True)
+    assert [int(cell.removesuffix(" %")) for cell in column(driver, 5)] == sorted(shares, reverse=True)
+    click(driver, "q-value")
+    q_values = [float(cell) for cell in column(driver, 3)]
+    assert q_values == sorted(q_values), q_values
     click(driver, "feature")
     words = [name for name in column(driver, 1) if name.startswith("word")]
     assert words == sorted(words, key=lambda name: int(name.removeprefix("word "))), words
@@ -168,7 +171,7 @@ def check_looks(driver: Any, folder: Path) -> None:
 
 def names_of(model: Any) -> list[str]:
     """Return the names of the selected features as the report writes them."""
-    return [visible(name) for name in model.selected_names_]
+    return [escape_controls(name) for name in model.selected_names_]
 
 
 def column(driver: Any, number: int) -> list[str]:

@@ -326,6 +326,7 @@ def _features(model: Model) -> dict[str, Any]:
             "weight": feature.weight,
             "share": abs(feature.weight) / largest,
             "of": classes[feature.code if model.n_vectors > 1 else int(feature.weight > 0)],
+            "q": feature.q,
             "frequency": feature.frequency,
         }
         for rank, feature in enumerate(strongest, 1)
@@ -333,6 +334,7 @@ def _features(model: Model) -> dict[str, Any]:
     return {
         "rows": rows,
         "n": features.n,
+        "has_q": features.q_values is not None,
         "has_frequency": features.frequency is not None,
         "chance": None if features.chance is None else f"{features.chance * 100:.0f} %",
         "has_many": model.n_vectors > 1,
