@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -265,10 +266,8 @@ class TestNothingTold:
     ],
 )
 def test_bad_values(given, message):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=f"^[^\n]*{re.escape(message)}[^\n]*$"):
         ShadowSOFS(5, **given).fit([[1.0], [2.0]], [0, 1])
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_without_decoys_there_are_no_q_values():

@@ -34,7 +34,7 @@ from scipy.special import log_softmax
 from states import OF_MARGINS, assert_same_scale, assert_same_state, model_of, state_of
 from strategies import TIES, budgets, class_counts, norms, problems, random_problem
 
-from thresher import FOFS, ShadowSOFS, _core, datasets, load, save, train
+from thresher import FOFS, ShadowSOFS, _core, datasets, load, methods, save, train
 from thresher.model import learning
 from thresher.model.model import Model
 

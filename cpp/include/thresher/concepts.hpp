@@ -202,41 +202,37 @@ concept Competes = requires(const L fixed, typename L::Cell cell, Row row, std::
 };
 
 template <class L>
-concept Learner = MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
-                  requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
-                           const typename L::Members members) {
-                      { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
-                      { L::kHooks } -> std::same_as<const Hooks&>;
-                      {
-                          L::kForAllSets
-                      } -> std::same_as<const bool&>;  // whether its loops are compiled for all instruction sets
-                      { L::kRanksFall } -> std::same_as<const bool&>;  // a member's rank can fall
-                      { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
-                      {
-                          L::planes(row)
-                      } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
+concept Learner =
+    MemberSet<typename L::Members> && std::constructible_from<L, typename L::Parameters> &&
+    requires(L learner, const L fixed, typename L::Cell cell, Row row, std::size_t n, double number,
+             const typename L::Members members) {
+        { L::kWidth } -> std::same_as<const std::size_t&>;  // floats per cell
+        { L::kHooks } -> std::same_as<const Hooks&>;
+        { L::kForAllSets } -> std::same_as<const bool&>;  // whether its loops are compiled for all instruction sets
+        { L::kRanksFall } -> std::same_as<const bool&>;   // a member's rank can fall
+        { L::kept()[0] } -> std::convertible_to<KeptNumber<L>>;
+        { L::planes(row) } -> std::same_as<std::array<float*, L::kWidth>>;  // where a row's cells are gathered
 
-                      // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
-                      // sample weight.
-                      { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
-                      // More: the true class's row and the best wrong one's, the difference of their scores, and the
-                      // importance.
-                      { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
-                      { fixed.margin(row, n) } -> std::same_as<double>;  // over members only
+        // Two classes: y is 1 or -1; `n` features, maybe an intercept behind them; `importance` is the
+        // sample weight.
+        { learner.step(row, n, number, number, members) } -> std::same_as<Step>;
+        // More: the true class's row and the best wrong one's, the difference of their scores, and the
+        // importance.
+        { learner.pull_apart(row, row, n, number, number) } -> std::same_as<PairStep>;
+        { fixed.margin(row, n) } -> std::same_as<double>;  // over members only
 
-                      { fixed.weight(cell) } -> std::same_as<float>;
-                      { L::rank(cell) } -> std::same_as<float>;
-                      { L::is_member(cell) } -> std::same_as<bool>;
-                      { L::as_member(cell) } -> std::same_as<typename L::Cell>;
-                      { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
-                  } &&
-                  Merges<L> && (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
-                  (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
-                  (L::kHooks.has_decoys ? LeadsDecoys<L> : !LeadsSomeDecoys<L>) &&
-                  (EntersFirst<L> == L::kHooks.enters_first) && (MarksTouched<L> == L::kHooks.marks_touched) &&
-                  (!L::Members::kBounded || Competes<L>) &&
-                  // A set without reports relies on ranks that never fall.
-                  (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
+        { fixed.weight(cell) } -> std::same_as<float>;
+        { L::rank(cell) } -> std::same_as<float>;
+        { L::is_member(cell) } -> std::same_as<bool>;
+        { L::as_member(cell) } -> std::same_as<typename L::Cell>;
+        { L::negated(cell) } -> std::same_as<typename L::Cell>;  // the classes swapped
+    } &&
+    Merges<L> && (L::kHooks.folds ? Folds<L> && ForgetsRanks<typename L::Members> : !FoldsSome<L>) &&
+    (L::kHooks.follows_members ? FollowsMembers<L> : !FollowsSomeMembers<L>) &&
+    (L::kHooks.has_decoys ? LeadsDecoys<L> : !LeadsSomeDecoys<L>) && (EntersFirst<L> == L::kHooks.enters_first) &&
+    (MarksTouched<L> == L::kHooks.marks_touched) && (!L::Members::kBounded || Competes<L>) &&
+    // A set without reports relies on ranks that never fall.
+    (!L::Members::kBounded || !L::kRanksFall || L::Members::kReports != RankReports::none);
 
 template <class M, class L>
 concept MemoryFor = Memory<M> && std::same_as<typename M::Cell, typename L::Cell>;

@@ -141,8 +141,8 @@ class ShadowSofs : public SecondOrder {
 #pragma omp simd
         for (std::size_t i = 0; i < blocks; ++i) {
             const float up_gain = x[i] / (1.0f + up_excess[i]), down_gain = x[i] / (1.0f + down_excess[i]);
-            const float alpha = pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i],
-                                              x[i] * up_gain + x[i] * down_gain);
+            const float alpha =
+                pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i], x[i] * up_gain + x[i] * down_gain);
             up_mean[i] += alpha * up_gain;
             down_mean[i] -= alpha * down_gain;
             up_excess[i] = grown(up_excess[i], x[i], pull.inverse_gamma);

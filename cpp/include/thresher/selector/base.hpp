@@ -589,7 +589,6 @@ class SelectorBase : public Selector {
             entered_.push_back(i);
         }
     }
-
 };
 
 }  // namespace thresher

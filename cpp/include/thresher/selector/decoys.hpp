@@ -1,10 +1,10 @@
 // Decoys: what rank features reach by chance.
 //
-// Next to each row the selector is shown another row, its partner, whose features learn with the label of this row: they
-// are decoys, with ids of their own. They take the outsiders' step beside the members, in a memory of their own, and
-// never enter. A decoy has the frequency, the values and the company of a real feature, but can agree with the labels by
-// chance only. So with R(τ) members and D(τ) decoys of rank τ or more, (1 + D(τ))/(share·R(τ)) estimates which share of
-// these members came by chance, and a member's q-value is the least estimate at any τ up to its rank.
+// Next to each row the selector is shown another row, its partner, whose features learn with the label of this row:
+// they are decoys, with ids of their own. They take the outsiders' step beside the members, in a memory of their own,
+// and never enter. A decoy has the frequency, the values and the company of a real feature, but can agree with the
+// labels by chance only. So with R(τ) members and D(τ) decoys of rank τ or more, (1 + D(τ))/(share·R(τ)) estimates
+// which share of these members came by chance, and a member's q-value is the least estimate at any τ up to its rank.
 //
 // Not every feature needs a decoy: a hash chooses a share of the ids. With a sketch, decoys have a table of their own,
 // with as many features per slot, and a slot counts as one decoy, as it can bring one feature in.
@@ -180,9 +180,9 @@ class Decoys {
         memory_.make_room(changes.ids);
         for (std::size_t i = 0; i < changes.ids.size(); ++i)
             for (std::size_t c = 0; c < n_vectors_; ++c)
-                memory_.store(changes.ids[i], c,
-                              L::moved(memory_.load(changes.ids[i], c),
-                                       sum_of<L>(changes, n_shards, i * n_vectors_ + c), size));
+                memory_.store(
+                    changes.ids[i], c,
+                    L::moved(memory_.load(changes.ids[i], c), sum_of<L>(changes, n_shards, i * n_vectors_ + c), size));
         if constexpr (HasTable<M>) memory_.merge_slots(changes, n_shards, size);
         show_nothing();
     }

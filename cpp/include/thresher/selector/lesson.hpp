@@ -18,7 +18,8 @@ struct Lesson {
     std::size_t begin = 0, end = 0;
     bool check = true;   // check each row before it is learned, and stop at the first fault
     bool is_new = true;  // the rows come for the first time, so their margins are those of rows never seen
-    // For each row of the batch the row whose features are its decoys, or -1; without them, it is the row learned before.
+    // For each row of the batch the row whose features are its decoys, or -1; without them, it is the row learned
+    // before.
     const std::int64_t* partners = nullptr;
 };
 

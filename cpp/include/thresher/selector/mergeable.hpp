@@ -26,8 +26,8 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
     using Base = SelectorBase<L, M, kVectors>;
 
   public:
-    using typename Base::Cell, typename Base::Members, typename Base::Options;
     using Base::kPredictsApart, Base::n_vectors;
+    using typename Base::Cell, typename Base::Members, typename Base::Options;
 
     Changes changes_since(const Selector& other) final {
         const auto* of_this_kind = dynamic_cast<const MergeableSelector*>(&other);
@@ -195,7 +195,7 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
                 float rank = 0.0f;
                 for (std::size_t c = 0; c < n_vectors(); ++c) rank += L::rank(merged_cell(id, c, changes, size));
                 chosen.members.push_back({id, this->is_kept(id) ? std::numeric_limits<float>::infinity()
-                                                          : std::min(rank, std::numeric_limits<float>::max())});
+                                                                : std::min(rank, std::numeric_limits<float>::max())});
             }
             keep_best(chosen.members, budget_);
             for (const Ranked& member : chosen.members)
