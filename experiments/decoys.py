@@ -36,7 +36,7 @@ class Size:
     n_seeds: int = 20
     sets: tuple[str, ...] = SETS
     x2_rows: int = 1_000_000
-    peer_rows: int = 5_000
+    peer_rows: int = 2_000
 
 
 SMALLEST = Size((2_000,), (50,), 2, ("generated",), 2_000, 300)
@@ -54,10 +54,8 @@ def told(model: ShadowSOFS, informative: NDArray[np.int64]) -> Found:
     for level in LEVELS:
         found = model.selected_[model.q_values_ <= level]
         hits = int(np.isin(found, informative).sum())
-        out |= {
-            f"chance_{level}": f"{1 - hits / max(1, len(found)):.4f}",
-            f"found_{level}": f"{hits / len(informative):.4f}",
-        }
+        out[f"chance_{level}"] = f"{(len(found) - hits) / max(1, len(found)):.4f}"
+        out[f"found_{level}"] = f"{hits / len(informative):.4f}"
     return out
 
 
@@ -208,7 +206,7 @@ def peers(size: Size, seed: int) -> Iterator[Found]:
         hits = int(np.isin(found, informative).sum())
         yield {
             "method": name, "rows": size.peer_rows, "columns": n_columns, "seed": seed, "n": len(found),
-            "chance": f"{1 - hits / max(1, len(found)):.4f}", "found": f"{hits / len(informative):.4f}",
+            "chance": f"{(len(found) - hits) / max(1, len(found)):.4f}", "found": f"{hits / len(informative):.4f}",
             "seconds": f"{seconds:.2f}",
         }  # fmt: skip
 
