@@ -227,6 +227,42 @@ class TestMaxFdr:
         np.testing.assert_array_equal(np.isnan(model.q_values_), is_kept)
 
 
+def test_a_compact_file_has_the_q_values_although_it_has_no_decoys(tmp_path):
+    """Also if all features are selected, so that it loses nothing else."""
+    X, y = random_problem(400, 30, 0.5, seed=7)
+    model = ShadowSOFS(40, decoys=True).fit(X, np.random.default_rng(0).permutation(y))
+    save_model(model._model, tmp_path / "m.thresher", compact=True)
+    np.testing.assert_array_equal(load(tmp_path / "m.thresher").q_values_, model.q_values_)
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False), (0.5, 0.25), (False, None)])
+def test_decoys_begin_with_the_first_row(before, after):
+    X, y = random_problem(100, 20, 0.3, seed=0)
+    model = ShadowSOFS(5, decoys=before).partial_fit(X, y, classes=[-1, 1])
+    changed = {"max_fdr": 0.1} if after is None else {"decoys": after}
+    with pytest.raises(ValueError, match=r"which features have decoys can't be changed to decoys=.* use fit"):
+        model.set_params(**changed).partial_fit(X, y)
+
+
+def test_ctrl_c_leaves_a_trimmed_model(monkeypatch):
+    X, y = TestMaxFdr.X, TestMaxFdr.y
+    model = ShadowSOFS(400, max_fdr=0.1).partial_fit(X, y, classes=[-1, 1])
+    n = len(model.selected_)
+    assert n < 400
+    calls = iter([None])
+
+    def blocks(*_):
+        yield 0, 1
+        next(calls)
+        raise KeyboardInterrupt
+
+    # Between two blocks of rows Ctrl-C takes effect; a test can't press it there.
+    monkeypatch.setattr("thresher.model.learning.blocks", blocks)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:10], y[:10])
+    assert 0 < len(model.selected_) < 400
+
+
 class TestNothingTold:
     X, y = random_problem(500, 100, 0.1, seed=5)
     y = np.random.default_rng(0).permutation(y)

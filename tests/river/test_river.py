@@ -637,7 +637,7 @@ class TestParameters:
     def test_signature_and_docstring_list_them(self, selector):
         method = row_of(selector)
         names = list(inspect.signature(selector).parameters)
-        not_here = {"n_passes", "refit", "shuffle", "random_state", "max_fdr"}
+        not_here = {"n_passes", "refit", "shuffle", "random_state", "decoys", "max_fdr"}
         if method.sketch_kernels is None:
             not_here |= {"memory", "memory_bytes"}
         assert names == [*(name for name in method.parameters if name not in not_here), "classes"]

@@ -154,7 +154,9 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             # A data frame: scikit-learn decides whether to return one, in which each column keeps its type.
             return super().transform(X)
         if len(columns) == 0:
-            warn("No features were selected: either all values are zero, or no row had a loss.", UserWarning)
+            warn(
+                "No features were selected: all values are zero, no row had a loss, or max_fdr left none.", UserWarning
+            )
         if self._is_read(X):
             return selected_rows(self._fitted_model(), X)
         X = self._check_rows(X, dtype=None, ensure_all_finite=not sp.issparse(X))
@@ -241,6 +243,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
             - column: as in `selected_`.
             - weight: as in `coef_`. With more than two classes weight_A, weight_B …, one for each.
             - rank: what the features are ordered by, the highest first.
+            - q_value: as in `q_values_`, with decoys.
             - frequency: in what share of the samples it was selected, if `stability` has counted it.
             - n_rows: in how many rows of training it occurred, with a value that is not 0, if a closing pass
               (ShadowSOFS) or a batch method has counted it.

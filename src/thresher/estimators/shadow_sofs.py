@@ -72,6 +72,8 @@ class ShadowSOFS(WithDecoys):
         The labels.
     gamma_ : float
         The γ in use: `gamma`, or what "auto" chose.
+    q_values_ : ndarray of float64
+        With decoys or max_fdr, the q-value of each selected feature, in the order of `selected_`.
     n_samples_seen_ : int
         Rows learned, in all passes but the closing one.
     n_updates_ : int

@@ -121,7 +121,7 @@ def _q_values(model: Model) -> list[float | None] | None:
 def _require_finite(learned: Any) -> None:
     if "learners" in learned:
         raise ValueError("the race for gamma has not ended yet: save the model when its training has.")
-    if not all(all_finite(learned[part + name]) for part in ("", "predicting_") for name in ("cells", "intercept")):
+    if not all(all_finite(each) for each in learned.values() if getattr(each, "dtype", None) == np.float32):
         raise ValueError("a weight is no longer finite, so the model can't be saved: train with other parameters.")
     if not all(map(math.isfinite, learned["counters"].values())):
         raise ValueError(
@@ -144,7 +144,8 @@ def _keep_members_only(model: Model, state: State) -> State:
     names, clashes = state["names"]
     names = {id_: names[id_] for id_ in members.tolist() if id_ in names}
     # For methods that keep only members, nothing is lost except the names of other columns.
-    loses = not is_member.all() or state["feature_names"] is not None or len(learned["table"]) > 0
+    loses_features = not is_member.all() or state["feature_names"] is not None or len(learned["table"]) > 0
+    loses = loses_features or model.has_decoys
     return {**state, "learned": less, "names": (names, clashes), "compact": state["compact"] or loses}
 
 

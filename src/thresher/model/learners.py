@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     budget = budget_of(parameters, n_features)
     check_keep(parameters, budget)
 
-    decoys = decoys_of(model)
+    decoys = {} if model.compact else decoys_of(parameters)
 
     def of(gamma: float | None) -> _core.Selector:
         with explain_lack_of_memory(int(kept.max(initial=-1)) + 1):
@@ -92,15 +92,15 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     return learner
 
 
-def decoys_of(model: Model) -> dict[str, Any]:
+def decoys_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return which features have a decoy, in the core's terms; an empty dict if none has."""
-    asked, max_fdr = model.parameters.get("decoys", False), model.parameters.get("max_fdr")
-    if model.compact or (asked is False and max_fdr is None):
+    asked = parameters.get("decoys", False)
+    if asked is False and parameters.get("max_fdr") is None:
         return {}
     if isinstance(asked, float):
         return {"decoy_share": asked}
     # All slots of a sketch stand for the same share.
-    below = 0 if model.parameters["memory"] == "sketch" else ALL_HAVE_DECOYS_BELOW
+    below = 0 if parameters["memory"] == "sketch" else ALL_HAVE_DECOYS_BELOW
     return {"decoy_share": SHARE_WITH_DECOYS, "decoys_below": below}
 
 

@@ -216,8 +216,10 @@ def partial_fit(
         model.n_features = max(n_features, model.n_features or 0)
         model.feature_names, model.kept_ids = feature_names, kept
         drop_stale_measurements(model)
-        learn_rows(learner, rows, codes, row_weights, n_values=len(X.data))
-        trim(model)
+        try:
+            learn_rows(learner, rows, codes, row_weights, n_values=len(X.data))
+        finally:  # after Ctrl-C, the rows learned until then are kept
+            trim(model)
         warn_if_saturated(model, before)
         warn_if_none_told(model)
 

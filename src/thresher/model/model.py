@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from thresher import _core, methods, parameters
 from thresher.batch import Batch, core_rows
 from thresher.csr import Csr, check_rows
+from thresher.messages import parameter
 from thresher.model.class_weights import ClassWeights
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
+from thresher.model.learners import decoys_of
 from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
@@ -255,8 +257,7 @@ class Model:
     @property
     def has_decoys(self) -> bool:
         """Whether it learns decoys, or did before it was saved compact: its members have q-values."""
-        given = self.parameters
-        return given.get("decoys", False) is not False or given.get("max_fdr") is not None
+        return bool(decoys_of(self.parameters))
 
     def q_values(self) -> NDArray[np.float64] | None:
         """Return the q-values of the selected features, best first; NaN for those of `keep`, None without decoys."""
@@ -322,7 +323,7 @@ class Model:
     def with_parameters(self, given: dict[str, Any]) -> Model:
         """Return a model that continues from here with other parameters; itself, if they are the same.
 
-        Only the budget and the features to keep can't be changed.
+        The budget, the features to keep, the memory and which features have decoys can't be changed.
         """
         new = self.method.complete(given)
         if new == self.parameters:
@@ -331,6 +332,9 @@ class Model:
             before, after = self.parameters.get(name), new.get(name)
             if before != after:
                 raise ValueError(f"{name} can't be changed from {before} to {after} while learning: use fit.")
+        if decoys_of(new) != decoys_of(self.parameters):
+            both = f"{parameter('decoys', new['decoys'])} and {parameter('max_fdr', new['max_fdr'])}"
+            raise ValueError(f"which features have decoys can't be changed to {both} while learning: use fit.")
         # "auto" is no new race for a model that was trained.
         chosen = self.gamma if new.get("gamma") == "auto" else None
         return _of_state({**state_of(self), "parameters": new, "chosen_gamma": chosen})

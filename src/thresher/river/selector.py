@@ -42,7 +42,7 @@ _ROWS_BETWEEN_CHECKS = 1_000
 
 # What is different in river: rows come one after another, so there is nothing to shuffle or to repeat, and neither the
 # number of features nor the last row is known.
-_ONLY_FOR_FIT = ("n_passes", "refit", "shuffle", "random_state", "max_fdr")
+_ONLY_FOR_FIT = ("n_passes", "refit", "shuffle", "random_state", "decoys", "max_fdr")
 _CHANGED: Mapping[str, Mapping[str, Any]] = {
     "n_features_to_select": {"allowed": (Whole(1),)},
     "keep": {"help": "names of features to select in any case; they count in the budget"},

@@ -75,7 +75,7 @@ class SelectorBase : public Selector {
         std::lock_guard lock(mutex_);
         Ranking out;
         for (const Ranked& member : ranked_members()) {
-            if (!is_left(member.id)) continue;
+            if (!remains(member.id)) continue;
             out.ids.push_back(member.id);
             for (std::size_t c = 0; c < n_vectors(); ++c)
                 if constexpr (kPredictsApart)
@@ -104,7 +104,7 @@ class SelectorBase : public Selector {
         if constexpr (kHasDecoys) {
             std::vector<double> out;
             for (const auto& [id, q] : members_with_q())
-                if (is_left(id)) out.push_back(q);
+                if (remains(id)) out.push_back(q);
             return out;
         } else {
             return {};
@@ -121,7 +121,7 @@ class SelectorBase : public Selector {
 
     void trim(double max_fdr) final {
         std::lock_guard lock(mutex_);
-        leave_up_to(max_fdr);
+        trim_to(max_fdr);
     }
 
     std::vector<std::int64_t> member_ids() const final {
@@ -245,7 +245,7 @@ class SelectorBase : public Selector {
         restore_layer(state.predicting);
         restore_decoys(state.decoys);
         counters_ = state.counters;
-        leave_up_to(state.max_fdr);
+        trim_to(state.max_fdr);
     }
 
   protected:
@@ -276,9 +276,9 @@ class SelectorBase : public Selector {
     std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n) {
         const Row row = buffer_.row();
         const auto is_member = [&](std::size_t i) { return L::is_member(cell_at(row, i)); };
-        if (left_) [[unlikely]]
+        if (remaining_) [[unlikely]]
             ids.visit([&](const auto* each) {
-                layer_.take(each, buffer_.raw(), n, [&](std::size_t i) { return is_member(i) && is_left(ids[i]); });
+                layer_.take(each, buffer_.raw(), n, [&](std::size_t i) { return is_member(i) && remains(ids[i]); });
             });
         else
             ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_member); });
@@ -298,7 +298,7 @@ class SelectorBase : public Selector {
         if (!occurrences_) {
             std::vector<std::int64_t> ids;
             for_each_member([&](std::int64_t id) {
-                if (is_left(id)) ids.push_back(id);
+                if (remains(id)) ids.push_back(id);
             });
             occurrences_.emplace(std::move(ids));
         }
@@ -336,22 +336,24 @@ class SelectorBase : public Selector {
         if constexpr (kHasDecoys) decoys_.show_nothing();
     }
 
-    // Leaves the members up to this q-value.
-    void leave_up_to(double max_fdr) {
+    // Trims the selection to the members up to this q-value.
+    void trim_to(double max_fdr) {
         max_fdr_ = max_fdr;
-        left_.reset();
+        remaining_.reset();
         if constexpr (kHasDecoys) {
             if (max_fdr >= 1.0) return;
             std::vector<std::int64_t> ids;
             for (const auto& [id, q] : members_with_q())
                 if (is_kept(id) || q <= max_fdr) ids.push_back(id);
             std::sort(ids.begin(), ids.end());
-            left_ = std::move(ids);
+            remaining_ = std::move(ids);
         }
     }
 
-    // Whether a member is among those that were left.
-    bool is_left(std::int64_t id) const { return !left_ || std::binary_search(left_->begin(), left_->end(), id); }
+    // Whether a member is still selected after trimming.
+    bool remains(std::int64_t id) const {
+        return !remaining_ || std::binary_search(remaining_->begin(), remaining_->end(), id);
+    }
 
     // Whether a member never leaves.
     bool is_kept(std::int64_t id) const { return !keep_.empty() && std::binary_search(keep_.begin(), keep_.end(), id); }

@@ -100,7 +100,7 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
         if constexpr (Base::kHasDecoys) decoys_.merge(changes.decoys, changes.n_shards, size);
         counters_ = moved(counters_, changes.counters);
         for (std::size_t k = 0; k < changes.numbers.size(); ++k) learner_.*L::kept()[k].member += changes.numbers[k];
-        this->leave_up_to(this->max_fdr_);
+        this->trim_to(this->max_fdr_);
         if constexpr (L::kHooks.folds) this->fold();
     }
 

@@ -52,7 +52,7 @@ class Selector {
     Fault learn(const CsrBatch<Id>& batch, std::int64_t n_features, const Lesson& lesson) {
         std::lock_guard lock(mutex_);
         is_new_ = lesson.is_new;
-        max_fdr_ = 1.0, left_.reset();
+        max_fdr_ = 1.0, remaining_.reset();
         return for_each_row(batch, n_features, lesson, options_, buffer_,
                             [&](const Ids& ids, std::size_t n, std::size_t r, double importance) {
                                 learn_row(ids, n, lesson.classes[r], importance);
@@ -160,7 +160,7 @@ class Selector {
     RowBuffer buffer_;
     bool is_new_ = true;  // the lesson's
     double max_fdr_ = 1.0;
-    std::optional<std::vector<std::int64_t>> left_;  // of the members, ascending, after `trim` to max_fdr_
+    std::optional<std::vector<std::int64_t>> remaining_;  // of the members, ascending, after `trim` to max_fdr_
     // Python's lock is released while rows are learned, so two threads may call the same selector.
     mutable ForkSafeMutex mutex_;
 
