@@ -88,7 +88,7 @@ def test_a_suggestion_that_is_no_better_is_said():
     (remark,) = near.remarks
     assert remark == (
         "The accuracy with 20 features is within one standard error (0.0100) of the baseline: always predicting the "
-        "most frequent label does as well."
+        "most frequent label does about as well."
     )
     assert str(near).endswith(f"\n\n{remark}")
     assert remark in near._repr_html_()

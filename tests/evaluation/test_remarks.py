@@ -36,6 +36,9 @@ def rows_of(*n_rows):
     return x.reshape(-1, 1), y
 
 
+WITHIN = "is within one standard error ({}) of the baseline: always predicting {} does about as well"
+
+
 @pytest.fixture
 def as_it_says():
     """A model that predicts what the only column says."""
@@ -47,9 +50,9 @@ def as_it_says():
     [
         ((90, 0, 0, 10), None),
         ((90, 0, 6, 4), None),  # 0.94, with a standard error of 0.024
-        ((88, 2, 6, 4), "is within one standard error (0.0271) of the baseline: always predicting -1 does as well"),
-        ((90, 0, 10, 0), "is within one standard error (0.0300) of the baseline: always predicting -1 does as well"),
-        ((4, 6, 2, 88), "is within one standard error (0.0271) of the baseline: always predicting 1 does as well"),
+        ((88, 2, 6, 4), WITHIN.format("0.0271", -1)),
+        ((90, 0, 10, 0), WITHIN.format("0.0300", -1)),
+        ((4, 6, 2, 88), WITHIN.format("0.0271", 1)),
         ((80, 10, 10, 0), "is worse than the baseline: always predicting -1 does better"),
         ((90, 10, 0, 0), None),  # of one label: there is nothing to compare with
     ],
@@ -100,7 +103,7 @@ def test_cross_validation_goes_by_the_errors_of_its_folds():
     cv = cross_validate(ShadowSOFS(2), (X, y.astype(int)), folds=3)
     assert cv.baseline == cv.to_dict()["baseline"] == np.mean(~y)
     expected = f"The accuracy is within one standard error ({cv.standard_error:.4f}) of the baseline: always predicting"
-    assert cv.remarks == cv.to_dict()["remarks"] == [f"{expected} 0 does as well."]
+    assert cv.remarks == cv.to_dict()["remarks"] == [f"{expected} 0 does about as well."]
     assert cv.to_dict()["standard_error"] == cv.standard_error != cv.evaluation.standard_error
     assert str(cv).endswith(f"\n\n{cv.remarks[0]}")
 

@@ -38,7 +38,7 @@ def train(
         typer.Option(
             metavar="f1|precision=P",
             help="With --test: choose the margin above which the second of two classes is predicted, for the best F1 "
-            "or for a precision of at least P.",
+            "of that class, or of --positive, or for a precision of at least P.",
         ),
     ] = None,
     positive: Positive = None,

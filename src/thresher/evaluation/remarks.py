@@ -55,5 +55,5 @@ def remarks_on_baseline(
         return [f"The {what} is worse than the baseline: always predicting {most_frequent} does better."]
     return [
         f"The {what} is within one standard error ({standard_error:.4f}) of the baseline: always predicting "
-        f"{most_frequent} does as well."
+        f"{most_frequent} does about as well."
     ]
