@@ -99,8 +99,12 @@ def naive_merge(start: Naive, shards: list[Naive], size: float, is_second_order:
         total = won.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = (won * moves).sum(axis=0) / total
-            n_effective = total**2 / (won**2).sum(axis=0)
-        step = np.where(total > 0, np.minimum(size, n_effective) * mean, 0.0)
+            won_by_one = (won**2).sum(axis=0) / total
+            at_most = total / won_by_one
+            if is_second_order:  # where much was won, moves count by the logarithm
+                by_logarithm = np.log1p(total / (1.0 + p0)) / np.log1p(won_by_one / (1.0 + p0))
+                at_most = np.where(at_most > 1.0, np.minimum(at_most, by_logarithm), at_most)
+        step = np.where(total > 0, np.minimum(size, at_most) * mean, 0.0)
         out[id_] = (w0 + step, p0 + total if is_second_order else p0)
     return out
 
