@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 from states import DECOYS, assert_same_state, state_of
 from strategies import budgets, class_counts, norms, problems, random_problem
 
-from thresher import SOFS, ShadowSOFS, datasets, load, open_stream, save, train
+from thresher import SOFS, ShadowSOFS, datasets, distributed, load, open_stream, save, train
 from thresher.io.model_files import save_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
@@ -142,6 +142,27 @@ def test_resume_equals_never_stopped(tmp_path, shuffle):
         train(stopped, stream, **given, **saving, callback=stop)
     train(resumed, stream, **given, **saving, resume=True)
     assert_same_state(whole, resumed)
+
+
+class TestShards:
+    X, y, informative = datasets.make_x1(n_samples=8_000, random_state=2, return_informative=True)
+
+    def trained(self, n_shards, syncs, **given):
+        model = ShadowSOFS(300, max_fdr=0.1, n_passes=1, **given)
+        distributed.train(model, (self.X, self.y), n_shards=n_shards, syncs=syncs, engine="local", workers=1)
+        return model
+
+    @pytest.mark.parametrize("memory", ["dense", "hash", "sketch"])
+    def test_one_shard_is_one_pass(self, memory):
+        in_order = ShadowSOFS(300, max_fdr=0.1, memory=memory, **IN_ORDER).fit(self.X, self.y)
+        sharded = self.trained(1, 1, memory=memory)
+        np.testing.assert_array_equal(np.sort(sharded.selected_), np.sort(in_order.selected_))
+        np.testing.assert_allclose(np.sort(sharded.q_values_), np.sort(in_order.q_values_))
+
+    def test_decoys_of_several_are_merged(self):
+        model = self.trained(4, 8)
+        assert 100 < len(model.selected_) < 300
+        assert np.isin(model.selected_, self.informative).mean() > 0.8
 
 
 class TestShare:
