@@ -25,8 +25,9 @@ inline Character character(char32_t code) {
 inline constexpr char32_t kNotUtf8 = 0xffffffff;
 
 // The character at p, which moves behind it; kNotUtf8, with p where it was, for bytes that are no character: truncated,
-// longer than necessary, a surrogate, or beyond the last code point.
-inline char32_t next_character(const char*& p, const char* end) {
+// longer than necessary, a surrogate, or beyond the last code point. Always inlined, since every name is checked by it,
+// and a compiler's choice can change with what else there is.
+[[gnu::always_inline]] inline char32_t next_character(const char*& p, const char* end) {
     auto byte = [&](std::ptrdiff_t i) { return static_cast<unsigned char>(p[i]); };
     const std::uint32_t first = byte(0);
     if (first < 0x80) return ++p, first;
