@@ -130,7 +130,8 @@ def on_real(name: str) -> Iterator[Found]:
 def x2_steps(smallest: bool) -> list[Step]:
     """Return X2 with a sketch, and X1 trimmed."""
     size = SMALLEST if smallest else Size()
-    return [("X2, sketch", partial(on_x2, size)), ("X1, trimmed", partial(trimmed, size))]
+    steps = (("X2, sketch", on_x2), ("X1, trimmed", trimmed), ("X1, sketches", sketched))
+    return [(title, partial(measure, size)) for title, measure in steps]
 
 
 def on_x2(size: Size) -> Iterator[Found]:
@@ -161,6 +162,18 @@ def trimmed(size: Size) -> Iterator[Found]:
         yield {
             "what": "x1" if max_fdr is None else "x1, max_fdr", "budget": budget, "selected": len(model.selected_),
             "hits": hits, "accuracy": f"{100 * model.score(X[n:], y[n:]):.2f}", "seconds": "",
+        }  # fmt: skip
+
+
+def sketched(size: Size) -> Iterator[Found]:
+    """Yield what is found on X1 with sketches that have few slots for each column, and many."""
+    rows, informative = planted(size.n_rows[len(size.n_rows) // 2], 0, 0)
+    for kilobytes in (256, 1_024, 4_096):
+        model = ShadowSOFS(400, memory="sketch", memory_bytes=kilobytes << 10, max_fdr=0.1).fit(rows.X, rows.y)
+        hits = int(np.isin(model.selected_, informative).sum())
+        yield {
+            "what": f"x1, sketch of {kilobytes:,} KiB", "budget": 400, "selected": len(model.selected_), "hits": hits,
+            "accuracy": "", "seconds": "",
         }  # fmt: skip
 
 

@@ -121,9 +121,9 @@ def check_sorting(driver: Any, model: Any) -> None:
         click(driver, "weight")
         expected = sorted(names_of(model), key=lambda name: weights[name], reverse=descending)
         assert column(driver, 1) == expected, column(driver, 1)
-    shares = [int(cell.removesuffix(" %")) for cell in column(driver, 5)]
+    shares = [int(cell.removesuffix(" %")) for cell in column(driver, 4)]
     click(driver, "selected in")
-    assert [int(cell.removesuffix(" %")) for cell in column(driver, 5)] == sorted(shares, reverse=True)
+    assert [int(cell.removesuffix(" %")) for cell in column(driver, 4)] == sorted(shares, reverse=True)
     click(driver, "q-value")
     q_values = [float(cell) for cell in column(driver, 3)]
     assert q_values == sorted(q_values), q_values
