@@ -137,7 +137,7 @@ TEST(shadow_sofs_gives_its_bits) {
     both<ShadowSofs<WatchedPool>, DenseMemory>("ShadowSOFS", {1.0}, 0x95f4f7dc1d5bac3du, 0xcb0f9bdd8ab7ca23u);
 }
 
-TEST(decoys_give_their_bits) {
+TEST(a_decoy_gives_its_bits) {
     using L = ShadowSofs<WatchedPool>;
     both<L, DenseMemory>("decoys", {1.0}, 0xeef0205ea777aa8cu, 0x0df9e2925e653b27u, {0.5});
     both<L, HashMemory>("decoys", {1.0}, 0xeef0205ea777aa8cu, 0x0df9e2925e653b27u, {0.5});
