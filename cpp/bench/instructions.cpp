@@ -69,7 +69,7 @@ std::string words(const Data& data, std::string_view begin, std::string_view end
 template <Learner L, MemoryFor<L> M>
 void learn(const Data& data, const typename L::Parameters& parameters, bool fit_intercept = false) {
     TwoClassSelector<L, M> selector(2, {200, {Norm::l2, fit_intercept}, parameters, {}, {MemoryKind::dense, 1 << 20}});
-    Lesson lesson{data.classes.data()};
+    Lesson lesson{{data.classes.data()}};
     lesson.end = data.n_rows();
     selector.learn(data.batch(), 20'000, lesson);
 }

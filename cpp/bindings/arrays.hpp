@@ -118,6 +118,7 @@ inline nb::object describe(const Fault& fault) {
 inline Norm norm_by_name(const std::string& name) {
     if (name == "l2") return Norm::l2;
     if (name == "none") return Norm::none;
+    if (name == "mean") return Norm::mean;
     throw nb::value_error("norm must be 'l2' or 'none'");
 }
 
@@ -125,6 +126,7 @@ inline Norm norm_by_name(const std::string& name) {
 void bind_selectors(nb::module_& m);  // before the learners' own
 void bind_sofs(nb::module_& m);
 void bind_shadow_sofs(nb::module_& m);
+void bind_shadow_sofs_regressor(nb::module_& m);
 void bind_arow(nb::module_& m);
 void bind_pet(nb::module_& m);
 void bind_fofs(nb::module_& m);

@@ -73,6 +73,7 @@ NB_MODULE(_core, m) {
     bind_selectors(m);
     bind_sofs(m);
     bind_shadow_sofs(m);
+    bind_shadow_sofs_regressor(m);
     bind_arow(m);
     bind_pet(m);
     bind_fofs(m);

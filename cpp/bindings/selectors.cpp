@@ -1,9 +1,13 @@
 // A selector as Python sees it: the same for every learner.
 #include "selectors.hpp"
 
+#include <nanobind/stl/variant.h>
+
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <variant>
 
 #include "thresher/readers/text.hpp"
 #include "thresher/selector/counters.hpp"
@@ -18,25 +22,39 @@ void check_size(const char* what, const std::optional<Array<const T>>& array, st
         throw nb::value_error((std::string(what) + " must have one entry per row").c_str());
 }
 
-Lesson lesson_on(const BatchArrays& batch, const Array<const std::int32_t>& classes,
+using LabelArray = std::variant<Array<const std::int32_t>, Array<const double>>;  // classes, or numbers
+
+RowLabels labels_from(const LabelArray& given, std::size_t n_rows, bool are_numbers) {
+    if ((given.index() == 1) != are_numbers) throw nb::type_error("labels are of another kind than the learner takes");
+    RowLabels labels;
+    const auto size = std::visit([](const auto& array) { return array.size(); }, given);
+    if (size != n_rows) throw nb::value_error("labels must have one entry per row");
+    if (are_numbers)
+        labels.numbers = std::get<1>(given).data();
+    else
+        labels.classes = std::get<0>(given).data();
+    return labels;
+}
+
+Lesson lesson_on(const Selector& selector, const BatchArrays& batch, const LabelArray& labels,
                  const std::optional<Array<const double>>& row_weights,
                  const std::optional<Array<const std::int64_t>>& order, std::size_t begin, std::size_t end) {
     batch.check_rows(begin, end);
-    check_size<std::int32_t>("classes", classes, batch.n_rows());
     check_size("row_weights", row_weights, batch.n_rows());
     check_size("order", order, batch.n_rows());
-    return {classes.data(), row_weights ? row_weights->data() : nullptr, order ? order->data() : nullptr, begin, end};
+    return {labels_from(labels, batch.n_rows(), selector.takes_numbers()), row_weights ? row_weights->data() : nullptr, order ? order->data() : nullptr, begin, end};
 }
 
-// Row numbers and classes must be in range.
+// Row numbers and labels must be in range.
 void check_lesson(const Lesson& lesson, const BatchArrays& batch, const Selector& selector) {
     const auto n_classes = static_cast<std::uint32_t>(std::max<std::size_t>(2, selector.n_vectors()));
     for (std::size_t k = lesson.begin; k < lesson.end; ++k) {
         if (lesson.order != nullptr && static_cast<std::uint64_t>(lesson.order[k]) >= batch.n_rows())
             throw std::out_of_range("order: a row number is out of range");
         const std::size_t r = lesson.order != nullptr ? static_cast<std::size_t>(lesson.order[k]) : k;
-        if (static_cast<std::uint32_t>(lesson.classes[r]) >= n_classes)
-            throw std::out_of_range("classes: a class is out of range");
+        if (selector.takes_numbers() ? !std::isfinite(lesson.labels.numbers[r])
+                                     : static_cast<std::uint32_t>(lesson.labels.classes[r]) >= n_classes)
+            throw std::out_of_range("labels: a label is out of range");
         if (lesson.partners != nullptr && lesson.partners[r] >= static_cast<std::int64_t>(batch.n_rows()))
             throw std::out_of_range("partners: a row number is out of range");
     }
@@ -203,11 +221,11 @@ void bind_selectors(nb::module_& m) {
         .def("reserve", &Selector::reserve, "n_features"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "learn",
-            [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
+            [](Selector& self, const BatchArrays& batch, const LabelArray& labels,
                std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
                std::size_t begin, std::size_t end, bool check, bool is_new,
                const std::optional<Array<const std::int64_t>>& partners) {
-                Lesson lesson = lesson_on(batch, classes, row_weights, order, begin, end);
+                Lesson lesson = lesson_on(self, batch, labels, row_weights, order, begin, end);
                 check_size("partners", partners, batch.n_rows());
                 lesson.check = check, lesson.is_new = is_new;
                 if (partners) lesson.partners = partners->data();
@@ -220,7 +238,7 @@ void bind_selectors(nb::module_& m) {
                 }
                 return describe(fault);
             },
-            "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
+            "batch"_a, "labels"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a, "check"_a,
             "is_new"_a = true, "partners"_a = nb::none())
         .def("begin_pass", &Selector::begin_pass)
         .def("q_values", [](const Selector& self) { return new_array(self.q_values()); })
@@ -236,17 +254,17 @@ void bind_selectors(nb::module_& m) {
         .def("end_refit", &Selector::end_refit, "keep"_a)
         .def(
             "refit",
-            [](Selector& self, const BatchArrays& batch, Array<const std::int32_t> classes,
+            [](Selector& self, const BatchArrays& batch, const LabelArray& labels,
                std::optional<Array<const double>> row_weights, std::optional<Array<const std::int64_t>> order,
                std::size_t begin, std::size_t end) {
-                Lesson lesson = lesson_on(batch, classes, row_weights, order, begin, end);
+                Lesson lesson = lesson_on(self, batch, labels, row_weights, order, begin, end);
                 lesson.check = false;
                 batch.demand_trust();
                 nb::gil_scoped_release release;
                 check_lesson(lesson, batch, self);
                 batch.visit([&](const auto& csr) { self.refit(csr, batch.n_features(), lesson); });
             },
-            "batch"_a, "classes"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a)
+            "batch"_a, "labels"_a, "row_weights"_a.none(), "order"_a.none(), "begin"_a, "end"_a)
         .def(
             "score",
             [](Selector& self, const BatchArrays& batch, std::size_t begin, std::size_t end,
@@ -284,6 +302,7 @@ void bind_selectors(nb::module_& m) {
             "ids"_a)
         .def_prop_ro(
             "intercept", [](const Selector& self) { return new_array(self.intercept()); }, nb::rv_policy::move)
+        .def_prop_ro("mean_target", &Selector::mean_target)
         .def_prop_ro("counters", [](const Selector& self) { return as_dict(self.counters()); })
         .def("n_pages", &Selector::n_pages, nb::call_guard<nb::gil_scoped_release>())
         .def("state",

@@ -14,8 +14,10 @@
 #include "arrays.hpp"
 #include "thresher/concepts.hpp"
 #include "thresher/memory/adaptive.hpp"
+#include "thresher/memory/sketch.hpp"
 #include "thresher/selector/many.hpp"
 #include "thresher/selector/merging.hpp"
+#include "thresher/selector/number.hpp"
 #include "thresher/selector/selector.hpp"
 #include "thresher/selector/two.hpp"
 
@@ -70,6 +72,13 @@ void bind_learner(nb::module_& m, const char* two, const char* many) {
     using Two = TwoClassSelector<L, OfTwo>;
     bind_selector<Two>(m, two).def("swap_classes", &Two::swap_classes, nb::call_guard<nb::gil_scoped_release>());
     bind_selector<ManyClassSelector<L, OfMany>>(m, many);
+}
+
+// A learner of numbers.
+template <Learner L>
+void bind_learner_of_numbers(nb::module_& m, const char* name, const char* with_sketch) {
+    bind_selector<NumberSelector<L, AdaptiveMemory<L::kWidth>>>(m, name);
+    bind_selector<NumberSelector<L, SketchMemory<SignedTable>>>(m, with_sketch);
 }
 
 // A learner whose memory is dense, a hash table, or the one that suits.

@@ -33,7 +33,7 @@ std::vector<std::int64_t> check_learning(const CsrBatch<Id>& batch, std::int64_t
     for (std::size_t r = 0; r < batch.n_rows; ++r) classes[r] = r % 3 == 1;
     Selector whole(2, {kBudget, {Norm::l2, true}, {0.5}}), halves(2, {kBudget, {Norm::l2, true}, {0.5}});
     auto learn = [&](Selector& selector, std::size_t begin, std::size_t end) {
-        Lesson lesson{classes.data(), row_weights};
+        Lesson lesson{{classes.data()}, row_weights};
         lesson.begin = begin, lesson.end = end;
         lesson.check = false;  // as checked rows are learned
         CHECK(selector.learn(batch, largest_id + 1, lesson).kind == Fault::Kind::none);

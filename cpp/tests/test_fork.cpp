@@ -57,7 +57,7 @@ TEST(a_child_can_use_a_selector_that_learns) {
     Rows rows;
     for (std::int32_t r = 0; r < 200; ++r) rows.add({r, r + 7, 900 - r}, {1.0f, -0.5f, 0.25f}, r % 2);
     Selector selector(2, {20, {Norm::l2, true}, {0.5}});
-    Lesson lesson{rows.classes.data()};
+    Lesson lesson{{rows.classes.data()}};
     lesson.end = rows.classes.size();
     check_children([&] { selector.learn(rows.batch(), 1000, lesson); },
                    [&] {

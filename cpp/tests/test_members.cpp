@@ -184,7 +184,7 @@ double looks_per_member(bool fit_intercept) {
     for (std::size_t r = 0; r <= kRows; ++r) starts.push_back(static_cast<std::int32_t>(r * n));
     for (const std::int64_t label : labels) classes.push_back(label > 0 ? 1 : 0);
     TwoClassSelector<L, DenseMemory<2>> selector(2, {kBudget, {Norm::l2, fit_intercept}, {1.0}});
-    Lesson lesson{classes.data()};
+    Lesson lesson{{classes.data()}};
     lesson.end = kRows;
     n_looks = 0;
     selector.learn(CsrBatch<std::int32_t>{starts.data(), ids.data(), {values.data(), nullptr}, kRows}, 20'000, lesson);

@@ -62,7 +62,7 @@ class Run {
         CHECK(rows.bad.empty());
         std::vector<std::int32_t> classes(rows.n_rows());
         for (std::size_t r = 0; r < rows.n_rows(); ++r) classes[r] = rows.labels.data()[r] > 0.0;
-        Lesson lesson{classes.data()};
+        Lesson lesson{{classes.data()}};
         lesson.end = classes.size();
         CHECK(selector_.learn(batch_of(rows), kWidest, lesson).kind == Fault::Kind::none);
         if (!rows.names) return;

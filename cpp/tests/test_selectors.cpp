@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "check.hpp"
@@ -23,6 +24,7 @@
 #include "thresher/memory/hash.hpp"
 #include "thresher/memory/sketch.hpp"
 #include "thresher/selector/many.hpp"
+#include "thresher/selector/number.hpp"
 #include "thresher/selector/two.hpp"
 #include "thresher/synth.hpp"
 
@@ -58,7 +60,7 @@ auto trained(Simd simd, bool in_two_halves, std::size_t n_classes,
     const typename S::Options options{50, {Norm::l2, true}, parameters, {}, {}, decoys};
     simd_choice() = simd;
     S selector(n_classes, options);
-    Lesson lesson{rows.classes.data()};
+    Lesson lesson{{rows.classes.data()}};
     lesson.end = in_two_halves ? rows.n() / 2 : rows.n();
     CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
     if (!in_two_halves) return selector.state();
@@ -162,10 +164,44 @@ TEST(fofs_gives_its_bits) {
 
 TEST(ogd_gives_its_bits) { both<Ogd<Unbounded>, DenseMemory>("OGD", {1.0}, 0x9b4cc5203207ec5bu, 0xe8ded57a89a7e319u); }
 
+template <class S>
+std::uint64_t digest_of_numbers(Simd simd, bool in_two_halves, const typename S::Options& options) {
+    const Samples rows(400, 2);
+    std::vector<double> numbers;
+    for (std::size_t r = 0; r < rows.n(); ++r)
+        numbers.push_back(1e3 + rows.classes[r] + 0.01 * static_cast<double>(r * r % 97));
+    simd_choice() = simd;
+    Lesson lesson{{.numbers = numbers.data()}};
+    lesson.end = in_two_halves ? rows.n() / 2 : rows.n();
+    S selector(2, options);
+    CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    if (!in_two_halves) return digest(selector.state(), 2);
+    S second(2, options);
+    second.restore(selector.state().view());
+    lesson.begin = lesson.end, lesson.end = rows.n();
+    CHECK(second.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
+    return digest(second.state(), 2);
+}
+
+TEST(shadow_sofs_of_numbers_gives_its_bits) {
+    using L = ShadowSofs<WatchedPool, Squared>;
+    for (const auto& [norm, decoys, bits] :
+         {std::tuple{Norm::mean, DecoyOptions{}, 0u}, std::tuple{Norm::none, DecoyOptions{0.5}, 0u}})
+        for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512})
+            for (const bool in_two_halves : {false, true}) {
+                if (simd > best_simd()) continue;
+                const std::uint64_t found =
+                    digest_of_numbers<NumberSelector<L, DenseMemory<2>>>(simd, in_two_halves, {50, {norm, true}, {0.5}, {}, {}, decoys});
+                if (simd == Simd::scalar && !in_two_halves)
+                    std::printf("numbers: %016llx\n", static_cast<unsigned long long>(found));
+                CHECK(found == bits);
+            }
+}
+
 using Shadow = TwoClassSelector<ShadowSofs<WatchedPool>, DenseMemory<2>>;
 
 void learn_or_refit(Shadow& selector, const Samples& rows, bool is_refit) {
-    Lesson lesson{rows.classes.data()};
+    Lesson lesson{{rows.classes.data()}};
     lesson.end = rows.n();
     if (is_refit) {
         selector.start_refit();
@@ -222,7 +258,7 @@ template <class S>
 void check_parts(const typename S::LearnerType::Parameters& parameters, std::size_t n_classes, bool intercept_is_last) {
     const Samples rows(400, n_classes);
     S selector(n_classes, {50, {Norm::l2, true}, parameters});
-    Lesson lesson{rows.classes.data()};
+    Lesson lesson{{rows.classes.data()}};
     lesson.end = rows.n();
     CHECK(selector.learn(rows.batch(), 1000, lesson).kind == Fault::Kind::none);
     const std::size_t n_vectors = selector.n_vectors();
@@ -241,7 +277,7 @@ void check_parts(const typename S::LearnerType::Parameters& parameters, std::siz
                                  : static_cast<std::size_t>(std::lower_bound(first, last, found.ids[k]) - first));
         const std::size_t n = S::kPredictsApart ? places.size() : static_cast<std::size_t>(last - first);
         const std::size_t c = n_vectors > 1 ? static_cast<std::size_t>(rows.classes[r]) : 0;
-        const auto intercept = static_cast<double>(selector.intercept()[c]);
+        const auto intercept = selector.intercept()[c];
         const double sum = sum_of_parts(places, found.parts.data() + begin, n, intercept, intercept_is_last);
         CHECK(sum == scores[r * n_vectors + c]);
     }
@@ -259,7 +295,7 @@ TEST(parts_add_up_to_the_score) {
 TEST(members_are_in_the_order_of_their_ranks) {
     const Samples rows(400, 2);
     TwoClassSelector<Fofs<WatchedPool>, DenseMemory<2>> selector(2, {50, {Norm::l2, true}, {0.2, 0.01, Loss::hinge}});
-    Lesson lesson{rows.classes.data()};
+    Lesson lesson{{rows.classes.data()}};
     lesson.end = rows.n();
     selector.learn(rows.batch(), 1000, lesson);
     const Ranking members = selector.members();
@@ -278,7 +314,7 @@ TEST(beside_a_sketch_the_predicting_layer_forgets) {
         const std::int64_t starts[] = {0, 1};
         const float value = 1.0f;
         for (const std::int32_t code : {1, 0}) {
-            Lesson lesson{&code};
+            Lesson lesson{{&code}};
             lesson.end = 1;
             selector.learn(CsrBatch<std::int64_t>{starts, &id, {&value, nullptr}, 1}, 1 << 20, lesson);
         }

@@ -116,7 +116,7 @@ class Selector:  # only the learners' own classes can be made, and have `added`
     def learn(
         self,
         batch: CsrBatch,
-        classes: NDArray[np.int32],
+        labels: NDArray[np.int32] | NDArray[np.float64],
         row_weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         begin: int,
@@ -135,7 +135,7 @@ class Selector:  # only the learners' own classes can be made, and have `added`
     def refit(
         self,
         batch: CsrBatch,
-        classes: NDArray[np.int32],
+        labels: NDArray[np.int32] | NDArray[np.float64],
         row_weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         begin: int,
@@ -151,7 +151,9 @@ class Selector:  # only the learners' own classes can be made, and have `added`
     def ranks(self, ids: NDArray[np.int64]) -> NDArray[np.float32]: ...
     def member_ids(self) -> NDArray[np.int64]: ...
     @property
-    def intercept(self) -> NDArray[np.float32]: ...
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def mean_target(self) -> float: ...
     @property
     def counters(self) -> dict[str, Any]: ...
     def n_pages(self) -> int: ...

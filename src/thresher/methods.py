@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from thresher.messages import parameter
 from thresher.parameters import (
@@ -130,13 +130,13 @@ def _loss(default: str) -> dict[str, Parameter]:
     }  # fmt: skip
 
 
-_REFIT = {
+_REFIT: dict[str, Parameter] = {
     "refit": Parameter(
         "auto", (OneOf(("auto", True, False)),),
         "end with a closing pass that learns the weights again, on the selected features alone",
         "Whether to end with a closing pass, which learns the weights again, on the selected features alone. "
         '"auto": always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than '
-        "two classes and the data can be read again.",
+        "two classes, or numbers, and the data can be read again.",
     )
 }  # fmt: skip
 _DECOYS = {
@@ -164,6 +164,16 @@ _AUTO_PASSES: dict[str, dict[str, Any]] = {
         "read again, otherwise 1.",
     }
 }  # fmt: skip
+_MEAN_LENGTH: dict[str, dict[str, Any]] = {
+    "norm": {
+        "default": "mean",
+        "allowed": (OneOf(("mean", None)),),
+        "help": "mean divides rows by their mean length, l2 scales each row to unit length; none leaves rows as they are",
+        "doc": '"mean" divides all rows by the mean length of the rows so far: over all features to select, over the '
+        "selected ones to predict. None leaves them as they are. Rows are not scaled one by one, since a number "
+        "depends on their length.",
+    }
+}
 _TWO_NORMS: dict[str, dict[str, Any]] = {
     "norm": {
         "doc": '"l2" scales each row to unit length, in training and in prediction: over all features to select, over '
@@ -195,10 +205,12 @@ class Method:
     help: str  # what it keeps, in a few words
     own: Mapping[str, Parameter]  # parameters that are not in all methods
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of shared parameters, what is not as usual
-    kernels: tuple[str, str] | None = None  # in thresher._core, for two classes and for more; batch methods have none
-    sketch_kernels: tuple[str, str] | None = None  # the same with memory="sketch", if that is possible
+    # In thresher._core, for two classes and for more, or for numbers; batch methods have none.
+    kernels: tuple[str, ...] | None = None
+    sketch_kernels: tuple[str, ...] | None = None  # the same with memory="sketch", if that is possible
     why_no_sketch: str = ""  # else the reason
     keeps_members_only: bool = False  # nothing of other features, so a hash table is always small
+    predicts: Literal["classes", "numbers"] = "classes"
     predicts_apart: bool = False  # a layer of its own predicts, which a closing pass can train again
     ranks_by_turn: bool = False  # of a batch method: by the turn in which it took a feature, not by weight
     check_together: Callable[[Mapping[str, Any]], None] | None = None  # checks values that depend on each other
@@ -216,7 +228,7 @@ class Method:
     @property
     def has_probabilities(self) -> bool:
         """Whether its models have probabilities; online methods learn their scale while they train."""
-        return not self.is_batch
+        return not self.is_batch and self.predicts == "classes"
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -226,6 +238,8 @@ class Method:
         known = {**self.own, **shared, **changed}
         if self.sketch_kernels is None:
             known.pop("memory_bytes", None)
+        if self.predicts == "numbers":
+            known.pop("class_weight", None)
         return known
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,6 +293,13 @@ METHODS: Mapping[str, Method] = {
             changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _TWO_NORMS,
             kernels=("ShadowSofs", "ManyShadowSofs"), predicts_apart=True,
             sketch_kernels=("SketchShadowSofs", "ManySketchShadowSofs"),
+        ),
+        Method(
+            "shadow_sofs_regressor", "ShadowSOFSRegressor", "shadow",
+            "the same for numbers",
+            own=BUDGET | _gamma(0.5) | _REFIT | _DECOYS, predicts="numbers",
+            changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _MEAN_LENGTH,
+            kernels=("NumberShadowSofs",), predicts_apart=True, sketch_kernels=("SketchNumberShadowSofs",),
         ),
         Method(
             "sofs", "SOFS", "sofs", "the paper's method: the features of highest precision",
@@ -391,8 +412,10 @@ METHODS: Mapping[str, Method] = {
     )
 }  # fmt: skip
 
-ONLINE = tuple(method for method in METHODS.values() if not method.is_batch)
-BATCH = tuple(method for method in METHODS.values() if method.is_batch)
+CLASSIFIERS = tuple(method for method in METHODS.values() if method.predicts == "classes")
+ONLINE = tuple(method for method in CLASSIFIERS if not method.is_batch)
+BATCH = tuple(method for method in CLASSIFIERS if method.is_batch)
+REGRESSORS = tuple(method for method in METHODS.values() if method.predicts == "numbers")
 
 
 def find(name: str) -> Method:

@@ -124,13 +124,14 @@ struct Hooks {
     bool marks_touched = false;    // of many classes, a touched feature must be marked in those that took no step too
 };
 
-// A number that a learner keeps beside its features, as saved states know it. Never negative.
+// A number that a learner keeps beside its features, as saved states know it.
 template <class L>
 struct KeptNumber {
     const char* name;
     double L::* member;
     bool may_be_zero;
     bool adds_up;  // over shards that are merged; else a merge leaves it to `fold`
+    bool may_be_negative = false;
 };
 
 // kHooks.folds: if must_fold(), the selector calls begin_fold(), then replaces every member's cell by folded(cell).

@@ -58,9 +58,9 @@ bool starts_fit(const CsrBatch<Id>& batch, std::size_t n_values) {
     return !bad && static_cast<std::uint64_t>(batch.starts[batch.n_rows]) <= n_values;
 }
 
-enum class Norm { none, l2 };
+enum class Norm { none, l2, mean };  // mean: by the mean length of rows, which the selector keeps
 
-// With norm = none the square of a value is added to a float32 precision, so it must stay far below float32's limit.
+// Unless rows have unit length, the square of a value is added to a float32 precision, so it must stay far below float32's limit.
 inline constexpr float kLargestRawValue = 1e18f;
 
 // Why a row can't be learned, and where. `unsorted` also covers a repeated id: sorting and summing fixes both.
@@ -97,7 +97,7 @@ template <class Id>
         if (!std::isfinite(fault.value)) return fault;
         fault.kind = Fault::Kind::too_large;
         if (!std::isfinite(static_cast<float>(fault.value))) return fault;
-        if (norm == Norm::none && size > static_cast<double>(kLargestRawValue)) return fault;
+        if (norm != Norm::l2 && size > static_cast<double>(kLargestRawValue)) return fault;
     }
     fault.kind = Fault::Kind::none;
     return fault;
@@ -130,7 +130,7 @@ Fault row_fault(const CsrBatch<Id>& batch, std::size_t r, std::int64_t n_feature
     const std::size_t n = static_cast<std::size_t>(batch.starts[r + 1]) - begin;
     if (n == 0) return {};
     const Id* ids = batch.ids + begin;
-    const float limit = norm == Norm::none ? kLargestRawValue : 3.4028234663852886e38f;
+    const float limit = norm != Norm::l2 ? kLargestRawValue : 3.4028234663852886e38f;
     const bool bad = ids[0] < 0 || static_cast<std::int64_t>(ids[n - 1]) >= n_features || not_ascending(ids, n) ||
                      (batch.values.narrow != nullptr ? not_within(limit, batch.values.narrow + begin, n)
                                                      : not_within(limit, batch.values.wide + begin, n));

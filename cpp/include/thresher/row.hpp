@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thresher/csr.hpp"
+#include "thresher/mean_length.hpp"
 #include "thresher/platform.hpp"
 #include "thresher/simd.hpp"
 
@@ -111,19 +112,33 @@ THRESHER_KERNEL bool copy_values(const Value* values, std::size_t n, float* to) 
     });
 }
 
-// Copies n values to x, scaled to unit length; n is a multiple of 16, and all zeros stay zeros.
+// In these three n is a multiple of 16.
+THRESHER_INLINE double length_of(const float* __restrict values, std::size_t n) {
+    LaneSum squares;
+    for (std::size_t i = 0; i < n; i += kLanes)
+#pragma omp simd
+        for (std::size_t k = 0; k < kLanes; ++k)
+            squares.lane[k] += static_cast<double>(values[i + k]) * static_cast<double>(values[i + k]);
+    return std::sqrt(squares.total());
+}
+THRESHER_INLINE void copy_scaled(const float* __restrict values, std::size_t n, double scale, float* __restrict x) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(static_cast<double>(values[i]) * scale);
+}
+
+// Copies values to x, scaled to unit length; all zeros stay zeros.
 THRESHER_KERNEL inline void scale_to_unit_length(const float* values, std::size_t n, float* x) {
     run([=]() __attribute__((always_inline)) {
-        const float* __restrict from = values;
-        float* __restrict to = x;
-        LaneSum squares;
-        for (std::size_t i = 0; i < n; i += kLanes)
-#pragma omp simd
-            for (std::size_t k = 0; k < kLanes; ++k)
-                squares.lane[k] += static_cast<double>(from[i + k]) * static_cast<double>(from[i + k]);
-        const double length = std::sqrt(squares.total());
-        const double scale = length > 0.0 ? 1.0 / length : 0.0;
-        for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * scale);
+        const double length = length_of(values, n);
+        copy_scaled(values, n, length > 0.0 ? 1.0 / length : 0.0, x);
+    });
+}
+
+// Copies values to x, divided by a mean length, in which this row counts if it is learned.
+THRESHER_KERNEL inline void scale_by_mean(const float* values, std::size_t n, MeanLength& lengths, bool is_learned,
+                                          float* x) {
+    run([=, &lengths]() __attribute__((always_inline)) {
+        if (is_learned) lengths.add(length_of(values, n));
+        copy_scaled(values, n, lengths.scale(), x);
     });
 }
 

@@ -9,9 +9,11 @@ from functools import cache
 from inspect import signature
 
 from thresher.messages import as_keyword, as_literal
-from thresher.methods import METHODS, SHARED_ONLINE, Method
+from thresher.methods import CLASSIFIERS, METHODS, REGRESSORS, SHARED_ONLINE, Method
+from thresher.parameters import OneOf, check
 
-DEFAULT = next(iter(METHODS.values()))
+DEFAULT = CLASSIFIERS[0]
+TARGETS = ("class", "number")
 
 # The parameters that are options: those that have help in the table of methods.
 PARAMETERS = tuple(
@@ -54,14 +56,23 @@ def flag(parameter: str) -> str:
     return _FLAGS.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
-def method_by_flag(name: str | None) -> Method:
-    """Return a method by the value of --method; its full name, as `thresher show` prints it, works too."""
-    if name is None:
-        return DEFAULT
-    for method in METHODS.values():
-        if name in (method.cli, method.name):
+def method_by_flag(name: str | None, target: str | None = None) -> Method:
+    """Return a method by the values of --method and --target; its full name, as `show` prints it, works too."""
+    check("--target", target, OneOf((None, *TARGETS)))
+    known = REGRESSORS if target == "number" else CLASSIFIERS
+    for method in known:
+        if name in (method.cli, method.name) or name is None:
             return method
-    raise ValueError(f"--method must be one of {', '.join(m.cli for m in METHODS.values())}. Got {name!r} instead.")
+    if name in (method.cli for method in CLASSIFIERS):
+        raise ValueError(
+            f"--method {name} predicts classes: use {' or '.join(each.cli for each in known)} with --target number."
+        )
+    raise ValueError(f"--method must be one of {', '.join(each.cli for each in known)}. Got {name!r} instead.")
+
+
+def flags_of(method: Method) -> str:
+    """Return the option that chooses a method."""
+    return f"--method {method.cli}" if method.predicts == "classes" else "--target number"
 
 
 def as_option(name: str, *value: object) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thresher.cli.flags import DEFAULT, PARAMETERS, flag, method_by_flag
+from thresher.cli.flags import DEFAULT, PARAMETERS, TARGETS, flag, flags_of, method_by_flag
 from thresher.cli.options import NUMBER, SIZE, WHOLE, WITHOUT_VALUE, Group, bytes_or_text, number_or_text, option
 from thresher.messages import value_text
-from thresher.methods import METHODS, Method
+from thresher.methods import CLASSIFIERS, METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _PASSES, _OF_PASSES = "Passes and classes", ("n_passes", "refit", "random_state"
 
 def new_model(chosen: Mapping[str, Any]) -> Model:
     """Return a new model, as the options describe it."""
-    method = method_by_flag(chosen["method"])
-    values = values_of(method, chosen, f" of --method {method.cli}")
+    method = method_by_flag(chosen["method"], chosen["target"])
+    values = values_of(method, chosen, f" of {flags_of(method)}")
     keep = values.pop("keep", None)
     if method.is_batch:
         values["progress"] = True
@@ -121,22 +121,26 @@ _SPELLINGS = {
 
 def _option(name: str) -> tuple[Any, None]:
     """Return the option of a parameter: its help names the methods that have it, and its default is theirs."""
-    having = {method.cli: method.parameters[name] for method in METHODS.values() if name in method.parameters}
+    having = {_in_help(method): method.parameters[name] for method in METHODS.values() if name in method.parameters}
     if name in _SPELLINGS:
         spelling = _SPELLINGS[name]
         kind, names, default = spelling.kind, [flag(name)], spelling.default
         written: dict[str, Any] = {"metavar": spelling.metavar}
     else:
-        kind, names, written = _option_form(name, next(iter(having.values())))
+        kind, names, written = _option_form(name, list(having.values()))
         default = _defaults({method: each.default for method, each in having.items()})
     panel = _PASSES if name in _OF_PASSES else _METHOD
     return option(kind | None, *names, panel=panel, help=_help(having), show_default=default, **written), None
 
 
-def _option_form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[str, Any]]:
+def _in_help(method: Method) -> str:
+    return method.cli if method.predicts == "classes" else "numbers"
+
+
+def _option_form(name: str, parameters: list[Parameter]) -> tuple[Any, list[str], dict[str, Any]]:
     """Return the type of an option, its names, and how its values are parsed and shown."""
-    allowed, names = _option_values(parameter), [flag(name)]
-    words = [str(value) for each in allowed if isinstance(each, OneOf) for value in each.values]
+    allowed, names = [each for parameter in parameters for each in _option_values(parameter)], [flag(name)]
+    words = list(dict.fromkeys(str(value) for each in allowed if isinstance(each, OneOf) for value in each.values))
     if str(True) in words:
         return bool, [f"{flag(name)}/--no-{flag(name)[2:]}"], {}
     if name == "n_features_to_select":
@@ -149,7 +153,7 @@ def _option_form(name: str, parameter: Parameter) -> tuple[Any, list[str], dict[
 
 
 def _help(having: Mapping[str, Parameter]) -> str:
-    lacking = [method.cli for method in METHODS.values() if method.cli not in having]
+    lacking = [each for each in map(_in_help, METHODS.values()) if each not in having]
     text = next(each.help for each in having.values() if each.help)
     if len(lacking) > len(having):
         return f"{', '.join(having)}: {text}."
@@ -169,10 +173,17 @@ def _defaults(by_method: dict[str, object]) -> str:
 
 
 METHOD = Group("chosen", {
+    "target": (
+        option(
+            str | None, panel=_METHOD, metavar="|".join(TARGETS), help="What is predicted: a class, or a number.",
+            show_default="number if the label's column of a table has fractions, else class",
+        ),
+        None,
+    ),
     "method": (
         option(
             str | None, panel=_METHOD, metavar="NAME", show_default=DEFAULT.cli,
-            help=", ".join(f"{each.cli} ({each.help})" for each in METHODS.values()) + ".",
+            help=", ".join(f"{each.cli} ({each.help})" for each in CLASSIFIERS) + ".",
         ),
         None,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.cli.flags import PARAMETERS, flag, method_by_flag
+from thresher.cli.flags import PARAMETERS, flag, flags_of, method_by_flag
 from thresher.methods import BATCH, BUDGET, METHODS, Method
 
 
@@ -33,12 +33,12 @@ class Rule:
 
 
 def _method_flags(methods: tuple[Method, ...]) -> tuple[str, ...]:
-    return tuple(f"--method {method.cli}" for method in methods)
+    return tuple(map(flags_of, methods))
 
 
 def _rule_for_parameter(name: str) -> Rule:
     """Return the rule for an option that not every method has."""
-    having = [method.cli for method in METHODS.values() if name in method.parameters]
+    having = list(dict.fromkeys(method.cli for method in METHODS.values() if name in method.parameters))
     lacking = tuple(method for method in METHODS.values() if name not in method.parameters)
     why = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
     return Rule((flag(name),), excludes=_method_flags(lacking), why=why)
@@ -53,7 +53,7 @@ RULES = (
     Rule(("--cv", "--stability"), excludes=("--from",), why="it needs new models"),
     Rule(("--keep",), excludes=("--from",), why="the model keeps its own features"),
     Rule(
-        ("--method", *_OF_A_MODEL, "--no-intercept"), excludes=("--from",),
+        ("--method", "--target", *_OF_A_MODEL, "--no-intercept"), excludes=("--from",),
         why="the model keeps what it was trained with",
     ),
     Rule(tuple(map(flag, BUDGET)), excludes=_method_flags(_KEEP_ALL), why="it selects all features"),
@@ -63,6 +63,10 @@ RULES = (
     ),
     *map(_rule_for_parameter, _OF_SOME),
     Rule(("--multiclass",), excludes=("--from", "--classes"), why="the classes are known"),
+    Rule(
+        ("--classes", "--multiclass", "--threshold", "--positive"), excludes=("--target number",),
+        why="numbers have no classes",
+    ),
     Rule(("--threshold",), needs=("--test FILE",), why="it is chosen on rows that the model has not learned"),
     Rule(("--positive",), needs=("--test FILE", "--cv N"), why="it says what is measured"),
     Rule(("--positive",), excludes=("--multiclass",), why="it is one of two labels"),
@@ -86,7 +90,7 @@ def check_together(values: Mapping[str, Any]) -> None:
     """Raise ValueError if options can't be used together; `values` has all options of a command, None if not given."""
     given = {option for option, value in values.items() if value is not None}
     if "--method" in values and "--from" not in given:
-        given.add(f"--method {method_by_flag(values['--method']).cli}")
+        given.add(flags_of(method_by_flag(values["--method"], values["--target"])))
     if values.get("--passes") == 1:  # as many as every method makes
         given.remove("--passes")
     # A command may do without what others need an option for: evaluate has no --test.

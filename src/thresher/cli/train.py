@@ -116,7 +116,7 @@ def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
 
 def _check_positive(positive: str, model: Model, classes: list[Any] | None) -> None:
     """Raise ValueError for a label that is not one of two classes, where these are known before training."""
-    from thresher.model.targets import classes_for
+    from thresher.model.classes import classes_for
 
     if classes is not None or model.target is not None:
         classes_for(model, classes).code_of_positive(positive)

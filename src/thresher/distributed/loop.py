@@ -32,7 +32,7 @@ from thresher.model.settling import (
     warn_if_saturated,
     warn_of_clashes,
 )
-from thresher.model.targets import classes_for, classes_of_labels
+from thresher.model.classes import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
 from thresher.training.column_scale import warn_of_scale

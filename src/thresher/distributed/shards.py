@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from thresher.csr import scale_to_unit_length
 from thresher.evaluation.alignment import batches_for
 from thresher.model.class_weights import ClassWeights
-from thresher.model.labels import as_text_labels, concatenate_labels
+from thresher.model.labels import LabelError, as_text_labels, concatenate_labels
 from thresher.model.model import Model
 from thresher.model.session import Pass
-from thresher.model.targets import StreamClasses, UnknownLabelError
+from thresher.model.targets import stream_target_for
 from thresher.streams import Batch, Stream
 from thresher.streams.read_counts import Skipped
 from thresher.training.column_scale import large_columns
@@ -155,7 +155,7 @@ def _first_rows(model: Model, stream: Stream, n: int, n_before: int) -> list[Bat
         if batch.n_rows:
             try:
                 return [_scale_rows(model, batch.part(0, min(n, batch.n_rows)))]
-            except UnknownLabelError:  # the next sync will say where
+            except LabelError:  # the next sync will say where
                 return []
     return []
 
@@ -165,7 +165,7 @@ def _scale_rows(model: Model, batch: Batch) -> Batch:
     if model.norm == "l2":
         row_of = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
         values = scale_to_unit_length(values, row_of, batch.n_rows)
-    codes = StreamClasses.for_model(model).encode(batch.labels)
+    codes = stream_target_for(model).encode(batch.labels)
     starts, ids = batch.indptr.astype(np.int64), batch.indices.astype(np.int64)
     return Batch(starts, ids, values.astype(np.float32), codes, batch.largest_id, batch.zero_seen)
 

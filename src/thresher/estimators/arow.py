@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.estimators.online import SecondOrderSelector
+from thresher.estimators.online import OnlineClassifier, SecondOrder
 
 
-class AROW(SecondOrderSelector):
+class AROW(SecondOrder, OnlineClassifier):
     """Adaptive regularisation of weights, on all features.
 
     The paper's second-order baseline: the step of SOFS without a budget. It keeps every feature that a row with a loss

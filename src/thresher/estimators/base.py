@@ -1,4 +1,4 @@
-"""The base of all estimators: the scikit-learn interface of a classifier that selects columns.
+"""The base of all estimators: the scikit-learn interface of a linear model that selects columns.
 
 Nothing here costs time or memory in proportion to the number of columns, unless the caller asks for a result of that
 size (a boolean mask, a dense `inverse_transform`).
@@ -16,15 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from thresher import _core, parameters
 from thresher.charts import bars
 from thresher.csr import as_batch, check_rows, in_configured_type
-from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.explanation import check_n, explained_rows
 from thresher.evaluation.prediction import explanations_of, margins_of
 from thresher.evaluation.transform import selected_rows
@@ -32,6 +30,7 @@ from thresher.messages import count_noun, shorten, warn
 from thresher.model.description import feature_table, features_of
 from thresher.model.labels import Labels, as_labels, label_text, refuse_missing
 from thresher.model.model import Model
+from thresher.model.targets import Target
 from thresher.streams import Stream, is_table
 from thresher.streams.tables import is_pandas
 from thresher.threads import ForkSafeLock
@@ -41,15 +40,14 @@ _DTYPES = [np.float32, np.float64]
 _MOST_DENSE_COLUMNS = 1 << 40  # of an array; a terabyte
 
 
-class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A scikit-learn classifier and feature selector in one.
+class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A scikit-learn feature selector that predicts with what it selects.
 
-    A subclass names its method, whose parameters `thresher.methods` lists, and provides `selected_`.
+    What it predicts is in `Classifier` and `Regressor`. A subclass names its method, whose parameters `thresher.methods` lists, and provides `selected_`.
     """
 
     _method: ClassVar[str]
     n_features_in_: int
-    classes_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -59,21 +57,8 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin of each row; above 0 means `classes_[1]`. With more than two classes, the score of each.
-
-        With norm="l2" the row is scaled to unit length first; by ShadowSOFS over its selected columns, so that no other
-        column counts. Its margins and scores are log odds.
-
-        Parameters
-        ----------
-        X : matrix, Stream or path
-            As in `predict`.
-        """
-        return self._margins(self._fitted_model(), X)
-
     def predict(self, X: Any) -> Labels:
-        """Return the label of each row.
+        """Return the label of each row, or the number.
 
         Parameters
         ----------
@@ -83,27 +68,6 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         model = self._fitted_model()  # once: another thread can fit meanwhile
         return model.labels_of(self._margins(model, X))
-
-    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of rows whose label is predicted.
-
-        Parameters
-        ----------
-        X : matrix, Stream or path
-            As in `predict`.
-        y : array of shape (n_samples,), optional
-            The labels. They can be left out if X is read as a stream, which has its own; `evaluate` has more metrics.
-        sample_weight : array of shape (n_samples,), optional
-            The weight of each row, if y is given.
-        """
-        if y is not None:
-            return float(super().score(X, as_labels(y) if isinstance(y, list | tuple) else y, sample_weight))
-        if not self._is_read(X):
-            raise ValueError("y is None: score needs the label of each row of X.")
-        if sample_weight is not None:
-            raise ValueError("sample_weight can't be used without y: give score the labels too.")
-        accuracy: float = evaluate(self, X).accuracy
-        return accuracy
 
     @property
     def selected_(self) -> NDArray[np.int64]:
@@ -125,20 +89,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept, an array of length 1, or one per class; 0 without `fit_intercept`."""
-        return self._fitted_model().intercept.astype(np.float64)
-
-    @property
-    def threshold_(self) -> float:
-        """The margin above which `predict` gives the second of two classes; 0 unless `set_threshold` chose another."""
-        return self._fitted_model().threshold
-
-    @threshold_.setter
-    def threshold_(self, margin: float) -> None:
-        model, margin = self._fitted_model(), parameters.plain(margin)
-        parameters.check("threshold_", margin, parameters.Between(float("-inf"), float("inf")))
-        assert model.target is not None
-        model.target.check_can_have_threshold()
-        model.threshold = float(margin)
+        return self._fitted_model().intercept
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, in column order and of X's type as scikit-learn's selectors do.
@@ -306,8 +257,11 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         features = features_of(model, n)
         strongest = features.for_strongest_class()
         weights = [feature.weight for feature in strongest]
-        classes = [label_text(label) for label in self.classes_.tolist()]
-        names, label = features.names, f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
+        assert model.target is not None
+        classes = [label_text(label) for label in model.target.by_code]
+        names, label = features.names, "weight: what a value of 1 adds"
+        if classes:
+            label = f"weight: above 0 for {classes[-1]}, below for {classes[0]}"
         if model.n_vectors > 1:
             names = [f"{feature.name} ({classes[feature.code]})" for feature in strongest]
             label = "weight of the class in brackets"
@@ -358,12 +312,18 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
         self._model = model
         for name, value in model.extras.items():
             setattr(self, f"{name}_", value)
-        self.classes_ = model.target.labels
+        self._take_target(model.target)
         self.n_features_in_ = model.n_features or 0
         if isinstance(model.feature_names, list):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
+
+    def _take_target(self, target: Target) -> None:
+        """Set what scikit-learn expects of what is predicted."""
+
+    def _check_labels(self, labels: Labels) -> None:
+        """Raise ValueError for labels that are not what is predicted."""
 
     def _columns(self) -> NDArray[np.int64]:
         check_is_fitted(self)
@@ -411,7 +371,7 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 X, labels = validate_data(self, X, y, reset=reset, **rules)
         except ValueError as error:  # scikit-learn's message does not name the column
             raise _word_error(X) or error from None
-        check_classification_targets(labels)
+        self._check_labels(labels)
         return _as_csr(X), labels
 
     def _validate_rows(self, X: Any) -> Any:
@@ -423,6 +383,13 @@ class FeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _is_read(self, X: Any) -> bool:
         """Return whether X is read as a stream; a table is, if the model's features have names."""
         return isinstance(X, Stream | str | os.PathLike) or (self._fitted_model().naming is not None and is_table(X))
+
+    def _check_can_score(self, X: Any, sample_weight: ArrayLike | None) -> None:
+        """Raise ValueError unless X is read as a stream, which has labels and weights of its own."""
+        if not self._is_read(X):
+            raise ValueError("y is None: score needs the label of each row of X.")
+        if sample_weight is not None:
+            raise ValueError("sample_weight can't be used without y: give score the labels too.")
 
     def _check_rows(self, X: Any, **rules: Any) -> Any:
         """Check rows for a fitted model, and that they have its columns, unless it takes any width."""

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from thresher.estimators.base import FeatureSelector
+from thresher.estimators.classifier import Classifier
 from thresher.training.all_rows import fit_all_rows
 
 
-class BatchSelector(FeatureSelector):
+class BatchSelector(Classifier):
     """An estimator that sees all rows at once.
 
     A subclass names its method, whose solver is in `training/solvers/`; tools/write_estimators.py writes its

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.online import OnlineSelector
+from thresher.estimators.online import OnlineClassifier
 
 
-class FOFS(OnlineSelector):
+class FOFS(OnlineClassifier):
     """First-order online feature selection by sparse projection.
 
     On a loss the weights decay, the row is added, the weights are scaled into a ball of radius 1/√lam, and all but the

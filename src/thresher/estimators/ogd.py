@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.estimators.online import OnlineSelector
+from thresher.estimators.online import OnlineClassifier
 
 
-class OGD(OnlineSelector):
+class OGD(OnlineClassifier):
     """Online gradient descent, on all features.
 
     The paper's first-order baseline: the hinge loss, with step size eta/√t at row t. It keeps every feature that a row

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.estimators.base import FeatureSelector
+from thresher.estimators.classifier import Classifier
 from thresher.model import learning
 
 
@@ -25,7 +26,7 @@ class OnlineSelector(FeatureSelector):
         X : CSR matrix, array or data frame of shape (n_samples, n_features)
             A CSR matrix with sorted, unique ids is not copied.
         y : array of shape (n_samples,)
-            Two classes or more.
+            Labels of two classes or more, or numbers.
         sample_weight : array of shape (n_samples,), optional
             Rows of weight 0 are skipped.
 
@@ -39,6 +40,33 @@ class OnlineSelector(FeatureSelector):
             learning.fit(model, rows, labels, sample_weight, self._names_in())
             self._set_model(model)
         return self
+
+    def _learn_more(self, X: Any, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        model = self._new_model()  # raises for parameters that are not allowed
+        with self._lock, self._unchanged_on_error():
+            first = not self.__sklearn_is_fitted__()
+            rows, labels = self._validate(X, y, reset=first)
+            model = model if first else self._model.with_parameters(self.get_params(deep=False))
+            try:
+                learning.partial_fit(model, rows, labels, classes, sample_weight, self._names_in())
+            except KeyboardInterrupt:  # the rows learned until then are kept
+                self._keep(model)
+                raise
+            self._keep(model)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows seen, with or without a loss; counted in each pass but a closing one, without rows of weight 0."""
+        return int(self._fitted_model().counters["n_samples"])
+
+    @property
+    def n_updates_(self) -> int:
+        """Rows that had a loss, so that the weights changed; for ShadowSOFS, the weights that select."""
+        return int(self._fitted_model().counters["n_updates"])
+
+
+class OnlineClassifier(Classifier, OnlineSelector):
+    """The base of the online methods that predict classes."""
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -64,17 +92,7 @@ class OnlineSelector(FeatureSelector):
         -------
         self
         """
-        model = self._new_model()  # raises for parameters that are not allowed
-        with self._lock, self._unchanged_on_error():
-            first = not self.__sklearn_is_fitted__()
-            rows, labels = self._validate(X, y, reset=first)
-            model = model if first else self._model.with_parameters(self.get_params(deep=False))
-            try:
-                learning.partial_fit(model, rows, labels, classes, sample_weight, self._names_in())
-            except KeyboardInterrupt:  # the rows learned until then are kept
-                self._keep(model)
-                raise
-            self._keep(model)
+        self._learn_more(X, y, classes, sample_weight)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -92,16 +110,6 @@ class OnlineSelector(FeatureSelector):
         return model.probabilities_of(self._margins(model, X))
 
     @property
-    def n_samples_seen_(self) -> int:
-        """Rows seen, with or without a loss; counted in each pass but a closing one, without rows of weight 0."""
-        return int(self._fitted_model().counters["n_samples"])
-
-    @property
-    def n_updates_(self) -> int:
-        """Rows that had a loss, so that the weights changed; for ShadowSOFS, the weights that select."""
-        return int(self._fitted_model().counters["n_updates"])
-
-    @property
     def n_mistakes_(self) -> int:
         """Rows that were predicted wrong just before they were learned (prequential).
 
@@ -110,7 +118,7 @@ class OnlineSelector(FeatureSelector):
         return int(self._fitted_model().counters["n_mistakes"])
 
 
-class SecondOrderSelector(OnlineSelector):
+class SecondOrder(OnlineSelector):
     """The base of methods whose step depends on γ."""
 
     @property
@@ -121,7 +129,7 @@ class SecondOrderSelector(OnlineSelector):
         return gamma
 
 
-class WithDecoys(SecondOrderSelector):
+class WithDecoys(SecondOrder):
     """The base of methods that can learn decoys."""
 
     @property

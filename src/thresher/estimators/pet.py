@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.online import OnlineSelector
+from thresher.estimators.online import OnlineClassifier
 
 
-class PET(OnlineSelector):
+class PET(OnlineClassifier):
     """Perceptron with truncation.
 
     The paper's simplest method: on a mistake the row is added to the weights, and all but the `n_features_to_select`

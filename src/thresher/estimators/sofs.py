@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.estimators.online import SecondOrderSelector
+from thresher.estimators.online import OnlineClassifier, SecondOrder
 
 
-class SOFS(SecondOrderSelector):
+class SOFS(SecondOrder, OnlineClassifier):
     """Second-order online feature selection.
 
     Keeps the `n_features_to_select` features whose weights are most certain (highest precision), in one pass over the

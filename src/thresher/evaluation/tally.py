@@ -13,7 +13,7 @@ from thresher.evaluation.mistakes import Mistake, SurestMistakes
 from thresher.messages import count_noun, join_some, warn
 from thresher.model.labels import Labels, as_number, label_text
 from thresher.model.model import Model
-from thresher.model.targets import predicted_codes
+from thresher.model.classes import predicted_codes
 from thresher.streams import Batch, DataError
 
 _Floats = NDArray[np.float64]

@@ -14,12 +14,13 @@ from typing import Any
 
 from thresher.io.container import read_content, require, write_content
 from thresher.io.model_content import content_of, state_of_content
+from thresher.methods import find
 from thresher.model.model import Model
 from thresher.model.names import Naming
 from thresher.model.race import STANDINGS_VALIDATOR
 from thresher.model.session import Session
 from thresher.model.state import State, state_of
-from thresher.model.targets import StreamClasses
+from thresher.model.targets import stream_target_from_state
 from thresher.model.validators import (
     anything,
     are_labels,
@@ -33,7 +34,7 @@ from thresher.model.validators import (
     optional,
 )
 
-_VERSION = 6
+_VERSION = 7
 _KIND = "checkpoint"
 
 
@@ -68,14 +69,14 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved | None:
         with read_content(path, _KIND, _VERSION, "remove it to start from the beginning") as (tensors, metadata):
             state = state_of_content(tensors, metadata["model"])
             require(state["learned"] is not None and not state["compact"], "its model can't go on learning")
-            _check(metadata["about"], state["n_vectors"])
+            _check(metadata["about"], find(state["method"]).predicts, state["n_vectors"])
             return Saved(os.fspath(path), metadata["about"], state)
     except FileNotFoundError:
         return None
 
 
-def _check(about: Any, n_vectors: int) -> None:
-    """Raise ValueError unless a run of a model with so many weights per feature can continue with this.
+def _check(about: Any, predicts: str, n_vectors: int) -> None:
+    """Raise ValueError unless a run of a model that predicts this, with so many weights per feature, can continue.
 
     A matching digest does not make it valid.
     """
@@ -84,7 +85,7 @@ def _check(about: Any, n_vectors: int) -> None:
     session = about["reading"]["runs"][0]["session"]
     if session["naming"] is not None:
         Naming.from_dict(session["naming"])
-    StreamClasses.from_state(session["target"], n_vectors)
+    stream_target_from_state(predicts, n_vectors, session["target"])
     history = about["reading"]["runs"][0]["history"]
     points = {len(history[name]) for name in ("rows", "seconds", "error", "loss", "validation")}
     is_complete = len(points) == 1 and (min(points) > 0 or not about["finished"])
@@ -104,7 +105,8 @@ _HISTORY = dict_of(
 _RUN = dict_of(
     session=_SESSION, history=_HISTORY, seconds=is_number,
     before=dict_of(
-        n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number, labels=list_of(is_count)
+        n_samples=is_count, n_predicted=is_count, n_mistakes=is_count, loss=is_number, squared_error=is_number,
+        baseline_error=is_number, labels=list_of(is_count),
     ),
     next_note=is_count, members=list_of(is_whole),
 )  # fmt: skip

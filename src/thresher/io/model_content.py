@@ -44,6 +44,7 @@ _ONLINE: dict[str, Any] = {
 # Of the cells there, the ids that they belong to.
 _IDS_OF_CELLS = {"cells": "ids", "predicting_cells": "predicting_ids", "decoy_cells": "decoy_ids"}
 _ID_TENSORS = ("ids", "predicting_ids", "decoy_ids", "shown_ids")
+_MAY_BE_NEGATIVE = ("target_sum",)
 _BATCH: dict[str, Any] = {"ids": np.int64, "weights": np.float32, "intercept": np.float32}
 
 # What each part of the metadata may be, and what is wrong with it otherwise.
@@ -122,7 +123,7 @@ def state_of_content(tensors: Tensors, metadata: dict[str, Any]) -> State:
     method = methods.find(metadata["method"])
     for name, (is_valid, message) in _VALIDATORS.items():
         require(is_valid(metadata[name]), message)
-    target = None if metadata["target"] is None else target_from_json(metadata["target"])
+    target = None if metadata["target"] is None else target_from_json(metadata["target"], method.predicts)
     n_vectors = metadata["n_vectors"]
     require(target is None or target.n_vectors == n_vectors, "n_vectors does not fit the number of classes")
     require(len(metadata["row_counts"]) <= max(2, n_vectors), "row_counts has more numbers than there are classes")
@@ -224,7 +225,7 @@ def _with_types(types: dict[str, Any]) -> str:
 
 def _check_numbers(numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
-        valid = type(value) in (int, float) and value >= 0 and math.isfinite(value)
+        valid = type(value) in (int, float) and math.isfinite(value) and (value >= 0 or name in _MAY_BE_NEGATIVE)
         require(valid, f"{name} must be a finite number that is not negative")
 
 

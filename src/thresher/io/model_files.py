@@ -19,7 +19,7 @@ from thresher.model.model import Model
 from thresher.model.state import State, restore, state_of
 from thresher.model.validators import is_number, list_of, optional
 
-FORMAT_VERSION = 10
+FORMAT_VERSION = 11
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import sys
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.messages import parameter
+from thresher.methods import Method
 from thresher.model.labels import Codes, label_text
 
 
@@ -106,7 +109,7 @@ class ClassWeights:
 
     def since(self, before: ClassWeights) -> ClassWeights:
         """Return what was counted since these counts were a copy of `before`."""
-        counted = ClassWeights(self.given)
+        counted = copy.copy(self)
         counted.counts = self.counts.copy()
         counted.counts[: len(before.counts)] -= before.counts
         counted.totals = self.totals.copy()
@@ -114,7 +117,7 @@ class ClassWeights:
         return counted
 
     def __add__(self, more: ClassWeights) -> ClassWeights:
-        total = ClassWeights(self.given)
+        total = copy.copy(self)
         n = max(len(self.counts), len(more.counts))
         total.counts = _padded(self.counts, n) + _padded(more.counts, n)
         total.totals = _padded(self.totals, n) + _padded(more.totals, n)
@@ -122,6 +125,22 @@ class ClassWeights:
 
     def swap_classes(self) -> None:
         self.counts, self.totals = (_padded(each, 2)[::-1].copy() for each in (self.counts, self.totals))
+
+
+def weights_of_rows(method: Method, parameters: Mapping[str, Any]) -> ClassWeights:
+    """Return what weighs and counts the rows of a new model."""
+    return RowWeights() if method.predicts == "numbers" else ClassWeights(parameters.get("class_weight"))
+
+
+class RowWeights(ClassWeights):
+    """Weights of rows whose targets are numbers: all of them count as one class."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def count(self, codes: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
+        """Count rows that come for the first time."""
+        super().count(np.zeros(len(codes), np.int32), weights)
 
 
 def _padded(numbers: NDArray[Any], n: int) -> NDArray[Any]:

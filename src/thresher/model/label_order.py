@@ -75,7 +75,8 @@ class LabelOrder:
     The answer depends on the rows alone, not on how they are cut into batches. The state has 64 numbers per class.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, of: str = "one class") -> None:
+        self._of = of  # what the first class is called, of two
         self._n_rows = 0
         self._length = 1  # of a span, in rows; doubled whenever there would be more than 64
         self._counts = np.zeros((_MOST_SPANS, 2), dtype=np.int64)
@@ -120,7 +121,8 @@ class LabelOrder:
         ends = np.cumsum(lengths[lengths > 0])
         counts = self._counts[: len(ends), self._counts.any(axis=0)]
         if counts.shape[1] <= 2:
-            return _find_window(counts[:, 0], ends, 1)[1] if counts.size else None  # of two, each says the same
+            window = _find_window(counts[:, 0], ends, 1)[1] if counts.size else None  # of two, each says the same
+            return None if window is None else window._replace(of=self._of)
         n_tables = counts.shape[1] + 1
         _, window = max((_find_window(of_class, ends, n_tables) for of_class in counts.T), key=itemgetter(0))
         if window is None:
@@ -134,7 +136,7 @@ class LabelOrder:
         return {"n_rows": self._n_rows, "length": self._length, "counts": self._counts.tolist()}
 
     @classmethod
-    def from_state(cls, state: Any, n_classes: int) -> Self:
+    def from_state(cls, state: Any, n_classes: int, of: str = "one class") -> Self:
         """Return an object with the state that `state` returned. ValueError if the state is not valid."""
         sizes = {len(span) for span in state["counts"]} if _STATE(state) else set()
         is_possible = (
@@ -146,7 +148,7 @@ class LabelOrder:
         )
         if not is_possible:
             raise ValueError("its counts of labels do not fit its classes.")
-        order = cls()
+        order = cls(of)
         order._n_rows, order._length = state["n_rows"], state["length"]
         order._counts = np.array(state["counts"], dtype=np.int64)
         return order

@@ -18,9 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 Labels: TypeAlias = NDArray[Any]
 Codes: TypeAlias = NDArray[np.int32]
+RowTargets: TypeAlias = NDArray[Any]  # codes of classes (int32), or numbers (float64)
 
 LARGE = 2**53  # from here on, float64 can't represent every whole number
 _WHOLE = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
+
+
+class LabelError(ValueError):
+    """A label that can't be what the target is; `row` is its row in the batch."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 def as_whole_numbers(labels: Labels) -> Labels:

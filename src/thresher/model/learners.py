@@ -84,7 +84,7 @@ def new_learner(model: Model, n_vectors: int, kept: NDArray[np.int64], n_feature
     learner: Learner
     if model.gamma is None and "gamma" in parameters:
         default: Any = method.parameters["gamma"].default
-        learner = Race(of, default, n_vectors, model.norm)
+        learner = Race(of, default, n_vectors, model.norm, method.predicts == "numbers")
     else:
         learner = of(model.gamma)
     n_ids = 0 if n_features is None else n_features + model.id_base

@@ -18,12 +18,12 @@ from thresher.messages import parameter, warn
 from thresher.methods import FEW_ROWS, PASSES_OF_FEW
 from thresher.model.class_weights import check_row_weights
 from thresher.model.kept_features import ids_to_keep
-from thresher.model.label_order import POOR_ON_GROUPED_ROWS, LabelOrder
-from thresher.model.labels import Codes
+from thresher.model.label_order import POOR_ON_GROUPED_ROWS
+from thresher.model.labels import RowTargets
 from thresher.model.learners import explain_lack_of_memory, new_learner
 from thresher.model.race import Learner, Standing, winner_of
 from thresher.model.settling import drop_stale_measurements, trim, warn_if_none_told, warn_if_saturated
-from thresher.model.targets import classes_for, classes_for_matrix
+from thresher.model.targets import target_for, target_for_matrix
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -44,7 +44,7 @@ class Observer(Protocol):
 def learn_rows(
     learner: Learner,
     rows: _core.CsrBatch,
-    codes: Codes,
+    codes: RowTargets,
     row_weights: NDArray[np.float64] | None,
     order: NDArray[np.int64] | None = None,
     *,
@@ -75,7 +75,7 @@ def learn_rows(
 def refit_rows(
     selector: _core.Selector,
     rows: _core.CsrBatch,
-    codes: Codes,
+    codes: RowTargets,
     row_weights: NDArray[np.float64] | None,
     order: NDArray[np.int64] | None = None,
     *,
@@ -94,12 +94,13 @@ def fit(
     feature_names: list[str] | None = None,
 ) -> None:
     """Train a new model on a matrix, `n_passes` times. After an error it can't be used."""
-    target = classes_for_matrix(model, y)
-    codes = target.encode(y)
+    target = target_for_matrix(model, y)
+    codes: RowTargets = target.encode(y)
     given, n_features = model.parameters, _n_columns(X, codes)
-    row_weights = model.class_weights.of_all_rows(codes, _own_weights(sample_weight, codes), target.labels.tolist())
+    row_weights = model.class_weights.of_all_rows(codes, _own_weights(sample_weight, codes), target.by_code)
     if row_weights is not None and not row_weights.any():
         raise ValueError("sample_weight (times class_weight) is zero for every row: nothing can be learned.")
+    target.check_size(codes)
     model.n_vectors, model.kept_ids = target.n_vectors, ids_to_keep(model, 0, feature_names, n_features)
     model.n_features, model.feature_names = n_features, feature_names
     model.learner, model.chosen_gamma, model.standings = _learn_matrix(model, X, codes, row_weights)
@@ -107,16 +108,14 @@ def fit(
     warn_if_saturated(model, before=0)
     warn_if_none_told(model)
     if not given["shuffle"]:
-        order = LabelOrder()
-        order.add(codes)
-        grouping = order.grouping()
+        grouping = target.grouping_of(codes)
         model.grouped_by_label = grouping is not None
         if grouping is not None:
             warn(f"y: {grouping}. {POOR_ON_GROUPED_ROWS}: use {parameter('shuffle', True)}.", UserWarning)
 
 
 def _learn_matrix(
-    model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None
+    model: Model, X: Csr, codes: RowTargets, row_weights: NDArray[np.float64] | None
 ) -> tuple[Learner, float | None, list[Standing]]:
     """Return a learner of all rows, the γ that won the race, and the standings."""
     given = model.parameters
@@ -150,7 +149,7 @@ def _learn_matrix(
 
 
 def _learn_first_pass(
-    model: Model, X: Csr, codes: Codes, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None
+    model: Model, X: Csr, codes: RowTargets, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None
 ) -> tuple[Learner, _core.CsrBatch]:
     """Return a new learner that has learned a matrix once, and the matrix as the core has it.
 
@@ -197,8 +196,8 @@ def partial_fit(
             raise ValueError(
                 f"{parameter('gamma', 'auto')} needs all rows, so partial_fit can't use it: use fit or train{chosen}."
             )
-        target = classes_for(model, classes)
-        codes = target.encode(y)
+        target = target_for(model, classes)
+        codes: RowTargets = target.encode(y)
         n_features = _n_columns(X, codes)
         model.check_width(X)
         row_weights = _own_weights(sample_weight, codes)
@@ -207,7 +206,7 @@ def partial_fit(
             kept = ids_to_keep(model, model.id_base, feature_names, n_features)
             learner = new_learner(model, target.n_vectors, kept, n_features)
         X, rows = check_rows(X, model.norm, model.id_base)
-        row_weights = model.class_weights.of_rows(codes, row_weights, target.labels.tolist())
+        row_weights = model.class_weights.of_rows(codes, row_weights, target.by_code)
         if not is_new and not (len(codes) if row_weights is None else row_weights.any()):
             return  # there is nothing to learn from
         before = learner.counters["n_saturated"]
@@ -224,14 +223,14 @@ def partial_fit(
         warn_if_none_told(model)
 
 
-def _n_columns(X: Csr, codes: Codes) -> int:
+def _n_columns(X: Csr, codes: RowTargets) -> int:
     n_rows, n_features = X.shape
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows, but y has {len(codes)} labels.")
     return n_features
 
 
-def _own_weights(sample_weight: ArrayLike | None, codes: Codes) -> NDArray[np.float64] | None:
+def _own_weights(sample_weight: ArrayLike | None, codes: RowTargets) -> NDArray[np.float64] | None:
     return None if sample_weight is None else check_row_weights("sample_weight", sample_weight, len(codes))
 
 

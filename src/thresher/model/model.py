@@ -19,14 +19,15 @@ from thresher import _core, methods, parameters
 from thresher.batch import Batch, core_rows
 from thresher.csr import Csr, check_rows
 from thresher.messages import parameter
-from thresher.model.class_weights import ClassWeights
+from thresher.model.class_weights import weights_of_rows
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.learners import decoys_of
 from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
-from thresher.model.targets import Classes, probabilities
+from thresher.model.classes import probabilities
+from thresher.model.targets import Target
 from thresher.threads import ForkSafeLock
 
 
@@ -51,7 +52,7 @@ class Parts:
 
 
 class Model:
-    """A linear classifier on at most B features.
+    """A linear model on at most B features, of classes or of numbers.
 
     With two classes a feature has one weight; with C > 2 classes it has C, and all classes share the same features.
     Threads can share a model; its owner lets only one of them train it at a time.
@@ -65,7 +66,7 @@ class Model:
 
     Attributes
     ----------
-    target : Classes or None
+    target : Classes, Numbers or None
         What it predicts. None until a first stream has been read to its end.
     n_vectors : int
         How many weights a feature has.
@@ -99,7 +100,7 @@ class Model:
     def __init__(self, method: str, **given: Any) -> None:
         self.method = methods.find(method)
         self.parameters = self.method.complete(given)
-        self.target: Classes | None = None
+        self.target: Target | None = None
         self.n_vectors = 1  # of the learner, also while a first stream is learned and the target is not known
         self.n_features: int | None = None
         self.id_base = 0
@@ -113,7 +114,7 @@ class Model:
         self.selection_chance: float | None = None
         self.occurrences: list[int] | None = None
         self.known_q_values: dict[int, float] = {}  # of a compact model, by column
-        self.class_weights = ClassWeights(self.parameters.get("class_weight"))
+        self.class_weights = weights_of_rows(self.method, self.parameters)
         self.kept_ids = np.zeros(0, np.int64)  # of the learner, in any case
         self.words_to_keep: list[str] = []  # what the data call them, until a first stream was learned
         self.chosen_gamma: float | None = None  # where the parameter is "auto"
@@ -139,7 +140,7 @@ class Model:
         return new
 
     def decision_function(self, X: Csr) -> NDArray[np.float64]:
-        """Margins: above 0 means the second class. With more than two classes, the score of each class."""
+        """Margins: above 0 means the second class. With more than two classes, the score of each class. Or numbers."""
         self._trained_learner()
         self.check_width(X)
         return self._scores(check_rows(X, self.norm, self.id_base)[1], X.shape[0])
@@ -151,7 +152,7 @@ class Model:
     def _scores(self, rows: _core.CsrBatch, n_rows: int, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         scores = self._trained_learner().score(rows, 0, n_rows, order)
         if self.tells_nothing:
-            scores = np.tile(self.intercept.astype(np.float64), n_rows)
+            scores = np.tile(self.intercept, n_rows)
         return scores if self.n_vectors == 1 else scores.reshape(-1, self.n_vectors)
 
     def parts(self, X: Csr) -> Parts:
@@ -241,13 +242,15 @@ class Model:
         return np.sort(self._trained_learner().members()[0])
 
     @property
-    def intercept(self) -> NDArray[np.float32]:
+    def intercept(self) -> NDArray[np.float64]:
         """The intercept, or one per class; 0 without `fit_intercept`, unless there is nothing else to predict by."""
+        if self.tells_nothing and self.method.predicts == "numbers":
+            return np.array([self.selector.mean_target])
         if self.tells_nothing:
             shares = np.log(np.maximum(self.class_weights.frequencies(max(2, self.n_vectors)), 1e-300))
             scores = shares[1:] - shares[0] if self.n_vectors == 1 else shares
-            return np.asarray(scores / self.counters["margin_scale"], np.float32)
-        return self._trained_learner().intercept
+            return np.asarray(scores / self.counters["margin_scale"], np.float32).astype(np.float64)
+        return self._trained_learner().intercept.astype(np.float64)
 
     @property
     def tells_nothing(self) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from thresher import _core
 from thresher.model.class_weights import add_in_order
-from thresher.model.labels import Codes
+from thresher.model.labels import RowTargets
 from thresher.model.validators import (
     dict_of,
     is_count,
@@ -74,6 +74,14 @@ def are_level(mistakes: float, least: float, weight: float = 1.0) -> bool:
     return mistakes - least <= STANDARD_ERRORS * math.sqrt(weight * (mistakes + least))
 
 
+def are_level_in_squares(error: float, least: float, n_rows: float) -> bool:
+    """Return the same where numbers are predicted: from the sums of squared errors, of so many rows.
+
+    The root would be the standard error of the difference if errors were normal and independent.
+    """
+    return error - least <= STANDARD_ERRORS * math.sqrt(2.0 * (error**2 + least**2) / n_rows)
+
+
 class Race:
     """Learners for several γ that are used like one: all of them learn, and the leader predicts.
 
@@ -87,22 +95,30 @@ class Race:
         How many weights a feature has.
     norm : str
         How rows are scaled, in the core's terms.
+    of_numbers : bool
+        Whether they learn numbers, not classes.
     """
 
     def __init__(
-        self, new_learner: Callable[[float], _core.Selector], default: float, n_vectors: int, norm: str
+        self,
+        new_learner: Callable[[float], _core.Selector],
+        default: float,
+        n_vectors: int,
+        norm: str,
+        of_numbers: bool,
     ) -> None:
         self._new_learner = new_learner
         self._default = default
         self._n_vectors = n_vectors
         self._norm = norm
+        self._of_numbers = of_numbers
         self._checked: _core.CsrBatch | None = None  # the last batch that was checked
         self._learners = {gamma: new_learner(gamma) for gamma in grid(default)}
         self._n_ids = 0
         self._pages_at_start = next(iter(self._learners.values())).n_pages()  # of a sketch, all that it ever takes
         self._n_rows = 0
         self._first_class: int | None = None
-        self._has_two_classes = False
+        self._has_two_classes = of_numbers
         self._weight = self._squared_weight = 0.0  # summed over the rows
         self._pool: ThreadPoolExecutor | None = None
         self.standings: list[Standing] = []
@@ -110,7 +126,7 @@ class Race:
     def learn(
         self,
         batch: _core.CsrBatch,
-        classes: Codes,
+        classes: RowTargets,
         row_weights: NDArray[np.float64] | None,
         order: NDArray[np.int64] | None,
         begin: int,
@@ -192,7 +208,7 @@ class Race:
         return self.leader.strongest_decoys(n)
 
     @property
-    def intercept(self) -> NDArray[np.float32]:
+    def intercept(self) -> NDArray[np.float64]:
         return self.leader.intercept
 
     @property
@@ -240,7 +256,7 @@ class Race:
         # Each once more, for a layer that predicts, and for decoys.
         return len(self._learners) * (3 * pages + self._pages_at_start) * _PAGE > MEMORY_LIMIT
 
-    def _count(self, codes: Codes, weights: NDArray[np.float64]) -> None:
+    def _count(self, codes: RowTargets, weights: NDArray[np.float64]) -> None:
         self._n_rows += len(codes)
         self._weight = add_in_order(self._weight, weights)
         self._squared_weight = add_in_order(self._squared_weight, weights * weights)
@@ -255,9 +271,12 @@ class Race:
         ratio, rest = divmod(n_rows, FIRST_CHECK)
         if self._has_two_classes and rest == 0 and ratio.bit_count() == 1:
             best = ranked[: N_STAY[min(ratio.bit_length(), len(N_STAY)) - 1]]
-            mistakes = {gamma: self._learners[gamma].counters["mistake_weight"] for gamma in best}
-            least, weight = mistakes[best[0]], self._squared_weight / self._weight
-            ranked = [gamma for gamma in best if are_level(mistakes[gamma], least, weight)]
+            error = {gamma: self._learners[gamma].counters["error"] for gamma in best}
+            weight, least = self._squared_weight / self._weight, error[best[0]]
+            if self._of_numbers:
+                ranked = [gamma for gamma in best if are_level_in_squares(error[gamma], least, self._weight / weight)]
+            else:
+                ranked = [gamma for gamma in best if are_level(error[gamma], least, weight)]
             self._keep_only(ranked, "behind")
         if self._can_exceed_limit() and _PAGE * sum(self._for_each(methodcaller("n_pages"))) > MEMORY_LIMIT:
             self._keep_only(ranked[:1], "memory")
@@ -269,7 +288,7 @@ class Race:
             counters = self._learners[gamma].counters
             loss = counters["loss"]
             return (
-                counters["mistake_weight"],
+                counters["error"],
                 math.inf if math.isnan(loss) else loss,
                 abs(math.log2(gamma / self._default)),
                 -gamma,
@@ -284,7 +303,7 @@ class Race:
             {
                 "rows": counters[0]["n_samples"],
                 "gamma": list(self._learners),
-                "mistakes": [of_one["mistake_weight"] for of_one in counters],
+                "mistakes": [of_one["error"] for of_one in counters],
                 "loss": [of_one["loss"] for of_one in counters],
                 "dropped": [gamma for gamma in self._learners if gamma not in stay],
                 "reason": reason,
@@ -347,8 +366,8 @@ def winner_of(learner: Learner) -> tuple[_core.Selector, float | None, list[Stan
 
 
 def _rows_with_weight(
-    classes: Codes, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
-) -> tuple[Codes, NDArray[np.float64], NDArray[np.intp]]:
+    classes: RowTargets, row_weights: NDArray[np.float64] | None, order: NDArray[np.int64] | None, begin: int, end: int
+) -> tuple[RowTargets, NDArray[np.float64], NDArray[np.intp]]:
     """Return the codes, weights and indices of the rows whose weight is not 0."""
     rows = slice(begin, end) if order is None else order[begin:end]
     indices = np.arange(begin, end)

@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from thresher import parameters
 from thresher.batch import Batch, core_rows
 from thresher.messages import parameter
-from thresher.model.labels import Codes
+from thresher.model.labels import RowTargets
 from thresher.model.learners import learner_for, reserve
 from thresher.model.learning import Observer, learn_rows, refit_rows
 from thresher.model.names import N_IDS, Naming
 from thresher.model.settling import (
     drop_stale_measurements,
-    fix_classes,
+    fix_target,
     include_id,
     trim,
     warn_if_saturated,
     warn_of_clashes,
 )
-from thresher.model.targets import StreamClasses
+from thresher.model.targets import StreamTarget, stream_target_for, stream_target_from_state
 from thresher.model.validators import Validator, is_count, is_flag, is_whole
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Session:
 
     Attributes
     ----------
-    target : StreamClasses
-        The classes so far, and the order of the labels.
+    target : StreamClasses or StreamNumbers
+        What is known of the target so far, and the order of the labels.
     largest_id : int
         The largest id so far, or that the model knew before. Memory is reserved up to it.
     in_pass : Pass
@@ -93,7 +93,7 @@ class Session:
         model.check_can_learn()
         parameters.budget(model.parameters, None)  # raises for a share of the columns: their number can grow
         self.model = model
-        self.target = StreamClasses.for_model(model, classes)
+        self.target: StreamTarget = stream_target_for(model, classes)
         self._learner = learner_for(model, self.target.n_vectors, id_base, names, n_features)
         self.in_pass = in_pass
         self.n_samples_before = self._learner.counters["n_samples"]
@@ -111,12 +111,12 @@ class Session:
 
     def learn(
         self, batch: Batch, row_weights: NDArray[np.float64] | None = None, observer: Observer | None = None
-    ) -> Codes:
-        """Learn a batch that its reader has checked; return the codes of its labels, which are still provisional.
+    ) -> RowTargets:
+        """Learn a batch that its reader has checked; return its numbers, or the codes of its labels, still provisional.
 
         `row_weights` replace the batch's own weights of its rows.
         """
-        codes = self.target.encode(batch.labels)
+        codes: RowTargets = self.target.encode(batch.labels)
         own = batch.row_weights if row_weights is None else row_weights
         is_new, rows = self.in_pass == Pass.FIRST, core_rows(batch)
         row_weights = self.model.class_weights.of_rows(codes, own, self.target.by_code(), are_new=is_new)
@@ -135,12 +135,12 @@ class Session:
             drop_stale_measurements(self.model)
         fault = learn_rows(
             self._learner, rows, learned_codes, row_weights,
-            n_values=len(batch.data), check=self.model.parameters["norm"] is None, is_new=is_new, partners=partners,
+            n_values=len(batch.data), check=self.model.norm != "l2", is_new=is_new, partners=partners,
             n_rows=n_rows, observer=observer,
         )  # fmt: skip
         if fault is not None:
             raise ValueError(
-                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with {parameter('norm', None)}: "
+                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with {parameter('norm', self.model.parameters['norm'])}: "
                 "scale the data."
             )
         if batch.names is not None:
@@ -172,7 +172,8 @@ class Session:
         if model.target is None:
             unknown = 0 if self.zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
-            fix_classes(model, *self.target.final_classes(), base)
+            target, swapped = self.target.final()
+            fix_target(model, target, swapped, base)
             model.naming = self._naming
         include_id(model, self.largest_id)
         trim(model)
@@ -192,7 +193,7 @@ class Session:
         """Return a session that continues from `state`; the model must have its state of the same moment."""
         model.check_occurrences()
         session = cls(model)
-        session.target = StreamClasses.from_state(state["target"], model.n_vectors)
+        session.target = stream_target_from_state(model.method.predicts, model.n_vectors, state["target"])
         session._naming = None if state["naming"] is None else Naming.from_dict(state["naming"])
         session._reserve(state["largest_id"])
         for name in cls.VALIDATORS:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from thresher.messages import count_noun, parameter, warn
 from thresher.model.race import winner_of
-from thresher.model.targets import Classes
+from thresher.model.targets import Target
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
 
 
-def fix_classes(model: Model, target: Classes, swapped: bool, id_base: int) -> None:
-    """Set the classes and the id base of a model; `swapped`: the provisional codes were in reverse order."""
+def fix_target(model: Model, target: Target, swapped: bool, id_base: int) -> None:
+    """Set the target and the id base of a model; `swapped`: the provisional codes were in reverse order."""
     assert model.learner is not None
     learner, gamma, standings = winner_of(model.learner)
     if learner is not model.learner:
@@ -53,11 +53,11 @@ def trim(model: Model) -> None:
 
 def warn_if_none_told(model: Model) -> None:
     """Warn if no feature could be told from chance, so that none is selected."""
-    if model.tells_nothing:
+    if model.tells_nothing and model.target is not None:
         max_fdr = parameter("max_fdr", model.parameters["max_fdr"])
         warn(
             f"No feature could be told from chance at {max_fdr}, so none is selected: "
-            "predictions are the frequencies of the classes.",
+            f"predictions are {model.target.prediction_of_nothing}.",
             UserWarning,
         )
 

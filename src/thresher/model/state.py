@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _core
-from thresher.model.class_weights import ClassWeights
+from thresher.model.class_weights import weights_of_rows
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.learners import new_learner
 from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Race, RaceState, Standing
-from thresher.model.targets import Classes
+from thresher.model.targets import Target
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
@@ -24,7 +24,7 @@ class State(TypedDict):
 
     method: str
     parameters: dict[str, Any]
-    target: Classes | None
+    target: Target | None
     n_vectors: int
     n_features: int | None
     id_base: int
@@ -69,7 +69,7 @@ def restore(model: Model, state: State) -> None:
             if name not in _CONVERTED:
                 setattr(model, name, value)
         model.parameters = dict(state["parameters"])
-        model.class_weights = ClassWeights(state["parameters"].get("class_weight"))
+        model.class_weights = weights_of_rows(model.method, state["parameters"])
         model.class_weights.restore(state["row_counts"], state["row_totals"])
         model.names = MemberNames(*state["names"])
         model.learner = None

@@ -19,8 +19,8 @@ from thresher.model.learners import learner_for
 from thresher.model.learning import learn_rows
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
-from thresher.model.settling import fix_classes, warn_if_saturated
-from thresher.model.targets import Classes, predicted_codes, probabilities
+from thresher.model.settling import fix_target, warn_if_saturated
+from thresher.model.classes import Classes, predicted_codes, probabilities
 from thresher.parameters import Between, Instance, OneOf, Parameter, Whole, check, plain
 from thresher.river.label_codes import LabelCodes, as_array
 from thresher.river.rows import (
@@ -280,7 +280,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
             return
         learner = self._learner
         if self._model.target is None and self._codes.are_known:
-            fix_classes(self._model, Classes(as_array(self._codes.labels)), self._codes.swapped, id_base=0)
+            fix_target(self._model, Classes(as_array(self._codes.labels)), self._codes.swapped, id_base=0)
         if self._model.parameters["class_weight"] is not None:
             weights = self._model.class_weights.of_rows(codes, weights, self._codes.by_code())
         learn_rows(learner, batch, codes, weights)

@@ -15,7 +15,7 @@ from thresher.model.kept_features import ids_to_keep
 from thresher.model.labels import Labels
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming
-from thresher.model.targets import StreamClasses, classes_for_matrix
+from thresher.model.classes import StreamClasses, classes_for_matrix
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.read_counts import ReadCounts

@@ -16,7 +16,7 @@ from thresher.model.model import Model
 from thresher.model.session import Pass
 from thresher.model.settling import warn_if_none_told
 from thresher.model.state import restore
-from thresher.model.targets import collect_labels
+from thresher.model.classes import collect_labels
 from thresher.progress import Bar, progress_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Position

@@ -22,7 +22,7 @@ from thresher.model.learners import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.session import Pass, Session
 from thresher.model.state import restore, state_of
-from thresher.model.targets import UnknownLabelError
+from thresher.model.labels import LabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.position import Position
@@ -47,7 +47,7 @@ def name_rows_in_errors(batch: Batch, stream: Stream) -> Iterator[None]:
     """Add the file, and the line if one row is to blame, to errors of learning a batch."""
     try:
         yield
-    except UnknownLabelError as error:
+    except LabelError as error:
         raise DataError(f"{batch.location(error.row)}: {error}") from None
     except (NotEnoughMemoryError, ClassWeightError) as error:
         raise DataError(f"{batch.file or stream.name}: {error}") from None

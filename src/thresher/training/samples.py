@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Labels, labels_from_values
-from thresher.model.targets import Classes
+from thresher.model.targets import Target
 from thresher.streams import Batch, DataError
 
 Numbers = NDArray[np.int64]
@@ -105,7 +105,7 @@ def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
     return (_hashes(rows, seed, 0) % np.uint64(n)).astype(np.int64)
 
 
-def require_enough_rows(data: str, who_has: str, target: Classes | None, n_rows: Numbers) -> None:
+def require_enough_rows(data: str, who_has: str, target: Target | None, n_rows: Numbers) -> None:
     """Raise DataError unless so many rows by code are enough for a target; `data` is the name of the stream."""
     assert target is not None
     lacking = target.problem_with_sample(n_rows)

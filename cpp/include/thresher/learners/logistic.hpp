@@ -5,6 +5,7 @@
 //   row    s = Σ w·z,  v = Σ z²/Q;  with p = σ(s), t = 1 or 0, and the row's importance c:
 //          r = t − p,  h = max(p(1 − p), 1e-6);   w += c·r·z/(Q·(1 + c·h·v));   Q += c·h·z²
 //   many   p = softmax(s); each class takes that step with a w and Q of its own, and its own r, h and v
+//   number r = y − s and h = 1 make it a linear regression
 //   cost   O(m) for m features, for each class
 //
 // A cell is {w, Q − 0.1}, so that all zeros is the start state. In float32, with g = z/Q: w += rate·g, where

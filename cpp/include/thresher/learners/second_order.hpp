@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "thresher/learners/residuals.hpp"
 #include "thresher/learners/step.hpp"
 #include "thresher/row.hpp"
 #include "thresher/simd.hpp"
@@ -186,7 +187,7 @@ class SecondOrder {
     template <Outsiders outsiders>
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) const {
-        const double residual = residual_of(margin);
+        const double residual = SquaredHinge::residual(margin, 1.0);
         if (residual == 0.0) return {};
         const double variance = margin_and_variance<false>(up).variance + margin_and_variance<false>(down).variance;
         const Pull pull = pull_of(residual, variance, importance);
@@ -197,23 +198,13 @@ class SecondOrder {
         return {pull.loss, true, is_saturated(up, n, n_grown)};
     }
 
-    // The next three are all that knows the loss, a squared hinge.
-
-    // What a step makes up for at y·m: max(0, 1 − y·m). A row without it is not learned.
-    static double residual_of(double margin) { return std::max(0.0, 1.0 - margin); }
-
-    // How a row with a loss moves its features. One that is looked at alone, as if it had joined the members, has a
-    // residual of its own, what is left of the row's without what it makes up for itself, and adds `more` to v.
+    // How a row moves its features.
     struct Pull {
         double loss;  // as it counts
         float residual;
         float common;         // v + γ
         float alpha;          // μ moves by α·x/P, for y = 1
         float inverse_gamma;  // P grows by x²/γ
-
-        THRESHER_INLINE float alpha_of(float own_residual, float more) const {
-            return (own_residual > 0.0f ? own_residual : 0.0f) / (common + more);
-        }
     };
 
     Pull pull_of(double residual, double variance, double importance) const {

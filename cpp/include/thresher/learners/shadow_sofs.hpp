@@ -23,6 +23,8 @@
 // With many classes a quarter of the outsiders' x²/P counts in v: on news20's twenty classes that gains up to a point.
 // On two classes it gains nothing.
 //
+// Of numbers (residuals.hpp), r = y − m takes the place of y·max(0, 1 − y·m), and every row is learned.
+//
 // μ²P falls as well as rises, so the member set must be notified.
 #pragma once
 
@@ -37,13 +39,14 @@
 
 namespace thresher {
 
-template <MemberSet Members_>
-class ShadowSofs : public SecondOrder {
+template <MemberSet Members_, class Loss_ = SquaredHinge>
+class ShadowSofs : public SecondOrder, public Loss_ {
   public:
     using Members = Members_;
+    using Loss = Loss_;
     static constexpr Hooks kHooks{.enters_first = true, .predicts_apart = true, .has_decoys = true};
     static constexpr bool kRanksFall = true;
-    static constexpr std::array<KeptNumber<ShadowSofs>, 0> kept() { return {}; }
+    static constexpr auto kept() { return Loss::template kept<ShadowSofs>(); }
 
     explicit ShadowSofs(Parameters parameters) : SecondOrder(parameters) {}
 
@@ -56,13 +59,13 @@ class ShadowSofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<true>(row);
         Step done{score.margin};
-        const double residual = residual_of(y * score.margin);
+        const double residual = Loss::residual(score.margin, y);
         last_pull_.common = 0.0f;
-        if (residual == 0.0) return done;
+        if (Loss::kSkipsRows && residual == 0.0) return done;
         const Pull pull = pull_of(residual, score.variance, importance);
         done.loss = pull.loss;
         done.updated = true;
-        const float sign = static_cast<float>(y), alpha = sign * pull.alpha;
+        const float sign = Loss::direction(y), alpha = sign * pull.alpha;
         last_pull_ = pull, last_sign_ = sign;
 
         grow_intercept(row, n, pull.inverse_gamma);
@@ -78,7 +81,7 @@ class ShadowSofs : public SecondOrder {
             const float before = excess[i], old_mean = mean[i];
             const float after = grown(before, x[i], pull.inverse_gamma);
             const bool member = member_mask(before) != 0, touched = x[i] != 0.0f;
-            const float own = sign * pull.alpha_of(pull.residual - sign * (old_mean * x[i]), x[i] * gain[i]);
+            const float own = sign * alpha_of(pull, pull.residual - sign * (old_mean * x[i]), x[i] * gain[i]);
             const float moved = old_mean + (member ? alpha : own) * gain[i];
             const float new_rank = worth(moved, after);
             mean[i] = moved;
@@ -98,7 +101,7 @@ class ShadowSofs : public SecondOrder {
 
     THRESHER_INLINE PairStep pull_apart(const Row& up, const Row& down, std::size_t n, double margin,
                                         double importance) {
-        const double residual = residual_of(margin);
+        const double residual = Loss::residual(margin, 1.0);
         last_pull_.common = 0.0f;
         if (residual == 0.0) return {};
         const double variance = margin_and_variance<true>(up, kOutsidersShare).variance +
@@ -126,7 +129,7 @@ class ShadowSofs : public SecondOrder {
 #pragma omp simd
         for (std::size_t i = 0; i < blocks; ++i) {
             const float gain = x[i] / (1.0f + excess[i]);
-            mean[i] += sign * pull.alpha_of(pull.residual - sign * (mean[i] * x[i]), x[i] * gain) * gain;
+            mean[i] += sign * alpha_of(pull, pull.residual - sign * (mean[i] * x[i]), x[i] * gain) * gain;
             excess[i] = grown(excess[i], x[i], pull.inverse_gamma);
         }
     }
@@ -142,7 +145,7 @@ class ShadowSofs : public SecondOrder {
         for (std::size_t i = 0; i < blocks; ++i) {
             const float up_gain = x[i] / (1.0f + up_excess[i]), down_gain = x[i] / (1.0f + down_excess[i]);
             const float alpha =
-                pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i], x[i] * up_gain + x[i] * down_gain);
+                alpha_of(pull, pull.residual - (up_mean[i] - down_mean[i]) * x[i], x[i] * up_gain + x[i] * down_gain);
             up_mean[i] += alpha * up_gain;
             down_mean[i] -= alpha * down_gain;
             up_excess[i] = grown(up_excess[i], x[i], pull.inverse_gamma);
@@ -157,6 +160,12 @@ class ShadowSofs : public SecondOrder {
 
   private:
     static constexpr float kOutsidersShare = 0.25f;
+
+    // The α of a feature that is looked at alone, as if it had joined the members: what is left of the row's residual
+    // without what it makes up for itself, and it adds `more` to v.
+    THRESHER_INLINE static float alpha_of(const Pull& pull, float own_residual, float more) {
+        return Loss::left(own_residual) / (pull.common + more);
+    }
 
     // Of the last row, for its decoys; `common` is 0 if it had no loss.
     Pull last_pull_{};
@@ -174,8 +183,8 @@ class ShadowSofs : public SecondOrder {
         const std::size_t blocks = up.blocks();
 #pragma omp simd
         for (std::size_t i = 0; i < blocks; ++i) {
-            const float own = pull.alpha_of(pull.residual - (up_mean[i] - down_mean[i]) * x[i],
-                                            x[i] * up_gain[i] + x[i] * down_gain[i]);
+            const float own = alpha_of(pull, pull.residual - (up_mean[i] - down_mean[i]) * x[i],
+                                       x[i] * up_gain[i] + x[i] * down_gain[i]);
             rate[i] = member_mask(excess[i]) != 0 ? pull.alpha : own;
         }
     }

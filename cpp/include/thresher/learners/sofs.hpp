@@ -35,7 +35,7 @@ class Sofs : public SecondOrder {
     THRESHER_INLINE Step step(const Row& row, std::size_t n, double y, double importance, const Members& members) {
         const Score score = margin_and_variance<false>(row);
         Step done{score.margin};
-        const double residual = residual_of(y * score.margin);
+        const double residual = SquaredHinge::residual(score.margin, y);
         if (residual == 0.0) return done;
         const Pull pull = pull_of(residual, score.variance, importance);
         done.loss = pull.loss;

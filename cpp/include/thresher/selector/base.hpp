@@ -41,6 +41,13 @@
 
 namespace thresher {
 
+// Whether a learner's targets are numbers.
+template <class L>
+constexpr bool takes_numbers_of() {
+    if constexpr (requires { L::Loss::kOfNumbers; }) return L::Loss::kOfNumbers;
+    return false;
+}
+
 // kVectors is 1, or std::dynamic_extent where only the data tell how many classes there are.
 template <Learner L, MemoryFor<L> M, std::size_t kVectors>
 class SelectorBase : public Selector {
@@ -61,6 +68,7 @@ class SelectorBase : public Selector {
 
     static constexpr bool kPredictsApart = L::kHooks.predicts_apart;
     static constexpr bool kHasDecoys = L::kHooks.has_decoys;
+    static constexpr bool kOfNumbers = takes_numbers_of<L>();
 
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
 
@@ -143,10 +151,12 @@ class SelectorBase : public Selector {
         return out;
     }
 
-    std::vector<float> intercept() const final {
+    std::vector<double> intercept() const final {
         std::lock_guard lock(mutex_);
-        if constexpr (kPredictsApart) return layer_.intercept();
-        return selecting_intercept(intercept_);
+        if constexpr (kPredictsApart)
+            return with_mean_target(layer_.intercept(), learner_);
+        else
+            return selecting_intercept(intercept_);
     }
 
     Counters counters() const final {
@@ -207,7 +217,7 @@ class SelectorBase : public Selector {
         if constexpr (HasTable<M>) out.table.assign(memory_.table().begin(), memory_.table().end());
         for (const Cell& cell : intercept_) out.intercept.insert(out.intercept.end(), cell.begin(), cell.end());
         out.counters = counters_;
-        for (const KeptNumber<L>& number : L::kept()) out.numbers.push_back(learner_.*number.member);
+        out.numbers = numbers();
         if constexpr (kPredictsApart) out.predicting = layer_.state();
         if constexpr (kHasDecoys) out.decoys = decoys_.state();
         out.max_fdr = max_fdr_;
@@ -217,6 +227,8 @@ class SelectorBase : public Selector {
     std::vector<const char*> number_names() const final {
         std::vector<const char*> names;
         for (const KeptNumber<L>& number : L::kept()) names.push_back(number.name);
+        if constexpr (kOfNumbers)
+            for (const auto& number : Layer::kept()) names.push_back(number.name);
         return names;
     }
 
@@ -272,22 +284,26 @@ class SelectorBase : public Selector {
         return cell;
     }
 
-    // The row that the buffer has, as the predicting layer sees it.
-    std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n) {
+    // The row that the buffer has, as the predicting layer sees it, and may learn it next.
+    std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n, bool is_learned = false) {
         const Row row = buffer_.row();
         const auto is_member = [&](std::size_t i) { return L::is_member(cell_at(row, i)); };
         if (remaining_) [[unlikely]]
             ids.visit([&](const auto* each) {
-                layer_.take(each, buffer_.raw(), n, [&](std::size_t i) { return is_member(i) && remains(ids[i]); });
+                layer_.take(each, buffer_.raw(), n, is_learned,
+                            [&](std::size_t i) { return is_member(i) && remains(ids[i]); });
             });
         else
-            ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_member); });
+            ids.visit([&](const auto* each) { layer_.take(each, buffer_.raw(), n, is_learned, is_member); });
         return layer_.predict();
     }
-    // It learns the row that it predicted last. Beside a sketch, whose memory is bounded, it forgets features that have
-    // left when it knows too many.
-    void learn_apart(std::int32_t code, double importance) {
-        layer_.learn(static_cast<std::size_t>(code), importance);
+    // It learns the row that it predicted last, with its class or what is left of its number. Beside a sketch, whose
+    // memory is bounded, it forgets features that have left when it knows too many.
+    void learn_apart(double label, double importance) {
+        if constexpr (kOfNumbers)
+            layer_.learn_number(label, importance);
+        else
+            layer_.learn_class(static_cast<std::size_t>(label), importance);
         if constexpr (HasTable<M>)
             if (layer_.size() > most_known()) [[unlikely]]
                 forget_leavers();
@@ -450,10 +466,38 @@ class SelectorBase : public Selector {
         layer_.keep_only(ids);
     }
 
-    std::vector<float> selecting_intercept(const std::vector<Cell>& cells) const {
-        std::vector<float> out;
-        for (const Cell& cell : cells) out.push_back(options_.fit_intercept ? kInterceptValue * cell[0] : 0.0f);
+    std::vector<double> selecting_intercept(const std::vector<Cell>& cells) const {
+        std::vector<double> out;
+        for (const Cell& cell : cells)
+            out.push_back(options_.fit_intercept ? static_cast<double>(kInterceptValue * cell[0]) : 0.0);
         return out;
+    }
+
+    // Of numbers, the mean of the targets is part of the intercept.
+    template <class Means>
+    std::vector<double> with_mean_target(std::vector<double> intercept, const Means& means) const {
+        if constexpr (kOfNumbers)
+            if (options_.fit_intercept) intercept[0] += means.mean_target();
+        return intercept;
+    }
+
+    // All numbers that are kept beside features: visit(KeptNumber, value).
+    template <class Visit>
+    void for_each_number(Visit visit) {
+        for (const KeptNumber<L>& number : L::kept()) visit(number, learner_.*number.member);
+        if constexpr (kOfNumbers)
+            for (const auto& number : Layer::kept()) visit(number, layer_.lengths().*number.member);
+    }
+    std::vector<double> numbers() const {
+        std::vector<double> out;
+        for (const KeptNumber<L>& number : L::kept()) out.push_back(learner_.*number.member);
+        if constexpr (kOfNumbers)
+            for (const auto& number : Layer::kept()) out.push_back(layer_.lengths().*number.member);
+        return out;
+    }
+    static constexpr std::size_t n_numbers() {
+        if constexpr (kOfNumbers) return L::kept().size() + Layer::kept().size();
+        return L::kept().size();
     }
 
     template <class Visit>
@@ -497,14 +541,15 @@ class SelectorBase : public Selector {
     }
 
     void restore_numbers(std::span<const double> numbers) {
-        constexpr auto kept = L::kept();
-        if (numbers.size() != kept.size())
-            throw std::invalid_argument("the learner keeps " + std::to_string(kept.size()) + " numbers");
-        for (std::size_t k = 0; k < kept.size(); ++k) {
-            if (!std::isfinite(numbers[k]) || numbers[k] < 0.0 || (numbers[k] == 0.0 && !kept[k].may_be_zero))
-                throw std::invalid_argument("the learner's " + std::string(kept[k].name) + " is out of range");
-            learner_.*kept[k].member = numbers[k];
-        }
+        if (numbers.size() != n_numbers())
+            throw std::invalid_argument("the learner keeps " + std::to_string(n_numbers()) + " numbers");
+        auto given = numbers.begin();
+        for_each_number([&](const auto& kept, double& number) {
+            number = *given++;
+            if (!std::isfinite(number) || (number < 0.0 && !kept.may_be_negative) ||
+                (number == 0.0 && !kept.may_be_zero))
+                throw std::invalid_argument("the learner's " + std::string(kept.name) + " is out of range");
+        });
     }
 
     void restore_table(std::span<const float> table) {

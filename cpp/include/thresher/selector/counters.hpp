@@ -16,11 +16,15 @@ struct Counters {
     std::uint64_t n_undecided_second = 0;  // … and of the second
     std::uint64_t n_saturated = 0;         // updates in which no precision grew: float32 has too few digits
     double loss = 0.0;                     // summed over rows, before learning
-    double mistake_weight = 0.0;           // row_weights of the rows whose margin was not on their side: y·m ≤ 0
+    // What a race compares: the weights of rows whose margin was not on their side (y·m ≤ 0); of numbers, squared errors
+    // times the rows' weights.
+    double error = 0.0;
     MarginScale margins;
-    // Nothing learned depends on these two.
+    // Nothing learned depends on these.
     std::uint64_t n_with_member = 0;  // rows that had a member when they were learned
     std::uint64_t n_predicted = 0;  // rows among which mistakes were counted: a predicting layer's first readings only
+    // Of numbers, over these rows: of the predictions, and of the mean of the targets before.
+    double squared_error = 0.0, baseline_error = 0.0;
 };
 
 template <class Number>
@@ -45,9 +49,11 @@ inline constexpr std::array<NamedCounter<std::uint64_t>, 8> kCounts{{
     {"n_with_member", &Counters::n_with_member},
     {"n_predicted", &Counters::n_predicted},
 }};
-inline constexpr std::array<NamedCounter<double>, 2> kSums{{
+inline constexpr std::array<NamedCounter<double>, 4> kSums{{
     {"loss", &Counters::loss},
-    {"mistake_weight", &Counters::mistake_weight},
+    {"error", &Counters::error},
+    {"squared_error", &Counters::squared_error},
+    {"baseline_error", &Counters::baseline_error},
 }};
 inline constexpr std::array<NamedScale, 3> kScales{{
     {"margin_scale", &MarginScale::scale},

@@ -10,9 +10,17 @@
 
 namespace thresher {
 
+// What each row of a batch is to be predicted as.
+struct RowLabels {
+    const std::int32_t* classes = nullptr;  // from 0
+    const double* numbers = nullptr;        // where targets are numbers
+
+    double operator[](std::size_t r) const { return classes != nullptr ? static_cast<double>(classes[r]) : numbers[r]; }
+};
+
 // Rows begin … end - 1; where there is an `order`, rows order[begin] … order[end - 1].
 struct Lesson {
-    const std::int32_t* classes;          // of each row of the batch, from 0
+    RowLabels labels;
     const double* row_weights = nullptr;  // sample weights; a row of weight 0 is skipped
     const std::int64_t* order = nullptr;
     std::size_t begin = 0, end = 0;

@@ -62,14 +62,14 @@ class ManyClassSelector : public MergeableSelector<L, M, std::dynamic_extent> {
             this->margins(n, scores);
     }
 
-    void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
+    void refit_row(const Ids& ids, std::size_t n, double label, double importance) final {
         if constexpr (Base::kPredictsApart) {
             note(ids, ids.count_below(memory_.n_features(), n));
             gather(n);
             predict_apart(ids, ids_.size(), scores_.data());
-            this->learn_scale(importance, scores_, static_cast<std::size_t>(code));
+            this->learn_scale(importance, scores_, static_cast<std::size_t>(label));
             this->count_members();
-            this->learn_apart(code, importance);
+            this->learn_apart(label, importance);
         }
     }
 
@@ -84,8 +84,8 @@ class ManyClassSelector : public MergeableSelector<L, M, std::dynamic_extent> {
         }
     }
 
-    void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) final {
-        const auto truth = static_cast<std::size_t>(code);
+    void learn_row(const Ids& ids, std::size_t n, double label, double importance) final {
+        const auto truth = static_cast<std::size_t>(label);
         if (n > 0) memory_.admit(ids[n - 1] + 1);
         note(ids, n);
         this->fold_if_needed();
@@ -95,7 +95,7 @@ class ManyClassSelector : public MergeableSelector<L, M, std::dynamic_extent> {
             predict_apart(ids, n, scores_.data());
             if (is_new_) count(truth, best_but(truth), importance);
             counters_.n_with_member += this->layer_.n_members() > 0;
-            this->learn_apart(code, importance);
+            this->learn_apart(label, importance);
         }
         this->margins(n, scores_.data());
         const std::size_t rival = best_but(truth);
@@ -154,7 +154,7 @@ class ManyClassSelector : public MergeableSelector<L, M, std::dynamic_extent> {
         counters_.n_predicted += 1;
         counters_.n_mistakes += scores_[rival] > scores_[truth] || (scores_[rival] == scores_[truth] && rival < truth);
         if (is_new_) this->learn_scale(importance, scores_, truth);
-        counters_.mistake_weight += scores_[truth] > scores_[rival] ? 0.0 : importance;
+        counters_.error += scores_[truth] > scores_[rival] ? 0.0 : importance;
     }
 
     void put_back(std::size_t n, std::size_t c) {

@@ -52,8 +52,10 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
             out.intercept.insert(out.intercept.end(), sum.begin(), sum.end());
         }
         out.counters = counters_since(start.counters_, counters_);
-        for (const KeptNumber<L>& number : L::kept())
-            out.numbers.push_back(number.adds_up ? learner_.*number.member - start.learner_.*number.member : 0.0);
+        const std::vector<double> at_start = start.numbers();
+        this->for_each_number([&](const auto& kept, double number) {
+            out.numbers.push_back(kept.adds_up ? number - at_start[out.numbers.size()] : 0.0);
+        });
         if constexpr (kPredictsApart) out.predicting = layer_.changes_since(start.layer_);
         if constexpr (Base::kHasDecoys) out.decoys = decoys_.changes_since(start.decoys_);
         if constexpr (HasTable<M>) memory_.note_slots(start.memory_, out);
@@ -99,7 +101,8 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
             if (layer_.size() > this->most_known()) this->forget_leavers();
         if constexpr (Base::kHasDecoys) decoys_.merge(changes.decoys, changes.n_shards, size);
         counters_ = moved(counters_, changes.counters);
-        for (std::size_t k = 0; k < changes.numbers.size(); ++k) learner_.*L::kept()[k].member += changes.numbers[k];
+        auto added = changes.numbers.begin();
+        this->for_each_number([&](const auto&, double& number) { number += *added++; });
         this->trim_to(this->max_fdr_);
         if constexpr (L::kHooks.folds) this->fold();
     }
@@ -108,22 +111,32 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
         std::lock_guard lock(mutex_);
         check(changes);
         const double size = sizes.selecting;
+        const Means means = means_after(changes);
         Preview out;
+        const auto add_weight = [&](const Cell& cell) {
+            const float weight = learner_.weight(stored(cell));
+            if constexpr (Base::kOfNumbers)
+                out.members.weights.push_back(static_cast<float>(static_cast<double>(weight) * means.of_rows.scale()));
+            else
+                out.members.weights.push_back(weight);
+        };
         if constexpr (Members::kBounded) {
             const Chosen chosen = members_after(changes, size);
             out.members.ids = ids_of(chosen);
-            for (const Cell& cell : chosen.cells) out.members.weights.push_back(learner_.weight(stored(cell)));
+            for (const Cell& cell : chosen.cells) add_weight(cell);
         } else {
             for (const std::int64_t id : ids) {
                 out.members.ids.push_back(id);
-                for (std::size_t c = 0; c < n_vectors(); ++c)
-                    out.members.weights.push_back(learner_.weight(merged_cell(id, c, changes, size)));
+                for (std::size_t c = 0; c < n_vectors(); ++c) add_weight(merged_cell(id, c, changes, size));
             }
         }
         std::vector<Cell> intercept;
         for (std::size_t c = 0; c < n_vectors(); ++c) intercept.push_back(merged_intercept(c, changes, size));
-        out.intercept = this->selecting_intercept(intercept);
-        if constexpr (kPredictsApart) layer_.preview(changes.predicting, changes.n_shards, sizes.predicting, out);
+        out.intercept = this->with_mean_target(this->selecting_intercept(intercept), means.of_rows);
+        if constexpr (kPredictsApart) {
+            layer_.preview(changes.predicting, changes.n_shards, sizes.predicting, means.of_members, out);
+            out.predicting_intercept = this->with_mean_target(std::move(out.predicting_intercept), means.of_rows);
+        }
         return out;
     }
 
@@ -133,6 +146,22 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
     using Base::members_, Base::memory_, Base::mutex_;
 
   private:
+    // Where targets are numbers, the means of targets and rows after a merge, and of the rows' members.
+    struct Means {
+        Squared of_rows = {};
+        MeanLength of_members = {};
+    };
+    Means means_after([[maybe_unused]] const Changes& changes) const {
+        Means out;
+        if constexpr (Base::kOfNumbers) {
+            out = {learner_, layer_.lengths()};
+            auto added = changes.numbers.begin();
+            for (const auto& kept : Squared::kept<Squared>()) out.of_rows.*kept.member += *added++;
+            for (const auto& kept : Base::Layer::kept()) out.of_members.*kept.member += *added++;
+        }
+        return out;
+    }
+
     // The members after a merge, in ascending order of id, and their cells.
     struct Chosen {
         std::vector<Ranked> members;
@@ -158,7 +187,7 @@ class MergeableSelector : public SelectorBase<L, M, kVectors> {
 
     void check(const Changes& changes) const {
         bool fits = changes.n_shards > 0 && thresher::fits<L>(changes, changes.n_shards, n_vectors()) &&
-                    changes.numbers.size() == L::kept().size();
+                    changes.numbers.size() == Base::n_numbers();
         fits &= fits_slots(memory_, changes, changes.n_shards);
         if constexpr (kPredictsApart) fits &= layer_.fits(changes.predicting, changes.n_shards);
         if constexpr (Base::kHasDecoys) fits &= decoys_.fits(changes.decoys, changes.n_shards);

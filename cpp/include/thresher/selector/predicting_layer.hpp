@@ -1,7 +1,7 @@
-// The predicting layer of a selector: a logistic regression on the members alone.
+// The predicting layer of a selector: a regression on the members alone, logistic of classes and linear of numbers.
 //
 // It shares with the layer that selects only who is a member. Of a row it takes the members and scales their raw values
-// to unit length, so a prediction depends on nothing else of the row: neither on other features nor on their number.
+// to unit length, or by the mean length that the rows' members had (Norm::mean), so a prediction depends on nothing else of the row: neither on other features nor on their number.
 // Sums run in 16 lanes by the place among the members, so not even a bit does.
 //
 // A feature has its weight and precision here from the first row it is learned in as a member, and keeps them when it
@@ -18,7 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "thresher/concepts.hpp"
 #include "thresher/learners/logistic.hpp"
+#include "thresher/mean_length.hpp"
 #include "thresher/memory/hash.hpp"
 #include "thresher/row.hpp"
 #include "thresher/selector/changes.hpp"
@@ -44,9 +46,10 @@ class PredictingLayer {
           buffer_(n_vectors),
           scores_(n_vectors) {}
 
-    // Takes the members among n features of a row. `is_member` answers for a position.
+    // Takes the members among n features of a row. `is_member` answers for a position, `is_learned` says whether the row
+    // is learned after it was predicted.
     template <class Id, class IsMember>
-    void take(const Id* ids, const float* raw, std::size_t n, IsMember is_member) {
+    void take(const Id* ids, const float* raw, std::size_t n, bool is_learned, IsMember is_member) {
         if (picked_.size() < n) picked_.resize(n);
         std::uint32_t* __restrict picked = picked_.data();
         std::size_t n_picked = 0;
@@ -56,7 +59,7 @@ class PredictingLayer {
         });
         ids_.resize(n_picked);
         buffer_.resize(n_picked + (options_.fit_intercept ? 1 : 0));
-        float* values = options_.norm == Norm::l2 ? buffer_.raw() : buffer_.x();
+        float* values = options_.norm == Norm::none ? buffer_.x() : buffer_.raw();
         for (std::size_t k = 0; k < n_picked; ++k) {
             ids_[k] = static_cast<std::int64_t>(ids[picked[k]]);
             values[k] = raw[picked[k]];
@@ -64,6 +67,7 @@ class PredictingLayer {
         const std::size_t blocks = buffer_.blocks();
         for (std::size_t k = n_picked; k < blocks; ++k) values[k] = 0.0f;
         if (options_.norm == Norm::l2) scale_to_unit_length(values, blocks, buffer_.x());
+        if (options_.norm == Norm::mean) scale_by_mean(values, blocks, lengths_, is_learned, buffer_.x());
         if (options_.fit_intercept) buffer_.x()[n_picked] = kInterceptValue;
     }
 
@@ -87,14 +91,17 @@ class PredictingLayer {
         return scores_;
     }
 
-    // Learns the row that was predicted last; `truth` is its class.
-    void learn(std::size_t truth, double importance) {
+    // Learns the row that was predicted last; `truth` is its class …
+    void learn_class(std::size_t truth, double importance) {
         if constexpr (kVectors == 1)
             move(0, Logistic::error_of_two(scores_[0].margin, truth != 0 ? 1.0 : -1.0), importance);
         else
             Logistic::errors_of_many(scores_, truth,
                                      [&](std::size_t c, const Logistic::Error& error) { move(c, error, importance); });
     }
+
+    // … or how far its number is above the prediction.
+    void learn_number(double residual, double importance) { move(0, {residual, 1.0}, importance); }
 
     // What the members of the row that was predicted last add to the score of class c.
     void add_parts(std::size_t c, Parts& out) {
@@ -103,12 +110,20 @@ class PredictingLayer {
             out.add(ids_[k], static_cast<double>(Logistic::planes(row)[0][k] * row.x()[k]));
     }
 
-    // A feature's weight for class c.
-    float weight(std::int64_t id, std::size_t c) const { return memory_.load(id, c)[0]; }
-    std::vector<float> intercept() const {
-        std::vector<float> out;
-        for (const Cell& cell : intercept_) out.push_back(kInterceptValue * cell[0]);
+    // A feature's weight for class c, as `Norm::mean` leaves values: what is added for a value of 1.
+    float weight(std::int64_t id, std::size_t c) const { return in_units(memory_.load(id, c)[0], lengths_); }
+    std::vector<double> intercept() const {
+        std::vector<double> out;
+        for (const Cell& cell : intercept_) out.push_back(static_cast<double>(kInterceptValue * cell[0]));
         return out;
+    }
+
+    // What Norm::mean divides by: numbers that are kept beside features.
+    MeanLength& lengths() { return lengths_; }
+    const MeanLength& lengths() const { return lengths_; }
+    static constexpr std::array<KeptNumber<MeanLength>, 2> kept() {
+        return {{{"member_rows", &MeanLength::length_rows, true, true},
+                 {"member_lengths", &MeanLength::length_sum, true, true}}};
     }
 
     // Of how many features it knows something.
@@ -178,18 +193,20 @@ class PredictingLayer {
             intercept_[c] = Merging::moved(intercept_[c], intercept_sum_of<Merging>(changes, c), size);
     }
 
-    // Adds to a preview what its members' weights would be.
-    void preview(const LayerChanges& changes, std::uint64_t n_shards, double size, Preview& out) const {
+    // Adds to a preview what its members' weights would be, with the mean length that there would be.
+    void preview(const LayerChanges& changes, std::uint64_t n_shards, double size, const MeanLength& lengths,
+                 Preview& out) const {
         for (const std::int64_t id : out.members.ids) {
             const auto found = std::lower_bound(changes.ids.begin(), changes.ids.end(), id);
             const bool is_changed = found != changes.ids.end() && *found == id;
             const auto i = static_cast<std::size_t>(found - changes.ids.begin());
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                out.predicting_weights.push_back(is_changed ? merged(changes, n_shards, size, i, c)[0] : weight(id, c));
+                out.predicting_weights.push_back(in_units(
+                    (is_changed ? merged(changes, n_shards, size, i, c) : memory_.load(id, c))[0], lengths));
         }
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell cell = Merging::moved(intercept_[c], intercept_sum_of<Merging>(changes, c), size);
-            out.predicting_intercept.push_back(kInterceptValue * cell[0]);
+            out.predicting_intercept.push_back(static_cast<double>(kInterceptValue * cell[0]));
         }
     }
 
@@ -198,6 +215,10 @@ class PredictingLayer {
     static constexpr std::size_t kWidth = std::tuple_size_v<Cell>;
 
     std::size_t n_vectors() const { return kVectors == std::dynamic_extent ? n_vectors_ : kVectors; }
+
+    static float in_units(float weight, const MeanLength& lengths) {
+        return static_cast<float>(static_cast<double>(weight) * lengths.scale());
+    }
 
     void move(std::size_t c, const Logistic::Error& error, double importance) {
         const Row row = buffer_.row(c);
@@ -219,6 +240,7 @@ class PredictingLayer {
     }
 
     RowOptions options_;
+    MeanLength lengths_;
     std::size_t n_vectors_;
     Memory memory_;
     std::vector<Cell> intercept_;

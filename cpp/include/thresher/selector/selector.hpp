@@ -26,9 +26,9 @@ namespace thresher {
 // What the members and their weights would be after a merge, and the intercept; and the same of the predicting layer.
 struct Preview {
     Ranking members;
-    std::vector<float> intercept;
+    std::vector<double> intercept;
     std::vector<float> predicting_weights = {};
-    std::vector<float> predicting_intercept = {};
+    std::vector<double> predicting_intercept = {};
 };
 
 // How far a merge goes.
@@ -43,6 +43,9 @@ class Selector {
 
     // How many weights a feature has, and how many scores a row.
     std::size_t n_vectors() const { return n_vectors_; }
+    // Whether labels are numbers, not classes, and their mean then.
+    virtual bool takes_numbers() const { return false; }
+    virtual double mean_target() const { return 0.0; }
 
     // Makes room for ids below n. Takes address space, not memory.
     virtual void reserve(std::int64_t n) = 0;
@@ -55,7 +58,7 @@ class Selector {
         max_fdr_ = 1.0, remaining_.reset();
         return for_each_row(batch, n_features, lesson, options_, buffer_,
                             [&](const Ids& ids, std::size_t n, std::size_t r, double importance) {
-                                learn_row(ids, n, lesson.classes[r], importance);
+                                learn_row(ids, n, lesson.labels[r], importance);
                                 if (has_decoys_) learn_decoys(batch, ids, n, r, lesson);
                             });
     }
@@ -72,7 +75,7 @@ class Selector {
         std::lock_guard lock(mutex_);
         for_each_row(batch, n_features, lesson, options_, buffer_,
                      [&](const Ids& ids, std::size_t n, std::size_t r, double importance) {
-                         refit_row(ids, n, lesson.classes[r], importance);
+                         refit_row(ids, n, lesson.labels[r], importance);
                      });
     }
 
@@ -119,7 +122,7 @@ class Selector {
     // The cells of the given features, class after class, as the learner keeps them; of a feature that was never
     // learned, the start state.
     virtual std::vector<float> cells(std::span<const std::int64_t> ids) const = 0;
-    virtual std::vector<float> intercept() const = 0;
+    virtual std::vector<double> intercept() const = 0;
     virtual Counters counters() const = 0;
     // Pages of 4 KiB that the state takes; depends on the rows alone.
     virtual std::size_t n_pages() const = 0;
@@ -143,12 +146,14 @@ class Selector {
     Selector(std::size_t n_vectors, const RowOptions& options, bool has_decoys)
         : options_(options), n_vectors_(n_vectors), has_decoys_(has_decoys), buffer_(n_vectors) {}
 
-    // The row of n features that the buffer has; `code` is its class.
-    virtual void learn_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
-    virtual void refit_row(const Ids& ids, std::size_t n, std::int32_t code, double importance) = 0;
+    // The row of n features that the buffer has; `label` is its class or number.
+    virtual void learn_row(const Ids& ids, std::size_t n, double label, double importance) = 0;
+    virtual void refit_row(const Ids& ids, std::size_t n, double label, double importance) = 0;
     virtual void score_row(const Ids& ids, std::size_t n, double* scores) = 0;
     virtual void parts_of_row(const Ids& ids, std::size_t n, std::size_t c, Parts& out) = 0;
 
+    // Scales n features of a row that was loaded as rows that are learned; the norm l2 has been applied already.
+    virtual void scale(RowBuffer&, std::size_t) {}
     // Decoys: what features they are of next, and the step that the row learned last had.
     virtual void show_to_decoys(const Ids& ids, std::size_t n, const float* x) = 0;
     virtual void forget_shown() = 0;
@@ -174,6 +179,7 @@ class Selector {
         } else if (const std::int64_t partner = lesson.partners[r]; partner >= 0) {
             std::vector<Id> others;
             const LoadedRow row = load_row(batch, static_cast<std::size_t>(partner), options_, partner_, others);
+            scale(partner_, row.n);
             show_to_decoys(row.ids, row.n, partner_.x());
             teach_decoys();
         }
