@@ -351,6 +351,144 @@ class DecoysOracle(ShadowSofsOracle):
         return [q(ranks[j]) if j in ranks else float("nan") for j in self.selected]
 
 
+class NumbersOracle:
+    """ShadowSOFS for numbers: both layers by squared loss, one feature at a time. `weight` is μ, `excess` is P − 1.
+
+    Rows are divided by the mean length of the rows so far, and their members by that of the rows' members so far;
+    targets are seen without their mean.
+    """
+
+    def __init__(self, n_features_to_select, gamma, keep=None, norm="mean", fit_intercept=True, dtype=np.float32):
+        self.budget, self.gamma, self.norm, self.fit_intercept = n_features_to_select, gamma, norm, fit_intercept
+        self.dtype = dtype
+        self.keep = set(keep or ())
+        self.members = set(self.keep)
+        self.weight, self.excess = defaultdict(dtype), defaultdict(dtype)
+        self.shown: list[tuple[int, float]] = []
+        self.decoy_weight, self.decoy_excess = defaultdict(dtype), defaultdict(dtype)
+        self.lengths: list[float] = []
+        self.targets, self.importances = [], []
+        self.squared_errors: list[float] = []
+        self.start_layer()
+
+    def start_layer(self):
+        self.w, self.growth = defaultdict(self.dtype), defaultdict(self.dtype)  # of members: w, and Q − 0.1
+        self.member_lengths: list[float] = []
+
+    @property
+    def mean(self) -> float:
+        """Of the targets so far, by their weights."""
+        if not self.targets:
+            return 0.0
+        return sum(c * y for c, y in zip(self.importances, self.targets, strict=True)) / sum(self.importances)
+
+    def scaled(self, values: np.ndarray, lengths: list[float], is_learned: bool) -> np.ndarray:
+        x = values.astype(np.float32).astype(np.float64)
+        if self.norm == "mean":
+            length = np.sqrt(total(x * x))
+            if is_learned and length > 0:
+                lengths.append(length)
+            x = np.clip(x * (len(lengths) / sum(lengths) if lengths else 1.0), -1e18, 1e18)
+        return (np.append(x, INTERCEPT_VALUE) if self.fit_intercept else x).astype(self.dtype)
+
+    def with_intercept(self, ids):
+        return [*ids, INTERCEPT] if self.fit_intercept else ids
+
+    def fit(self, X, y, row_weights=None, is_refit=False):
+        for r in range(X.shape[0]):
+            row = slice(X.indptr[r], X.indptr[r + 1])
+            importance = 1.0 if row_weights is None else float(row_weights[r])
+            values = X.data[row].astype(np.float32)
+            ids, values = X.indices[row][values != 0].tolist(), values[values != 0]
+            if importance > 0 and is_refit:
+                self.predict_and_learn(ids, values, float(y[r]), importance, self.offset)
+            elif importance > 0:
+                self.step(ids, values, float(y[r]), importance)
+        return self
+
+    @property
+    def offset(self) -> float:
+        return self.mean if self.fit_intercept else 0.0
+
+    def score_of_members(self, ids, values, is_learned):
+        of_members = np.array([j in self.members for j in ids], bool)
+        members = self.with_intercept([j for j in ids if j in self.members])
+        z = self.scaled(values[of_members], self.member_lengths, is_learned)
+        return members, z, total(np.array([self.w[j] for j in members], self.dtype) * z)
+
+    def predict(self, X) -> np.ndarray:
+        found = []
+        for r in range(X.shape[0]):
+            row = slice(X.indptr[r], X.indptr[r + 1])
+            values = X.data[row].astype(np.float32)
+            ids = X.indices[row][values != 0].tolist()
+            found.append(self.offset + self.score_of_members(ids, values[values != 0], False)[2])
+        return np.array(found)
+
+    def predict_and_learn(self, ids, values, y, importance, offset):
+        """Let the layer that predicts learn what is left of y; the offset is the mean with this row."""
+        members, z, score = self.score_of_members(ids, values, True)
+        c = min(importance, 1e10)
+        gain = z / (self.dtype(0.1) + np.array([self.growth[j] for j in members], self.dtype))
+        rate = self.dtype(c * (y - offset - score) / (1.0 + c * total(z * gain)))
+        for j, z_j, gain_j in zip(members, z, gain, strict=True):
+            self.w[j] = self.w[j] + rate * gain_j
+            self.growth[j] = self.growth[j] + z_j * z_j * self.dtype(c)
+        return score
+
+    def step(self, ids, values, y, importance):
+        x = self.scaled(values, self.lengths, True)
+        before = self.offset, self.mean
+        self.targets.append(y)
+        self.importances.append(importance)
+        score = self.predict_and_learn(ids, values, y, importance, self.offset)
+        if len(self.targets) > 1:
+            self.squared_errors.append((y - before[0] - score) ** 2)
+        self.select(ids, x, y - self.offset, importance)
+        for j, value in self.shown:
+            self.learn_outsider(j, value, self.decoy_weight, self.decoy_excess)
+        self.shown = list(zip(ids, x, strict=False))
+
+    def select(self, ids, x, y, importance):
+        one = self.dtype(1)
+        gamma = max(self.gamma / importance, 1e-10)
+        touched = [j for j, value in zip(ids, x, strict=False) if value != 0]  # a value can be too small when scaled
+        outsiders = [j for j in touched if j not in self.members]
+        self.members.update(outsiders[: self.budget - len(self.members)])
+        every = self.with_intercept(ids)
+        is_member = np.array([j in self.members or j == INTERCEPT for j in every], bool)
+        gain = x / np.array([one + self.excess[j] for j in every], self.dtype)
+        counted = np.where(is_member, x, self.dtype(0))
+        residual = y - total(np.array([self.weight[j] for j in every], self.dtype) * counted)
+        variance = total(counted * gain)
+        alpha = self.dtype(residual / (variance + gamma))
+        self.last_step = self.dtype(residual), self.dtype(variance + gamma), self.dtype(1.0 / gamma)
+        for i, j in enumerate(every):
+            if is_member[i]:
+                self.weight[j] = self.weight[j] + alpha * gain[i]
+                self.excess[j] = self.excess[j] + x[i] * x[i] * self.dtype(1.0 / gamma)
+            else:
+                self.learn_outsider(j, x[i], self.weight, self.excess)
+        for j in [j for j in touched if j not in self.members]:
+            lowest = min(self.members - self.keep, key=lambda j: (self.rank(j), -j), default=None)
+            if lowest is not None and self.rank(j) > self.rank(lowest):
+                self.members = self.members - {lowest} | {j}
+
+    def learn_outsider(self, j, value, weight, excess):
+        """Take the last step for a feature as if it alone joined the members."""
+        residual, common, inverse_gamma = self.last_step
+        gain = value / (self.dtype(1) + excess[j])
+        weight[j] = weight[j] + (residual - weight[j] * value) / (common + value * gain) * gain
+        excess[j] = excess[j] + value * value * inverse_gamma
+
+    def rank(self, j):
+        return self.weight[j] * self.weight[j] * (self.dtype(1) + self.excess[j])
+
+    @property
+    def selected(self) -> list[int]:
+        return sorted(self.members, key=lambda j: (-self.rank(j), j))
+
+
 class FirstOrderOracle(Oracle):
     """w ← (1 − λη)·w + η·y·x, into the ball of radius 1/√λ; the intercept is added apart, and only steps."""
 

@@ -42,7 +42,8 @@ Lesson lesson_on(const Selector& selector, const BatchArrays& batch, const Label
     batch.check_rows(begin, end);
     check_size("row_weights", row_weights, batch.n_rows());
     check_size("order", order, batch.n_rows());
-    return {labels_from(labels, batch.n_rows(), selector.takes_numbers()), row_weights ? row_weights->data() : nullptr, order ? order->data() : nullptr, begin, end};
+    return {labels_from(labels, batch.n_rows(), selector.takes_numbers()), row_weights ? row_weights->data() : nullptr,
+            order ? order->data() : nullptr, begin, end};
 }
 
 // Row numbers and labels must be in range.

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -185,15 +185,17 @@ std::uint64_t digest_of_numbers(Simd simd, bool in_two_halves, const typename S:
 
 TEST(shadow_sofs_of_numbers_gives_its_bits) {
     using L = ShadowSofs<WatchedPool, Squared>;
-    for (const auto& [norm, decoys, bits] :
-         {std::tuple{Norm::mean, DecoyOptions{}, 0u}, std::tuple{Norm::none, DecoyOptions{0.5}, 0u}})
+    const std::pair<DecoyOptions, std::uint64_t> cases[] = {{{}, 0x653569b2d7e822d8u}, {{0.5}, 0x341b14c21388d6ddu}};
+    for (const auto& [decoys, bits] : cases)
         for (const Simd simd : {Simd::scalar, Simd::avx2, Simd::avx512})
             for (const bool in_two_halves : {false, true}) {
                 if (simd > best_simd()) continue;
+                using S = NumberSelector<L, DenseMemory<2>>;
                 const std::uint64_t found =
-                    digest_of_numbers<NumberSelector<L, DenseMemory<2>>>(simd, in_two_halves, {50, {norm, true}, {0.5}, {}, {}, decoys});
+                    digest_of_numbers<S>(simd, in_two_halves, {50, {Norm::mean, true}, {0.5}, {}, {}, decoys});
                 if (simd == Simd::scalar && !in_two_halves)
-                    std::printf("numbers: %016llx\n", static_cast<unsigned long long>(found));
+                    std::printf("%-10s of numbers: %016llx\n", decoys.share > 0.0 ? "decoys" : "ShadowSOFS",
+                                static_cast<unsigned long long>(found));
                 CHECK(found == bits);
             }
 }

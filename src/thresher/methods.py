@@ -168,7 +168,7 @@ _MEAN_LENGTH: dict[str, dict[str, Any]] = {
     "norm": {
         "default": "mean",
         "allowed": (OneOf(("mean", None)),),
-        "help": "mean divides rows by their mean length, l2 scales each row to unit length; none leaves rows as they are",
+        "help": "mean divides all rows by the mean length of rows; none leaves them as they are",
         "doc": '"mean" divides all rows by the mean length of the rows so far: over all features to select, over the '
         "selected ones to predict. None leaves them as they are. Rows are not scaled one by one, since a number "
         "depends on their length.",

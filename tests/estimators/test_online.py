@@ -47,7 +47,7 @@ def test_every_estimator_has_an_oracle():
 
 
 # Counters that ShadowSOFS leaves alone when rows come again.
-OF_FIRST_READINGS = ("n_predicted", "n_mistakes", "mistake_weight", "n_undecided_first", "n_undecided_second")
+OF_FIRST_READINGS = ("n_predicted", "n_mistakes", "error", "n_undecided_first", "n_undecided_second")
 
 
 def with_oracle(estimator, budget, n_classes=2, dtype=None, **given):

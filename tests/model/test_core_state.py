@@ -17,7 +17,7 @@ COUNTS = [
     "n_samples", "n_updates", "n_mistakes", "n_undecided_first", "n_undecided_second", "n_saturated", "n_with_member",
     "n_predicted",
 ]  # fmt: skip
-MEASURES = ["loss", "mistake_weight", "margin_scale", "margin_information", "margin_rows"]
+MEASURES = ["loss", "error", "squared_error", "baseline_error", "margin_scale", "margin_information", "margin_rows"]
 SECOND_ORDER = of_kernel("sofs")
 FIRST_ORDER = {"eta": 0.5, "lam": 0.1, "loss": "hinge"}
 # The selector for two classes and for more, its parameters, floats per cell, and what the learner keeps.

@@ -387,7 +387,7 @@ class TestValues:
             batches = [labels_from_values(rows[at : at + step]) for at in range(0, len(rows), step)]
             codes = np.concatenate([classes.encode(batch) for batch in batches])
             assert len(set(codes.tolist())) == 2
-            target, swapped = classes.final_classes()
+            target, swapped = classes.final()
             found = target.labels.tolist()
             assert set(map(label_text, found)) == set(map(label_text, known))
             places = [found.index(label) if label in found else found.index(label_text(label)) for label in rows]

@@ -631,7 +631,7 @@ def test_a_probability_is_made_of_what_is_shown():
 
 class TestParameters:
     def test_every_online_method_is_there(self):
-        assert set(river.__all__) == {method.estimator for method in methods.ONLINE}
+        assert set(river.__all__) == {method.estimator for method in (*methods.ONLINE, *methods.REGRESSORS)}
 
     @online
     def test_signature_and_docstring_list_them(self, selector):

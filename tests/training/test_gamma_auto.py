@@ -81,7 +81,7 @@ class NaiveRace:
             model = Model(row_of(estimator).name, gamma=gamma, memory=memory, **applicable(estimator, BUDGET), **given)
             for row in range(len(y)):
                 partial_fit(model, X[row], y[[row]], classes, self.weights[[row]])
-                self.mistakes[gamma].append(model.counters["mistake_weight"])
+                self.mistakes[gamma].append(model.counters["error"])
                 self.loss[gamma].append(model.counters["loss"])
                 learned = state_of(model)["learned"] if memory_limit else {"ids": np.zeros(0), "predicting_ids": []}
                 pages = n_pages(learned["ids"].tolist(), model.n_vectors, memory)
@@ -533,7 +533,7 @@ class _Counted:
 
     def __init__(self, gamma):
         loss = 1e300 if gamma == 8.0 else float("nan")
-        self.counters = {"mistake_weight": 3.0, "loss": loss, "n_samples": 5}
+        self.counters = {"error": 3.0, "loss": loss, "n_samples": 5}
 
     def n_pages(self):
         return 0

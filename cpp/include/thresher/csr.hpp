@@ -60,7 +60,8 @@ bool starts_fit(const CsrBatch<Id>& batch, std::size_t n_values) {
 
 enum class Norm { none, l2, mean };  // mean: by the mean length of rows, which the selector keeps
 
-// Unless rows have unit length, the square of a value is added to a float32 precision, so it must stay far below float32's limit.
+// Unless rows have unit length, the square of a value is added to a float32 precision, so it must stay far below
+// float32's limit.
 inline constexpr float kLargestRawValue = 1e18f;
 
 // Why a row can't be learned, and where. `unsorted` also covers a repeated id: sorting and summing fixes both.

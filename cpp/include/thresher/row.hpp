@@ -133,12 +133,16 @@ THRESHER_KERNEL inline void scale_to_unit_length(const float* values, std::size_
     });
 }
 
-// Copies values to x, divided by a mean length, in which this row counts if it is learned.
+// Copies values to x, divided by a mean length, in which this row counts if it is learned. One that is predicted can be
+// too long for float32 beside those that were learned: its values are cut off.
 THRESHER_KERNEL inline void scale_by_mean(const float* values, std::size_t n, MeanLength& lengths, bool is_learned,
                                           float* x) {
     run([=, &lengths]() __attribute__((always_inline)) {
         if (is_learned) lengths.add(length_of(values, n));
-        copy_scaled(values, n, lengths.scale(), x);
+        const double scale = lengths.scale();
+        constexpr double limit = static_cast<double>(kLargestRawValue);
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = static_cast<float>(std::clamp(static_cast<double>(values[i]) * scale, -limit, limit));
     });
 }
 

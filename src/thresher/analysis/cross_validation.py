@@ -130,7 +130,7 @@ def cross_validate(
     passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     positive: Any = None,
     progress: bool = False,
 ) -> CrossValidation:

@@ -150,7 +150,7 @@ def path(
     passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     progress: bool = False,
 ) -> Curve:
     """Measure accuracy with several budgets, in the same reading of the data.

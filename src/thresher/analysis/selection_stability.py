@@ -138,7 +138,7 @@ def stability(
     passes: int | Literal["auto"] | None = None,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     progress: bool = False,
 ) -> Stability:
     """Measure how much the selection changes from sample to sample, in one reading.

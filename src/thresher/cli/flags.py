@@ -9,11 +9,11 @@ from functools import cache
 from inspect import signature
 
 from thresher.messages import as_keyword, as_literal
-from thresher.methods import CLASSIFIERS, METHODS, REGRESSORS, SHARED_ONLINE, Method
+from thresher.methods import METHODS, SHARED_ONLINE, Method
 from thresher.parameters import OneOf, check
 
-DEFAULT = CLASSIFIERS[0]
-TARGETS = ("class", "number")
+DEFAULT = next(iter(METHODS.values()))
+TARGETS = {"class": "classes", "number": "numbers"}  # the values of --target, and what methods predict
 
 # The parameters that are options: those that have help in the table of methods.
 PARAMETERS = tuple(
@@ -48,6 +48,7 @@ _VALUES = {
     "engine='local'": "--local",
     "zero_based=True": "--zero-based",
     "zero_based=False": "--one-based",
+    "ShadowSOFSRegressor": "--target number",
 }
 
 
@@ -59,11 +60,11 @@ def flag(parameter: str) -> str:
 def method_by_flag(name: str | None, target: str | None = None) -> Method:
     """Return a method by the values of --method and --target; its full name, as `show` prints it, works too."""
     check("--target", target, OneOf((None, *TARGETS)))
-    known = REGRESSORS if target == "number" else CLASSIFIERS
+    known = [method for method in METHODS.values() if method.predicts == TARGETS[target or "class"]]
     for method in known:
-        if name in (method.cli, method.name) or name is None:
+        if name in (method.cli, method.name, None):
             return method
-    if name in (method.cli for method in CLASSIFIERS):
+    if name in {method.cli for method in METHODS.values()}:
         raise ValueError(
             f"--method {name} predicts classes: use {' or '.join(each.cli for each in known)} with --target number."
         )

@@ -7,13 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.flags import DEFAULT, PARAMETERS, TARGETS, flag, flags_of, method_by_flag
-from thresher.cli.options import NUMBER, SIZE, WHOLE, WITHOUT_VALUE, Group, bytes_or_text, number_or_text, option
+from thresher.cli.options import (
+    NUMBER,
+    SIZE,
+    WHOLE,
+    WITHOUT_VALUE,
+    Group,
+    bytes_or_text,
+    number_or_text,
+    option,
+    whole_or_text,
+)
+from thresher.cli.output import say
 from thresher.messages import value_text
 from thresher.methods import CLASSIFIERS, METHODS, Method
 from thresher.parameters import Allowed, Between, OneOf, Parameter, Whole, check
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
+    from thresher.streams import Stream
 
 _NONE = "none"  # how None is written
 _METHOD = "The method"
@@ -35,6 +47,20 @@ def new_model(chosen: Mapping[str, Any]) -> Model:
     return model
 
 
+def model_for(stream: Stream, model: Model, chosen: Mapping[str, Any], learning: Mapping[str, Any]) -> Model:
+    """Return a new model, or one of numbers in its place where the labels are such and no option says otherwise."""
+    asked = [chosen["target"], chosen["method"], chosen["class_weight"], learning["classes"], learning["multiclass"]]
+    if any(each is not None for each in asked) or not stream.can_be_read_again:
+        return model
+    from thresher.model.targets import look_like_numbers
+
+    first = next(iter(stream.batches()), None)
+    if first is None or not look_like_numbers(first.labels):
+        return model
+    say("the labels are numbers with fractions, so numbers are predicted; --target class takes them as classes.")
+    return new_model({**chosen, "target": "number"})
+
+
 def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> dict[str, Any]:
     """Return the parameters that were given; raise an error that names the option for a value that is not allowed."""
     values = {}
@@ -46,12 +72,12 @@ def values_of(method: Method, chosen: Mapping[str, Any], of_what: str = "") -> d
     return values
 
 
-def learning_options(shuffle: bool | None, classes: str | None, multiclass: bool) -> dict[str, Any]:
+def learning_options(shuffle: bool | None, classes: str | None, multiclass: str | None) -> dict[str, Any]:
     """Return the arguments of `train` for the order of rows and the classes."""
     return {
         "shuffle": "auto" if shuffle is None else shuffle,
         "classes": None if classes is None else _class_names(classes),
-        "multiclass": multiclass,
+        "multiclass": _most_classes(multiclass),
     }
 
 
@@ -75,6 +101,13 @@ def _features_to_keep(lists: list[str]) -> list[str]:
 
 def _decoys(text: str) -> bool | float | str:
     return True if text == WITHOUT_VALUE["--decoys"] else number_or_text(text)
+
+
+def _most_classes(text: str | None) -> bool | int:
+    if text is None or text == WITHOUT_VALUE["--multiclass"]:
+        return text is not None
+    check("--multiclass", whole_or_text(text), Whole(2))
+    return int(text)
 
 
 def _class_weight(text: str) -> dict[str, float] | str:
@@ -206,9 +239,9 @@ LEARNING = Group("learning", {
     ),
     "multiclass": (
         option(
-            bool, "--multiclass", panel=_PASSES,
-            help="Find all classes first, however many; reads the data once more.",
+            str | None, "--multiclass", panel=_PASSES, metavar="[N]",
+            help="Find all classes first, up to 1,000 or N; reads the data once more.", show_default="two classes",
         ),
-        False,
+        None,
     ),
 })  # fmt: skip

@@ -20,7 +20,7 @@ from thresher.file_formats import FILE_FORMATS, one_of
 
 _UNITS = {"K": 10, "M": 20, "G": 30}
 # Options whose value can be left out, and what stands for it: to the parser an option has a value always or never.
-WITHOUT_VALUE = {"--ray": "local", "--decoys": "yes"}
+WITHOUT_VALUE = {"--ray": "local", "--decoys": "yes", "--multiclass": "yes"}
 
 Data = Annotated[
     list[str],
@@ -52,13 +52,16 @@ Report = Annotated[
 
 
 def with_values(arguments: list[str]) -> list[str]:
-    """Complete options whose value was left out. Only a number is a value of --decoys: the data may come next."""
+    """Complete options whose value was left out.
+
+    Only a number is a value of --decoys or --multiclass: the data may come next.
+    """
     complete = []
     for argument, following in pairwise([*arguments, "-"]):
         complete.append(argument)
         if argument in WITHOUT_VALUE:
             is_value = not following.startswith("-")
-            if argument == "--decoys":
+            if argument in ("--decoys", "--multiclass"):
                 is_value = isinstance(number_or_text(following), float)
             if not is_value:
                 complete.append(WITHOUT_VALUE[argument])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.data_options import NAMING, READING, open_data_and_test
-from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model
+from thresher.cli.method_options import LEARNING, METHOD, learning_options, model_for, new_model
 from thresher.cli.options import Data, Json, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped, write_page, written_line
 
@@ -46,6 +46,7 @@ def path(
     options = learning_options(**learning)
     check_outputs({"--report": report})
     stream, held_out = open_data_and_test(data, test, [report], **reading)
+    template = model_for(stream, template, chosen, learning)
     curve = run(template, stream, budgets, held_out, **options, progress=not json)
     report_skipped(curve.history)
     if not json:

@@ -8,7 +8,7 @@ import typer
 
 from thresher.cli.checkpoints import SAVING, explain_how_to_resume, refuse_to_overwrite, train_with_checkpoint
 from thresher.cli.data_options import NAMING, READING, open_data_and_test
-from thresher.cli.method_options import LEARNING, METHOD, learning_options, new_model, values_of
+from thresher.cli.method_options import LEARNING, METHOD, learning_options, model_for, new_model, values_of
 from thresher.cli.options import WHOLE, Data, Json, Positive, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
 from thresher.cli.shards import SHARDING, train_on_shards
@@ -25,6 +25,7 @@ EXAMPLES = (
     "thresher train train.svm -k 200 --method sofs --passes 2 --shuffle",
     "thresher train mail.jsonl.xz -k 200 --label label --text text --ngrams 1-3",
     "thresher train train.svm -k 200 --test test.svm --report run.html",
+    "thresher train prices.csv -k 200 --label price --target number --cv 5",
     "thresher train train.svm -k 200 --checkpoint run.ckpt --every 60s --resume -o model.thresher",
 )
 
@@ -75,7 +76,7 @@ def train(
     sharding: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    """Select features and train a classifier on them, in one pass over the data.
+    """Select features and train a linear model on them, in one pass over the data.
 
     Prints what was selected. With -o it also writes the model, for predict, evaluate, transform, show and --from.
     """
@@ -90,6 +91,8 @@ def train(
     naming = None if from_ is None else model.naming
     stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading, naming=naming)
     refuse_to_overwrite(**saving)
+    if from_ is None and positive is None and threshold is None:
+        model = model_for(stream, model, chosen, learning)
 
     sample_results: dict[str, Any] = {}
     with explain_how_to_resume(**saving):

@@ -19,6 +19,7 @@ from thresher.distributed.shards import Shards, Start, Survey, Update, add_surve
 from thresher.evaluation.alignment import warn_of_unsure_base
 from thresher.evaluation.evaluation import evaluate
 from thresher.messages import parameter
+from thresher.model.classes import classes_for, classes_of_labels
 from thresher.model.labels import Labels, label_text
 from thresher.model.learning import n_passes_after
 from thresher.model.merging import MergeSizes, count_from, merge, merge_names
@@ -32,7 +33,6 @@ from thresher.model.settling import (
     warn_if_saturated,
     warn_of_clashes,
 )
-from thresher.model.classes import classes_for, classes_of_labels
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
 from thresher.training.column_scale import warn_of_scale
@@ -57,7 +57,7 @@ def train(
     workers: int | None = None,
     validate: Any = None,
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     progress: bool = False,
     callback: Callable[[History], None] | None = None,
 ) -> History:
@@ -90,8 +90,8 @@ def train(
         Data to measure accuracy on at each sync.
     classes : array, optional
         The classes. By default the two that occur at the start of the shards.
-    multiclass : bool, default=False
-        Find all classes in a separate pass first, however many there are.
+    multiclass : bool or int, default=False
+        Find all classes in a separate pass first: up to 1,000, or up to this number.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
@@ -169,7 +169,7 @@ class _ShardedRun:
         model, stream, request = self.model, self._job.stream, self._job.request
         if model.target is not None:
             classes_for(model, request.classes)
-        calls = [(k, request.multiclass) for k in range(self._shards.n)]
+        calls = [(k, bool(request.multiclass)) for k in range(self._shards.n)]
         handles = self._engine.map(survey, (self._shards,), calls)
         seen = self._engine.merge(add_surveys, handles)
         self._check_shards(seen)
@@ -189,7 +189,7 @@ class _ShardedRun:
             classes = classes_for(model, request.classes)
         else:
             try:
-                classes = classes_of_labels(labels, many=request.multiclass)
+                classes = classes_of_labels(labels, multiclass=request.multiclass)
             except ValueError as error:
                 raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None

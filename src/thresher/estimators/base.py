@@ -43,7 +43,8 @@ _MOST_DENSE_COLUMNS = 1 << 40  # of an array; a terabyte
 class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A scikit-learn feature selector that predicts with what it selects.
 
-    What it predicts is in `Classifier` and `Regressor`. A subclass names its method, whose parameters `thresher.methods` lists, and provides `selected_`.
+    What it predicts is in `Classifier` and `OnlineRegressor`. A subclass names its method, whose parameters
+    `thresher.methods` lists.
     """
 
     _method: ClassVar[str]

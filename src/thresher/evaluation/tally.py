@@ -11,9 +11,9 @@ from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import curves_of
 from thresher.evaluation.mistakes import Mistake, SurestMistakes
 from thresher.messages import count_noun, join_some, warn
+from thresher.model.classes import predicted_codes
 from thresher.model.labels import Labels, as_number, label_text
 from thresher.model.model import Model
-from thresher.model.classes import predicted_codes
 from thresher.streams import Batch, DataError
 
 _Floats = NDArray[np.float64]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+MOST_CLASSES = 1_000  # that are found without being asked again
 _MANY = 20  # with more different labels than this, they are hardly classes
 _ENOUGH = 10  # rows that all have different labels, for these to be ids
 
@@ -190,8 +191,8 @@ def _known_classes(model: Model) -> Classes | None:
     return model.target
 
 
-def collect_labels(labels: Iterable[Labels]) -> Labels | None:
-    """Return all classes of a stream, from the labels of its batches.
+def collect_labels(labels: Iterable[Labels], multiclass: bool | int) -> Labels | None:
+    """Return all classes of a stream, from the labels of its batches; ValueError if they are too many.
 
     None if there are fewer than two: learning then raises the error.
     """
@@ -199,15 +200,26 @@ def collect_labels(labels: Iterable[Labels]) -> Labels | None:
     for part in labels:
         found = [np.unique(concatenate_labels([*found, part]))]
     classes = concatenate_labels(found)
+    refuse_too_many(classes, multiclass)
     return classes if len(classes) > 1 else None
 
 
-def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
-    """Return all different labels of the data as classes; more than two are an error unless `many`."""
+def refuse_too_many(classes: Labels, multiclass: bool | int) -> None:
+    """Raise ValueError if there are more classes than `multiclass` allows; True allows 1,000."""
+    n, most = len(classes), MOST_CLASSES if multiclass is True else int(multiclass)
+    if n > most:
+        raise ValueError(
+            f"there are {n:,} labels, and {parameter('multiclass', multiclass)} allows {most:,} classes: to predict "
+            f"numbers use {parameter('ShadowSOFSRegressor')}, else allow so many, {parameter('multiclass', n)}."
+        )
+
+
+def classes_of_labels(labels: Labels, *, multiclass: bool | int) -> Classes:
+    """Return all different labels of the data as classes; more than two are an error unless `multiclass`."""
     if len(labels) < 2:
         one = f"all rows have the label {label_text(labels[0])}: two classes are needed." if len(labels) else ""
         raise ValueError(one or "there are no rows.")
-    if len(labels) > 2 and not many:
+    if len(labels) > 2 and not multiclass:
         these = join_some([label_text(label) for label in labels.tolist()])
         if are_hardly_classes(labels, len(labels)):
             raise ValueError(f"there are {len(labels):,} labels ({these}). {_hardly_classes()}")
@@ -215,6 +227,8 @@ def classes_of_labels(labels: Labels, *, many: bool) -> Classes:
             f"there are more than two classes ({these}): name them with {parameter('classes', ['a', 'b', 'c'])}, or "
             f"use {parameter('multiclass', True)}."
         )
+    if multiclass:
+        refuse_too_many(labels, multiclass)
     return Classes(labels)
 
 
@@ -387,6 +401,6 @@ def probabilities(log_odds: Floats) -> Floats:
 
 def _hardly_classes() -> str:
     return (
-        "Labels must be classes, not numbers to predict or ids: in a table, name their column with "
-        f"{parameter('label', ...)}. If they are classes, use {parameter('multiclass', True)}."
+        f"Labels must be classes, not ids: in a table, name their column with {parameter('label', ...)}. To predict "
+        f"numbers use {parameter('ShadowSOFSRegressor')}. If they are classes, use {parameter('multiclass', True)}."
     )

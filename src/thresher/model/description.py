@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -108,11 +109,15 @@ def settings(model: Model) -> dict[str, Any]:
     if not model.method.is_batch:
         n_first = counters["n_predicted"]  # mistakes are counted among these
         learned = {} if n_first == counters["n_samples"] else {"first_readings": n_first}
-        learned |= {
-            "rows_with_a_loss": counters["n_updates"],
-            "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
-            "grouped_by_label": model.grouped_by_label,
-        }
+        if model.method.predicts == "numbers":
+            for name, error in (("rmse", "squared_error"), ("baseline", "baseline_error")):
+                learned[f"{name}_while_learning"] = math.sqrt(counters[error] / max(1, n_first))
+        else:
+            learned |= {
+                "rows_with_a_loss": counters["n_updates"],
+                "mistakes_while_learning": None if model.grouped_by_label else counters["n_mistakes"],
+            }
+        learned["grouped_by_label"] = model.grouped_by_label
     return {
         "method": model.method.name,
         **{name: value for name, value in model.parameters.items() if value is not None and name not in _OF_FIT},

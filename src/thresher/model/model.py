@@ -20,13 +20,13 @@ from thresher.batch import Batch, core_rows
 from thresher.csr import Csr, check_rows
 from thresher.messages import parameter
 from thresher.model.class_weights import weights_of_rows
+from thresher.model.classes import probabilities
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.labels import Labels
 from thresher.model.learners import decoys_of
 from thresher.model.names import MemberNames, Naming
 from thresher.model.race import Learner, Race, Standing
 from thresher.model.state import State, restore, state_of
-from thresher.model.classes import probabilities
 from thresher.model.targets import Target
 from thresher.threads import ForkSafeLock
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thresher.messages import parameter
 from thresher.model.label_order import Grouping, LabelOrder
 from thresher.model.labels import LabelError, Labels, label_text, labels_of_rows
 from thresher.model.validators import anything, dict_of, is_not_negative, is_number, list_of, optional
@@ -69,7 +70,9 @@ class Numbers:
     def code_of_positive(self, positive: Any) -> None:
         """Raise ValueError if a label is named that counts as found; numbers have none."""
         if positive is not None:
-            raise ValueError(f"positive={positive!r} needs two classes, but the model predicts numbers: leave it out.")
+            raise ValueError(
+                f"{parameter('positive', positive)} needs two classes, but the model predicts numbers: leave it out."
+            )
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that `show` prints."""

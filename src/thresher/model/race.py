@@ -95,7 +95,7 @@ class Race:
         How many weights a feature has.
     norm : str
         How rows are scaled, in the core's terms.
-    of_numbers : bool
+    of_numbers : bool, default=False
         Whether they learn numbers, not classes.
     """
 
@@ -105,7 +105,7 @@ class Race:
         default: float,
         n_vectors: int,
         norm: str,
-        of_numbers: bool,
+        of_numbers: bool = False,
     ) -> None:
         self._new_learner = new_learner
         self._default = default

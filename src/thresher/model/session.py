@@ -139,9 +139,9 @@ class Session:
             n_rows=n_rows, observer=observer,
         )  # fmt: skip
         if fault is not None:
+            norm = parameter("norm", self.model.parameters["norm"])
             raise ValueError(
-                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with {parameter('norm', self.model.parameters['norm'])}: "
-                "scale the data."
+                f"{batch.location(fault[1])}: the value {fault[3]:g} is too large with {norm}: scale the data."
             )
         if batch.names is not None:
             self._read_names(batch)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.messages import parameter
 from thresher.model.classes import Classes, StreamClasses, classes_for, classes_for_matrix, classes_from_json
+from thresher.model.labels import Labels
 from thresher.model.numbers import Numbers, StreamNumbers
 
 if TYPE_CHECKING:
@@ -53,6 +55,12 @@ def target_from_json(value: Any, predicts: str) -> Target:
     if value != Numbers.kind:
         raise ValueError("its method predicts numbers, but it has classes")
     return Numbers()
+
+
+def look_like_numbers(labels: Labels) -> bool:
+    """Return whether labels are numbers to predict rather than classes: three or more, some with fractions."""
+    is_number = labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
+    return is_number and len(np.unique(labels)) > 2
 
 
 def _refuse_classes(classes: ArrayLike | None) -> None:

@@ -1,4 +1,4 @@
-"""The online methods as classifiers and transformers of river (https://riverml.xyz), for rows that are dicts.
+"""The online methods as classifiers, regressors and transformers of river (https://riverml.xyz), for rows of dicts.
 
 There is a class for each online method of `thresher.methods`, under the name of its estimator.
 
@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from thresher import methods
 
 try:
-    from thresher.river.selector import RiverSelector, parameters_of
+    from thresher.river.classifier import RiverClassifier
+    from thresher.river.regressor import RiverRegressor
+    from thresher.river.selector import RiverSelector
 except ModuleNotFoundError as error:
     if error.name != "river":
         raise
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 
 def _class_of(method: methods.Method) -> type[RiverSelector]:
     """Return a class with the method's parameters in the signature of `__init__`, where river looks for them."""
-    table = parameters_of(method)
+    base: type[RiverSelector] = RiverRegressor if method.predicts == "numbers" else RiverClassifier
+    table = base.table(method)
     positional, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     signature = inspect.Signature(
         [
@@ -51,7 +54,7 @@ def _class_of(method: methods.Method) -> type[RiverSelector]:
     def __init__(*args: Any, **given: Any) -> None:  # noqa: N807 it becomes a method below
         bound = signature.bind(*args, **given)
         bound.apply_defaults()
-        RiverSelector.__init__(**bound.arguments)
+        base.__init__(**bound.arguments)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]  # functions can have one
     lines = (
@@ -59,8 +62,9 @@ def _class_of(method: methods.Method) -> type[RiverSelector]:
     )
     doc = f"{method.estimator} for river: {method.help}.\n\nParameters\n----------\n" + "\n".join(lines)
     contents = {"__init__": __init__, "__doc__": doc, "__module__": __name__, "_method": method}
-    return type(method.estimator, (RiverSelector,), contents)
+    return type(method.estimator, (base,), contents)
 
 
-__all__ = [method.estimator for method in methods.ONLINE]
-globals().update({method.estimator: _class_of(method) for method in methods.ONLINE})
+_METHODS = (*methods.ONLINE, *methods.REGRESSORS)
+__all__ = [method.estimator for method in _METHODS]
+globals().update({method.estimator: _class_of(method) for method in _METHODS})

@@ -1,4 +1,4 @@
-"""The base of the classes of river."""
+"""What all classes of river share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from river import base, utils
 
 from thresher import _core, methods
 from thresher.messages import shorten
+from thresher.model.labels import RowTargets
 from thresher.model.learners import learner_for
 from thresher.model.learning import learn_rows
 from thresher.model.model import Model
 from thresher.model.names import N_IDS
-from thresher.model.settling import fix_target, warn_if_saturated
-from thresher.model.classes import Classes, predicted_codes, probabilities
-from thresher.parameters import Between, Instance, OneOf, Parameter, Whole, check, plain
-from thresher.river.label_codes import LabelCodes, as_array
+from thresher.model.settling import warn_if_saturated
+from thresher.parameters import Between, OneOf, Parameter, Whole, check, plain
 from thresher.river.rows import (
     ALLOWED,
     Row,
@@ -55,24 +54,19 @@ _CHANGED: Mapping[str, Mapping[str, Any]] = {
     },
     "memory_bytes": {"help": "the size of the sketch; 64 MiB by default"},
 }
-_CLASSES = Parameter(
-    None,
-    (OneOf((None,)), Instance(list), Instance(tuple)),
-    "all labels, needed if there are more than two; by default, the first two that occur",
-)
 
 
 def parameters_of(method: methods.Method) -> dict[str, Parameter]:
     """Return the parameters that a method has in river."""
     left_out = {*_ONLY_FOR_FIT, *(() if method.sketch_kernels else ("memory",))}
     own = {name: each for name, each in method.parameters.items() if name not in left_out}
-    return {name: replace(each, **_CHANGED.get(name, {})) for name, each in own.items()} | {"classes": _CLASSES}
+    return {name: replace(each, **_CHANGED.get(name, {})) for name, each in own.items()}
 
 
 # River's checks know by `SupervisedTransformer` that `learn_one` takes a label. But a pipeline that learns passes a
 # transformed row on only if the step is a `Transformer`, which that one is not.
-class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.Transformer):
-    """The base of the classes: a `Model` whose features are the items of dicts.
+class RiverSelector(base.SupervisedTransformer, base.Transformer):
+    """What the classes share: a `Model` whose features are the items of dicts.
 
     The id of a feature is the hash of its name. The names of the selected features are known, and of some others:
     it would take too long to search after every row for features that have left.
@@ -81,18 +75,16 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     _method: ClassVar[methods.Method]
 
     def __init__(self, **given: Any) -> None:
-        table = parameters_of(self._method)
+        table = self.table(self._method)
         for name, value in given.items():
             setattr(self, name, value)
             check(f"{name} of {self._method.estimator}", plain(value), *table[name].allowed)
-        self._codes = LabelCodes(given.pop("classes"))
         given = {name: plain(value) for name, value in given.items()}
         kept = [str(key) for key in given.get("keep") or ()]
         if kept:
             given["keep"] = ids_of(kept).tolist()
-        self._model = Model(self._method.name, **{"memory": "hash", **given})
-        if self._codes.are_given:
-            self._model.target = Classes(as_array(self._codes.labels))
+        known = {name: value for name, value in given.items() if name in self._method.parameters}
+        self._model = Model(self._method.name, **{"memory": "hash", **known})
         self._names = names_by_id(kept)
         self._known = set(kept)  # the same names
         self._most_names = 2 * given["n_features_to_select"] + 1_000 if self._method.has_budget else math.inf
@@ -102,6 +94,11 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         self._last_members: tuple[bytes, set[int]] = (b"", set())
         self._rows_until_check, self._n_saturated = _ROWS_BETWEEN_CHECKS, 0
 
+    @classmethod
+    def table(cls, method: methods.Method) -> dict[str, Parameter]:
+        """Return the parameters of the class for a method."""
+        return parameters_of(method)
+
     def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:  # type: ignore[override]  # river's has no weight
         """Learn a row.
 
@@ -110,7 +107,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         x : dict
             The features. A number is the value of the feature that its key names. Text, as in ``{"color": "red"}``, is
             the feature ``color=red`` with the value 1. None, NaN, 0 and empty text are no feature.
-        y : bool, int, str or anything hashable
+        y : number, or for classifiers anything hashable
             The label.
         w : float, default=1.0
             The weight of the row; a row of weight 0 is skipped.
@@ -118,32 +115,12 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         names, batch = self._row(x, to_learn=True)
         self._learn(names, batch, [y], None if w == 1.0 else row_weights(w, 1))
 
-    def predict_one(self, x: Row, **kwargs: Any) -> Any:
-        """Return the label of a row."""
-        labels = self._codes.labels
-        if len(labels) == 1:
-            return labels[0]
-        scores = self._learner.score(self._row(x)[1], 0, 1)
-        return labels[int(scores[0] > 0.0) if len(scores) == 1 else int(scores.argmax())]
-
-    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
-        """Return the probability of each label.
-
-        Without `classes`, the labels are False and True until another one is seen. That one has probability 1 until
-        there is a second.
-        """
-        labels = self._codes.labels
-        if len(labels) == 1:
-            return {labels[0]: 1.0}
-        scores = self._learner.score(self._row(x)[1], 0, 1).tolist()
-        scale = self._learner.counters["margin_scale"]
-        return dict(zip(labels, _probabilities([scale * score for score in scores]), strict=True))
-
     def debug_one(self, x: Row, decimals: int = 5) -> str:
         """Return a table of what the selected features of a row, and the intercept, add to its score.
 
-        Contributions above 0 are for the second of two labels; with more, they are those to the score of the predicted
-        label. They are in order of size, and add up to the score.
+        The score of a regressor is the number that it predicts. Of a classifier contributions above 0 are for the
+        second of two labels; with more, they are those to the score of the predicted label. They are in order of size,
+        and add up to the score.
 
         Parameters
         ----------
@@ -196,31 +173,6 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         names, batch = self._rows(X, to_learn=True)
         self._learn(names, batch, labels, row_weights(w, len(X)))
 
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the labels of the rows of a data frame."""
-        import pandas as pd
-
-        labels = self._codes.labels
-        codes = predicted_codes(self._scores(X), 0.0) if len(labels) > 1 else np.zeros(len(X), np.intp)
-        return pd.Series([labels[code] for code in codes.tolist()], index=X.index)
-
-    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the probabilities of the labels, a column for each, for the rows of a data frame."""
-        import pandas as pd
-
-        labels = self._codes.labels
-        chances = probabilities(self._learner.counters["margin_scale"] * self._scores(X))
-        return pd.DataFrame(
-            chances if len(labels) > 1 else np.ones((len(X), 1)),
-            index=X.index,
-            columns=pd.Index(labels, tupleize_cols=False),
-        )
-
-    @property
-    def classes_(self) -> list[Any]:
-        """The labels: `classes`, or those seen so far; in ascending order, if they have one."""
-        return self._codes.seen_labels()
-
     @property
     def selected_names_(self) -> list[str]:
         """The names of the selected features, best first."""
@@ -230,7 +182,7 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     def weights(self) -> dict[str, Any]:
         """The weight of each selected feature, best first: above 0 it is for the second of two classes.
 
-        With more classes there is a dict of weights by label.
+        With more classes there is a dict of weights by label. Of a regressor it is what a value of 1 adds.
         """
         ids, weights = self._learner.members()
         each = map(self._by_label, weights.reshape(len(ids), self._model.n_vectors).tolist())
@@ -238,17 +190,13 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
 
     @property
     def intercept(self) -> Any:
-        """The number that is added to the margin; with more than two classes, a dict by label."""
+        """The number that is added to the score; with more than two classes, a dict by label."""
         return self._by_label(self._learner.intercept.tolist())
 
     @property
     def n_samples_seen_(self) -> int:
         """Rows seen, with or without a loss; without rows of weight 0."""
         return int(self._learner.counters["n_samples"])
-
-    @property
-    def _multiclass(self) -> bool:
-        return len(self._codes.labels) > 2
 
     @property
     def _supervised(self) -> bool:
@@ -262,27 +210,30 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
     @property
     def _learner(self) -> _core.Selector:
         """The learner."""
-        learner_for(self._model, self._codes.n_vectors, 0, None, None)
+        learner_for(self._model, self._n_vectors, 0, None, None)
         return self._model.selector
 
+    _n_vectors = 1
+
     def _by_label(self, numbers: list[float]) -> Any:
-        return numbers[0] if len(numbers) == 1 else dict(zip(self._codes.labels, numbers, strict=True))
+        return numbers[0]
+
+    def _targets(self, labels: list[Any], counts: NDArray[np.bool_]) -> RowTargets:
+        """Return the codes or numbers of labels, of which only some count."""
+        raise NotImplementedError
+
+    def _weights_of(self, codes: RowTargets, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Return the weights of rows, with those of their classes."""
+        return weights
 
     def _learn(
         self, names: list[str], batch: _core.CsrBatch, labels: list[Any], weights: NDArray[np.float64] | None
     ) -> None:
-        if weights is None:
-            codes = np.array(self._codes.encode(labels), np.int32)
-        elif weights.any():  # the labels of rows that are skipped do not count either
-            codes = np.zeros(len(labels), np.int32)
-            codes[weights != 0] = self._codes.encode(list(compress(labels, weights.tolist())))
-        else:
+        if weights is not None and not weights.any():
             return
-        learner = self._learner
-        if self._model.target is None and self._codes.are_known:
-            fix_target(self._model, Classes(as_array(self._codes.labels)), self._codes.swapped, id_base=0)
-        if self._model.parameters["class_weight"] is not None:
-            weights = self._model.class_weights.of_rows(codes, weights, self._codes.by_code())
+        counts = np.ones(len(labels), bool) if weights is None else weights != 0
+        codes, learner = self._targets(labels, counts), self._learner
+        weights = self._weights_of(codes, weights)
         learn_rows(learner, batch, codes, weights)
         new = [name for name in names if name not in self._known]
         for id_, name in zip(ids_of(new).tolist(), new, strict=True):
@@ -350,19 +301,6 @@ class RiverSelector(base.MiniBatchClassifier, base.SupervisedTransformer, base.T
         return batch
 
     def _scores(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Return margins or, with more than two classes, the scores of each."""
+        """Return margins or, with more than two classes, the scores of each; or the numbers that are predicted."""
         scores = self._learner.score(self._rows(X)[1], 0, len(X))
-        return scores if self._codes.n_vectors == 1 else scores.reshape(len(X), self._codes.n_vectors)
-
-
-def _probabilities(log_odds: list[float]) -> list[float]:
-    """Return the probabilities of a row: for a single one numpy would take longer than the prediction."""
-    if len(log_odds) == 1:
-        log_odds = [0.0, log_odds[0]]
-    most = max(log_odds)
-    chances = [math.exp(each - most) for each in log_odds]
-    total, best = sum(chances), log_odds.index(most)
-    chances = [chance / total for chance in chances]
-    if chances.index(max(chances)) != best:  # log odds that differ by less than a rounding error
-        chances[best] = math.nextafter(chances[best], 1.0)
-    return chances
+        return scores if self._n_vectors == 1 else scores.reshape(len(X), self._n_vectors)

@@ -10,12 +10,12 @@ import numpy as np
 
 from thresher import _core, parameters
 from thresher.csr import check_rows
+from thresher.model.classes import StreamClasses, classes_for_matrix, refuse_too_many
 from thresher.model.fixed_weights import FixedWeights
 from thresher.model.kept_features import ids_to_keep
 from thresher.model.labels import Labels
 from thresher.model.model import Model
 from thresher.model.names import MemberNames, Naming
-from thresher.model.classes import StreamClasses, classes_for_matrix
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.matrix import Matrix, collect
 from thresher.streams.read_counts import ReadCounts
@@ -115,6 +115,11 @@ def _read(model: Model, job: Job) -> tuple[Matrix, History]:
     rows = collect(stream, batches)
     if len(rows.y) == 0:
         raise DataError(f"{stream.name}: there are no rows.")
+    if request.multiclass:
+        try:
+            refuse_too_many(np.unique(rows.y), request.multiclass)
+        except ValueError as error:
+            raise DataError(f"{stream.name}: {error}") from None
     history.add_skipped(reading.n_skipped, reading.skipped)
     return rows, history
 

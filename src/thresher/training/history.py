@@ -227,7 +227,7 @@ class History(Skipped):
         return fragment(heading, *drawn, remarks=self.remarks)
 
 
-_COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss")
+_COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss", "squared_error", "baseline_error")
 
 
 class Recorder:

@@ -29,7 +29,7 @@ class Request:
     validate: Data | None = None
     shuffle: bool | Literal["auto"] = "auto"
     classes: ArrayLike | None = None
-    multiclass: bool = False
+    multiclass: bool | int = False
     progress: bool = False
     callback: Callable[[History], None] | None = None
     checkpoint: str | os.PathLike[str] | None = None

@@ -34,7 +34,7 @@ def train(
     *,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     progress: bool = False,
     callback: Callable[[History], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -71,8 +71,9 @@ def train(
         methods do not depend on the order.
     classes : array, optional
         The classes, if they are fixed in advance. By default the two that occur; a third is an error.
-    multiclass : bool, default=False
-        Find all classes in a separate pass first, however many there are. Naming them with `classes` is faster.
+    multiclass : bool or int, default=False
+        Find all classes in a separate pass first: up to 1,000, or up to this number. Naming them with `classes` is
+        faster.
     progress : bool, default=False
         Show a bar on stderr, if that is a terminal.
     callback : callable, optional
@@ -117,7 +118,7 @@ def train_many(
     *,
     shuffle: bool | Literal["auto"] = "auto",
     classes: ArrayLike | None = None,
-    multiclass: bool = False,
+    multiclass: bool | int = False,
     n_threads: int | None = None,
 ) -> list[History]:
     """Train several models while a stream is read once; each gets exactly the same result as with `train` alone.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from thresher import parameters
 from thresher.io.checkpoints import Saved
 from thresher.messages import parameter, warn
+from thresher.model.classes import collect_labels
 from thresher.model.label_order import POOR_ON_GROUPED_ROWS
 from thresher.model.labels import Labels, labels_from_values
 from thresher.model.learning import n_passes_after
@@ -16,14 +17,13 @@ from thresher.model.model import Model
 from thresher.model.session import Pass
 from thresher.model.settling import warn_if_none_told
 from thresher.model.state import restore
-from thresher.model.classes import collect_labels
 from thresher.progress import Bar, progress_bar
 from thresher.streams import DataError, Stream
 from thresher.streams.position import Position
 from thresher.streams.shuffling import shuffle_stream
 from thresher.training.checkpoint import Checkpoint
 from thresher.training.column_scale import ScaleCheck
-from thresher.training.job import Job
+from thresher.training.job import Job, Request
 from thresher.training.run import Run, RunGroup
 from thresher.training.samples import require_enough_rows
 
@@ -42,7 +42,7 @@ class Passes:
         if self._saved is not None and self._saved.about["classes"] is not None:
             self._classes = labels_from_values(self._saved.about["classes"])
         elif self._request.multiclass and self._classes is None and self._is_new:
-            self._classes = collect_labels(_labels_of(job.stream, self._request.progress))
+            self._classes = _classes_of(job.stream, self._request)
         if self._saver is not None:
             self._saver.begin(self._classes)
 
@@ -182,6 +182,16 @@ class Passes:
             if position is not None and not saved.about["finished"]:
                 run.stream.batches(position)  # which checks it
             return position
+
+
+def _classes_of(stream: Stream, request: Request) -> Labels | None:
+    """Read a stream for its classes."""
+    try:
+        return collect_labels(_labels_of(stream, request.progress), request.multiclass)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{stream.name}: {error}") from None
 
 
 def _labels_of(stream: Stream, progress: bool) -> Iterator[Labels]:

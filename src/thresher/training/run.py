@@ -18,11 +18,11 @@ from thresher.evaluation.metrics import METRICS
 from thresher.evaluation.tally import Tally
 from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
+from thresher.model.labels import LabelError
 from thresher.model.learners import NotEnoughMemoryError
 from thresher.model.model import Model
 from thresher.model.session import Pass, Session
 from thresher.model.state import restore, state_of
-from thresher.model.labels import LabelError
 from thresher.progress import Bar
 from thresher.streams import Batch, DataError, Stream
 from thresher.streams.position import Position

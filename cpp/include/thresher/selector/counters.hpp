@@ -16,8 +16,8 @@ struct Counters {
     std::uint64_t n_undecided_second = 0;  // … and of the second
     std::uint64_t n_saturated = 0;         // updates in which no precision grew: float32 has too few digits
     double loss = 0.0;                     // summed over rows, before learning
-    // What a race compares: the weights of rows whose margin was not on their side (y·m ≤ 0); of numbers, squared errors
-    // times the rows' weights.
+    // What a race compares: the weights of rows whose margin was not on their side (y·m ≤ 0); of numbers, squared
+    // errors times the rows' weights.
     double error = 0.0;
     MarginScale margins;
     // Nothing learned depends on these.

@@ -1,8 +1,9 @@
 // The predicting layer of a selector: a regression on the members alone, logistic of classes and linear of numbers.
 //
 // It shares with the layer that selects only who is a member. Of a row it takes the members and scales their raw values
-// to unit length, or by the mean length that the rows' members had (Norm::mean), so a prediction depends on nothing else of the row: neither on other features nor on their number.
-// Sums run in 16 lanes by the place among the members, so not even a bit does.
+// to unit length, or by the mean length that the rows' members had (Norm::mean), so a prediction depends on nothing
+// else of the row: neither on other features nor on their number. Sums run in 16 lanes by the place among the members,
+// so not even a bit does.
 //
 // A feature has its weight and precision here from the first row it is learned in as a member, and keeps them when it
 // leaves, for the time that it comes back: in a hash table, whatever memory the selecting layer has. Under a budget of
@@ -46,8 +47,8 @@ class PredictingLayer {
           buffer_(n_vectors),
           scores_(n_vectors) {}
 
-    // Takes the members among n features of a row. `is_member` answers for a position, `is_learned` says whether the row
-    // is learned after it was predicted.
+    // Takes the members among n features of a row. `is_member` answers for a position, `is_learned` says whether the
+    // row is learned after it was predicted.
     template <class Id, class IsMember>
     void take(const Id* ids, const float* raw, std::size_t n, bool is_learned, IsMember is_member) {
         if (picked_.size() < n) picked_.resize(n);
@@ -201,8 +202,8 @@ class PredictingLayer {
             const bool is_changed = found != changes.ids.end() && *found == id;
             const auto i = static_cast<std::size_t>(found - changes.ids.begin());
             for (std::size_t c = 0; c < n_vectors(); ++c)
-                out.predicting_weights.push_back(in_units(
-                    (is_changed ? merged(changes, n_shards, size, i, c) : memory_.load(id, c))[0], lengths));
+                out.predicting_weights.push_back(
+                    in_units((is_changed ? merged(changes, n_shards, size, i, c) : memory_.load(id, c))[0], lengths));
         }
         for (std::size_t c = 0; c < n_vectors(); ++c) {
             const Cell cell = Merging::moved(intercept_[c], intercept_sum_of<Merging>(changes, c), size);
