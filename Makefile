@@ -131,6 +131,7 @@ paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures besi
 	$(BIN)/python -m experiments stability $(SIZE:%=--%)
 	$(BIN)/python -m experiments memory $(SIZE:%=--%)
 	$(BIN)/python -m experiments names $(SIZE:%=--%)
+	$(BIN)/python -m experiments numbers $(SIZE:%=--%)
 	$(BIN)/python -m experiments probabilities $(SIZE:%=--%)
 	$(BIN)/python -m experiments scale $(SIZE:%=--%)
 

@@ -19,6 +19,7 @@ from experiments import (
     layers,
     memory,
     names,
+    numbers,
     probabilities,
     scale,
     stability,
@@ -40,7 +41,7 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
 STUDIES = (
     layers.STUDY, gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, decoys.STUDY,
-    scale.STUDY,
+    numbers.STUDY, scale.STUDY,
 )  # fmt: skip
 
 SMALLEST = store.CACHE / "smallest"

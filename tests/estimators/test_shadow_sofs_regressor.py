@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from states import assert_same_state, state_of
 from strategies import TIES, budgets, problems, random_problem
 
-from thresher import ShadowSOFSRegressor, datasets, load, open_stream, save, train
+from thresher import ShadowSOFSRegressor, datasets, distributed, load, open_stream, save, train
 from thresher.io.model_files import save_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
@@ -179,6 +179,37 @@ def test_a_stream_equals_a_matrix(tmp_path, shuffle):
     train(read, open_stream(tmp_path / "rows.svm", zero_based=True), shuffle=shuffle)
     X, y = open_stream(tmp_path / "rows.svm", zero_based=True).to_csr()[:2]  # with the digits of the text
     assert_same_state(ShadowSOFSRegressor(10, n_passes=2, shuffle=shuffle).fit(X, y), read)
+
+
+class TestShards:
+    def test_one_shard_is_training_alone(self):
+        X, y = made(500, 100)
+        alone, shard = (ShadowSOFSRegressor(10, n_passes=1, decoys=True) for _ in range(2))
+        train(alone, (X, y), shuffle=False)
+        distributed.train(shard, (X, y), n_shards=1, syncs=1, engine="local")
+        np.testing.assert_array_equal(shard.selected_, alone.selected_)
+        np.testing.assert_allclose(shard.predict(X), alone.predict(X), rtol=1e-5)
+
+    def test_many_are_about_as_good(self):
+        X, y = made(8_000, 200, noise=0.5)
+        X_test, y_test = X[6_000:], y[6_000:]
+        scores = []
+        for n_shards in (1, 4, 16):
+            model = ShadowSOFSRegressor(15, n_passes=1, refit=False)
+            history = distributed.train(model, (X[:6_000], y[:6_000]), n_shards=n_shards, syncs=8, engine="local")
+            assert history.rows[-1] == 6_000
+            assert model.intercept_[0] == pytest.approx(y[:6_000].mean(), abs=0.1)
+            scores.append(model.score(X_test, y_test))
+        print(scores)
+        assert min(scores) > scores[0] - 0.03
+
+    def test_a_closing_pass_counts_each_row_once(self):
+        X, y = made(1_000, 100)
+        model = ShadowSOFSRegressor(10, n_passes=1, refit=True)
+        distributed.train(model, (X, y), n_shards=4, syncs=4, engine="local")
+        lengths = state_of(model)["learned"]["learner"]
+        assert lengths["target_weight"] == 1_000
+        assert lengths["member_rows"] == (X[:, model.selected_].getnnz(axis=1) > 0).sum()
 
 
 def test_sorted_rows_are_shuffled(tmp_path):

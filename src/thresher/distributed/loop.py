@@ -19,7 +19,7 @@ from thresher.distributed.shards import Shards, Start, Survey, Update, add_surve
 from thresher.evaluation.alignment import warn_of_unsure_base
 from thresher.evaluation.evaluation import evaluate
 from thresher.messages import parameter
-from thresher.model.classes import classes_for, classes_of_labels
+from thresher.model.classes import classes_of_labels
 from thresher.model.labels import Labels, label_text
 from thresher.model.learning import n_passes_after
 from thresher.model.merging import MergeSizes, count_from, merge, merge_names
@@ -33,6 +33,7 @@ from thresher.model.settling import (
     warn_if_saturated,
     warn_of_clashes,
 )
+from thresher.model.targets import target_for
 from thresher.progress import Steps, steps_bar
 from thresher.streams import DataError
 from thresher.training.column_scale import warn_of_scale
@@ -140,7 +141,7 @@ def train(
         n_readings = 1 if n_passes == "auto" else n_passes + job.has_refit(own, n_passes)
         with starting as running, steps_bar("training", n_readings * syncs * n_shards, progress) as bar:
             run = _ShardedRun(copy.deepcopy(own), job, Shards(stream, n_shards, syncs), running, bar)
-            run.agree_on_classes()
+            run.agree_on_target()
             try:
                 run.learn()
             except KeyboardInterrupt:
@@ -164,11 +165,11 @@ class _ShardedRun:
         self._n_done = 0  # parts of shards
         self._is_base_open = self._keeps_as_written = self._zero_seen = False
 
-    def agree_on_classes(self) -> None:
-        """Find the classes before anything is learned."""
+    def agree_on_target(self) -> None:
+        """Find the classes, if there are any, before anything is learned."""
         model, stream, request = self.model, self._job.stream, self._job.request
         if model.target is not None:
-            classes_for(model, request.classes)
+            target_for(model, request.classes)
         calls = [(k, bool(request.multiclass)) for k in range(self._shards.n)]
         handles = self._engine.map(survey, (self._shards,), calls)
         seen = self._engine.merge(add_surveys, handles)
@@ -185,16 +186,16 @@ class _ShardedRun:
     def _settle(self, labels: Labels) -> None:
         """Make the learner of a new model. Ids are learned as written; their base is known at the end."""
         model, stream, request = self.model, self._job.stream, self._job.request
-        if request.classes is not None:
-            classes = classes_for(model, request.classes)
-        else:
-            try:
-                classes = classes_of_labels(labels, multiclass=request.multiclass)
-            except ValueError as error:
-                raise DataError(f"{stream.name}: {error}") from None
+        try:
+            if request.classes is not None or model.method.predicts == "numbers":
+                target = target_for(model, request.classes)
+            else:
+                target = classes_of_labels(labels, multiclass=request.multiclass)
+        except ValueError as error:
+            raise DataError(f"{stream.name}: {error}") from None
         self._is_base_open = stream.id_base is None
         self._keeps_as_written = bool(model.words_to_keep)
-        session_on(stream, model, classes.labels).finish(stream.id_base or 0)
+        session_on(stream, model, target.by_code or None).finish(stream.id_base or 0, target)
         self._zero_seen = bool((model.kept_ids == 0).any())
         if stream.feature_names is not None:
             model.feature_names = stream.feature_names

@@ -1,8 +1,8 @@
 """The size of a merge: the one with the least loss on the rows that come next.
 
 After the last rows the first ones come again, which were learned long ago. The loss of a layer that selects is the
-squared hinge, and of a layer that predicts log loss. The predicting layer goes second, since the first one selects its
-members.
+squared hinge, and of a layer that predicts log loss; of numbers both are squared errors. The predicting layer goes
+second, since the first one selects its members.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREDICTING = tuple(2.0 ** (k / 2) for k in range(-4, 3))
 def best_sizes(model: Model, changes: Any, sample: list[Batch], n_shards: int) -> MergeSizes:
     """Return the sizes with the least mean loss on a sample; the smaller one, if two are equal.
 
-    The rows are as the model scales them, and their labels are codes of classes.
+    The rows are as the model scales them, and their labels are codes of classes, or numbers.
     """
     arrays = ((np.diff(batch.indptr), batch.indices, batch.data, batch.labels) for batch in sample)
     rows = tuple(map(np.concatenate, zip(*arrays, strict=True)))
@@ -64,16 +64,20 @@ def _best_for_layer(
         scores = [
             np.bincount(row_of, x * table[places, k], len(codes)) + float(intercept[k]) for k in range(len(intercept))
         ]
-        loss = _squared_hinge if layer == 0 else _log_loss
+        loss = (_squared_hinge, _log_loss)[layer] if model.method.predicts == "classes" else _squared_error
         losses.append((loss(np.stack(scores, axis=1), codes), size))
     return min(losses)[1]
 
 
-def _squared_hinge(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+def _squared_error(predictions: NDArray[np.float64], numbers: NDArray[Any]) -> float:
+    return float(((predictions[:, 0] - numbers) ** 2).mean())
+
+
+def _squared_hinge(scores: NDArray[np.float64], codes: NDArray[Any]) -> float:
     return float((np.maximum(0.0, 1.0 - _margins(scores, codes)) ** 2).mean())
 
 
-def _log_loss(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+def _log_loss(scores: NDArray[np.float64], codes: NDArray[Any]) -> float:
     if scores.shape[1] == 1:
         return float(np.logaddexp(0.0, -_margins(scores, codes)).mean())
     highest = scores.max(axis=1, keepdims=True)
@@ -81,7 +85,7 @@ def _log_loss(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
     return float((total - scores[np.arange(len(codes)), codes]).mean())
 
 
-def _margins(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+def _margins(scores: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64]:
     """Return how far the true class is ahead of the best other one."""
     if scores.shape[1] == 1:
         return np.where(codes == 1, scores[:, 0], -scores[:, 0])

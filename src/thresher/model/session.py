@@ -23,7 +23,7 @@ from thresher.model.settling import (
     warn_if_saturated,
     warn_of_clashes,
 )
-from thresher.model.targets import StreamTarget, stream_target_for, stream_target_from_state
+from thresher.model.targets import StreamTarget, Target, stream_target_for, stream_target_from_state
 from thresher.model.validators import Validator, is_count, is_flag, is_whole
 
 if TYPE_CHECKING:
@@ -162,8 +162,11 @@ class Session:
             reserve(self._learner, largest_id + 1)
             self.largest_id = largest_id
 
-    def finish(self, id_base: int | None = None) -> None:
-        """Fix what is known only at the end: the classes, the columns, and whether ids count from 0 or 1."""
+    def finish(self, id_base: int | None = None, target: Target | None = None) -> None:
+        """Fix what is known only at the end: the target, the columns, and whether ids count from 0 or 1.
+
+        A target that is given is known without any row.
+        """
         model = self.model
         if self.in_pass == Pass.REFIT:
             return
@@ -172,7 +175,7 @@ class Session:
         if model.target is None:
             unknown = 0 if self.zero_seen or self._naming is not None else 1
             base = unknown if id_base is None else id_base
-            target, swapped = self.target.final()
+            target, swapped = self.target.final() if target is None else (target, False)
             fix_target(model, target, swapped, base)
             model.naming = self._naming
         include_id(model, self.largest_id)
