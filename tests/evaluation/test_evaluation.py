@@ -352,6 +352,6 @@ def test_a_row_of_the_table_is_a_metric_everywhere(rows, monkeypatch, tmp_path):
 
 def test_what_is_no_metric_is_no_attribute(rows):
     evaluation = evaluate(ShadowSOFS(20).fit(*rows), rows)
-    with pytest.raises(AttributeError, match="'Evaluation' object has no attribute 'acuracy'"):
+    with pytest.raises(AttributeError, match="'ClassEvaluation' object has no attribute 'acuracy'"):
         _ = evaluation.acuracy
     assert not hasattr(evaluation.per_class[1], "accuracy")

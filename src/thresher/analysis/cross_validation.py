@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.analysis.resampling import Resampled, resample
-from thresher.evaluation.evaluation import Evaluation
-from thresher.evaluation.metrics import CLASS_METRICS
-from thresher.evaluation.remarks import after_blank_line, remarks_on
+from thresher.evaluation.base import Evaluation
+from thresher.evaluation.remarks import after_blank_line
 from thresher.messages import count_noun
-from thresher.model.labels import label_text
 from thresher.parameters import Whole, check
 from thresher.streams import Data
 from thresher.training.history import History
@@ -30,14 +28,16 @@ class CrossValidation:
     Attributes
     ----------
     accuracy, standard_error : float
-        Share of rows predicted right, and its standard error.
+        Share of rows predicted right, and its standard error. Of numbers it is `r2`, and there are `rmse` and `mae`.
     baseline : float
-        Share of the most frequent label: the accuracy of always predicting it.
+        Share of the most frequent label: the accuracy of always predicting it. Of numbers, the RMSE of always
+        predicting their mean.
     remarks : list of str
         Sentences on what the figures show, as those of an `Evaluation`.
     evaluation : Evaluation
-        All metrics. Counts (accuracy, the confusion matrix, precision and recall) and log loss are over all rows; ROC
-        AUC and average precision are means over the folds, since margins of different models can't be compared.
+        All metrics, each an attribute of the cross-validation too. Counts (accuracy, the confusion matrix, precision
+        and recall), log loss, and all metrics of numbers are over all rows; ROC AUC and average precision are means
+        over the folds, since margins of different models can't be compared.
     standard_errors : dict
         The standard error of each metric: the standard deviation of its values on the folds, divided by √folds. Those
         of a class have the keys "precision", "recall" and "f1" with the label, as ("f1", "spam").
@@ -56,41 +56,30 @@ class CrossValidation:
     @cached_property
     def evaluation(self) -> Evaluation:
         """All metrics over all folds."""
-        return replace(Evaluation.pool(self.folds), n_skipped=self.history.n_skipped, skipped=self.history.skipped)
+        pooled: Evaluation = Evaluation.pool(self.folds)
+        return replace(pooled, n_skipped=self.history.n_skipped, skipped=self.history.skipped)
 
-    @property
-    def accuracy(self) -> float:
-        """Share of rows predicted right."""
-        accuracy: float = self.evaluation.accuracy
-        return accuracy
-
-    @property
-    def baseline(self) -> float:
-        """The accuracy of always predicting the most frequent label."""
-        return self.evaluation.counts.baseline
+    def __getattr__(self, name: str) -> Any:
+        # Copies are asked for attributes before they have any.
+        if "folds" in vars(self) and name in (metrics := self.evaluation.metrics):
+            return metrics[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def remarks(self) -> list[str]:
         """What the figures show, by the standard error over the folds."""
-        return remarks_on(self.evaluation.counts, self.evaluation.metrics, self.standard_error)
+        return self.evaluation.remarks_by(self.standard_error)
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the accuracy."""
-        return self.standard_errors["accuracy"]
+        """The standard error of the accuracy, or of R²."""
+        return self.standard_errors[self.evaluation.kind.main.name]
 
     @cached_property
     def standard_errors(self) -> dict[Any, float]:
         """The standard error of each metric that all folds have."""
-        found: dict[Any, list[float | None]] = {
-            name: [fold.metrics[name] for fold in self.folds] for name in self.evaluation.metrics
-        }
-        for label in self.evaluation.labels:
-            class_by_fold = [fold.per_class.get(label) for fold in self.folds]
-            for metric in CLASS_METRICS:
-                found[metric.name, label] = [
-                    None if each is None else each.metrics[metric.name] for each in class_by_fold
-                ]
+        parts = [fold.parts() for fold in self.folds]
+        found = {name: [part.get(name) for part in parts] for name in self.evaluation.parts()}
         known = {name: [each for each in values if each is not None] for name, values in found.items()}
         return {
             name: float(np.std(values, ddof=1) / np.sqrt(len(values)))
@@ -100,26 +89,21 @@ class CrossValidation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON can hold."""
-        errors = self.standard_errors
-        found = self.evaluation.to_dict()
-        for label in self.evaluation.labels:
-            found["per_class"][label_text(label)] |= {
-                f"{metric.name}_standard_error": errors.get((metric.name, label)) for metric in CLASS_METRICS
-            }
+        errors, evaluation = self.standard_errors, self.evaluation
         return {
             "folds": len(self.folds),
-            **found,
+            **evaluation.to_dict(errors),
             "standard_error": self.standard_error,
             "remarks": self.remarks,
-            "standard_errors": {name: errors[name] for name in self.evaluation.metrics if name in errors},
-            "accuracy_of_folds": [fold.accuracy for fold in self.folds],
+            "standard_errors": {name: errors[name] for name in evaluation.metrics if name in errors},
+            f"{evaluation.kind.main.name}_of_folds": [fold.main for fold in self.folds],
         }
 
     def __str__(self) -> str:
         evaluation, errors = self.evaluation, self.standard_errors
         lines = [f"{len(self.folds)}-fold cross-validation, {count_noun(evaluation.n_rows, 'row')}", ""]
         lines += [f"{words:17}  {value}{of}" for words, value, of in evaluation.rows_of_metrics(errors)]
-        return "\n".join([*lines, "", *evaluation.table_of_classes(errors), *after_blank_line(self.remarks)])
+        return "\n".join([*lines, *evaluation.lines(errors), *after_blank_line(self.remarks)])
 
 
 def cross_validate(

@@ -1,9 +1,9 @@
-"""`path`: how accuracy grows with the number of features."""
+"""`path`: how accuracy, or R² of numbers, grows with the number of features."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from thresher.analysis.resampling import require_budget, untrained_copy
 from thresher.charts import Chart, Line, as_svg, draw, fragment, table
-from thresher.evaluation.counts import Counts, error_of_share
+from thresher.evaluation.counts import Counts
 from thresher.evaluation.evaluation import evaluate
-from thresher.evaluation.metrics import ACCURACY, BASELINE
+from thresher.evaluation.metrics import METRICS, HasMetrics, Kind, Measured
 from thresher.evaluation.remarks import after_blank_line, missed_classes, remarks_on_baseline, remarks_on_missed_class
 from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
@@ -24,25 +24,32 @@ from thresher.training.history import History
 from thresher.training.job import Request
 from thresher.training.loop import models_of, run
 
+_Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
-class Curve:
-    """Accuracy against the number of features.
+class Curve(HasMetrics):
+    """Accuracy, or R² of numbers, against the number of features.
 
     Attributes
     ----------
     n_features : list of int
         The budgets, ascending.
     accuracy, standard_error : array
-        Share of rows predicted right with each budget, and √(a·(1 − a)/n) of it.
+        Share of rows predicted right with each budget, and √(a·(1 − a)/n) of it. Of numbers it is `r2`, with the
+        standard error of the validation data; on rows before they were learned, that of normal errors, since only their
+        sums are known.
+    rmse : array
+        Of numbers only: the root of the mean squared error with each budget.
     baseline : float
-        Share of the most frequent label among the same rows: the accuracy of always predicting it.
+        Share of the most frequent label among the same rows: the accuracy of always predicting it. Of numbers, the RMSE
+        of always predicting the mean, of the same rows, or of the rows before.
     suggested : int
-        The smallest budget whose accuracy is within one standard error of the best.
+        The smallest budget whose accuracy, or R², is within one standard error of the best.
     remarks : list of str
         Sentences on what the figures of the suggested budget show, as those of an `Evaluation`.
     n_rows : int
-        The rows on which accuracy was measured.
+        The rows that were measured.
     measured_on : str
         The validation data, or "rows before they were learned".
     n_skipped, skipped : int and list of str
@@ -54,8 +61,8 @@ class Curve:
     """
 
     n_features: list[int]
-    accuracy: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    metrics: Mapping[str, _Floats]  # the main one first
+    standard_error: _Floats
     baseline: float
     suggested: int
     remarks: list[str]
@@ -63,6 +70,16 @@ class Curve:
     measured_on: str
     model: Any
     history: History
+
+    @property
+    def kind(self) -> Kind:
+        """How such predictions are measured."""
+        return self.history.kind
+
+    @property
+    def main(self) -> _Floats:
+        """The main metric with each budget."""
+        return self.metrics[self.kind.main.name]
 
     @property
     def n_skipped(self) -> int:
@@ -78,7 +95,7 @@ class Curve:
         """Return it as values that JSON can hold."""
         return {
             "n_features": self.n_features,
-            ACCURACY.name: self.accuracy.tolist(),
+            **{name: values.tolist() for name, values in self.metrics.items()},
             "standard_error": self.standard_error.tolist(),
             "baseline": self.baseline,
             "suggested": self.suggested,
@@ -92,22 +109,37 @@ class Curve:
     def heading(self) -> str:
         """The metric, the data, the number of rows, and the baseline."""
         rows = count_noun(self.n_rows, "row")
-        return f"{ACCURACY.words} on {self.measured_on}, {rows}, {BASELINE.words} {BASELINE.cell(self.baseline)}"
+        baseline = self.kind.baseline
+        return f"{self.kind.main.words} on {self.measured_on}, {rows}, {baseline.words} {baseline.cell(self.baseline)}"
 
     def points(self) -> list[tuple[int, float, float, bool]]:
-        """Return each budget, its accuracy, the standard error, and whether it is the suggested one."""
-        values = zip(self.n_features, self.accuracy.tolist(), self.standard_error.tolist(), strict=True)
-        return [(n, share, error, n == self.suggested) for n, share, error in values]
+        """Return each budget, its main metric, the standard error, and whether it is the suggested one."""
+        values = zip(self.n_features, self.main.tolist(), self.standard_error.tolist(), strict=True)
+        return [(n, value, error, n == self.suggested) for n, value, error in values]
+
+    def columns(self) -> dict[str, list[str]]:
+        """Return what tables show of each budget, by the heading of the column."""
+        known = ((metric, self.metrics.get(metric.name)) for metric in METRICS[self.history.target])
+        columns = {
+            metric.words: list(map(metric.cell, values.tolist())) for metric, values in known if values is not None
+        }
+        errors = list(map(self.kind.main.cell, self.standard_error.tolist()))
+        main = self.kind.main.words
+        return {main: columns.pop(main), "standard error": errors, **columns}
 
     def __str__(self) -> str:
-        lines = [self.heading, "", f"features  {ACCURACY.words}  standard error"]
-        for n, share, error, is_suggested in self.points():
-            mark = "  suggested: the fewest within one standard error of the best" if is_suggested else ""
-            lines.append(f"{n:8,}  {ACCURACY.cell(share):>8}  {ACCURACY.cell(error):>14}{mark}")
+        columns = [
+            [f"{cell:>{max(8, len(name))}}" for cell in [name, *cells]] for name, cells in self.columns().items()
+        ]
+        header, *rows = ("  ".join(row) for row in zip(*columns, strict=True))
+        lines = [self.heading, "", f"features  {header}"]
+        for n, row in zip(self.n_features, rows, strict=True):
+            mark = "  suggested: the fewest within one standard error of the best" if n == self.suggested else ""
+            lines.append(f"{n:8,}  {row}{mark}")
         return "\n".join([*lines, *after_blank_line(self.remarks)])
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw accuracy against the number of features, with matplotlib.
+        """Draw accuracy, or R², against the number of features, with matplotlib.
 
         Parameters
         ----------
@@ -122,22 +154,21 @@ class Curve:
 
     def chart(self) -> Chart:
         """Return the picture that `plot` draws."""
-        low = float((self.accuracy - self.standard_error).min())
-        line = Line("", self.n_features, self.accuracy.tolist(), error=self.standard_error.tolist(), has_dots=True)
+        main, words = self.main, self.kind.main.words
+        low, high = float((main - self.standard_error).min()), float((main + self.standard_error).max())
+        line = Line("", self.n_features, main.tolist(), error=self.standard_error.tolist(), has_dots=True)
         return Chart(
-            f"{ACCURACY.words.capitalize()} and the number of features", "number of features",
-            f"{ACCURACY.words} on {self.measured_on}", [line],
-            is_log=self.n_features[-1] >= 4 * self.n_features[0],
-            y_limits=(max(0.0, low - 0.02), min(1.0, float((self.accuracy + self.standard_error).max()) + 0.02)),
+            f"{words.capitalize()} and the number of features", "number of features", f"{words} on {self.measured_on}",
+            [line], is_log=self.n_features[-1] >= 4 * self.n_features[0],
+            y_limits=(max(min(0.0, low), low - 0.02), min(1.0, high + 0.02)),
             mark=(self.suggested, f"suggested: {self.suggested:,}"),
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        rows = (
-            [f"{n:,}", ACCURACY.cell(share), ACCURACY.cell(error), "suggested" if is_suggested else ""]
-            for n, share, error, is_suggested in self.points()
-        )
-        figures = table(["features", ACCURACY.words, "standard error", ""], rows)
+        columns = self.columns()
+        marks = ["suggested" if n == self.suggested else "" for n in self.n_features]
+        rows = zip([f"{n:,}" for n in self.n_features], *columns.values(), marks, strict=True)
+        figures = table(["features", *columns, ""], list(map(list, rows)))
         return fragment(self.heading, as_svg(self.chart()), figures, remarks=self.remarks)
 
 
@@ -153,7 +184,7 @@ def path(
     multiclass: bool | int = False,
     progress: bool = False,
 ) -> Curve:
-    """Measure accuracy with several budgets, in the same reading of the data.
+    """Measure accuracy, or R² of numbers, with several budgets, in the same reading of the data.
 
     Each point is that of a model as `train` would have trained it.
 
@@ -166,7 +197,7 @@ def path(
     n_features : sequence of int
         The budgets.
     validate : Stream or path, optional
-        Data to measure accuracy on. Without them, each row is predicted just before it is learned for the first time.
+        Data to measure on. Without them, each row is predicted just before it is learned for the first time.
         Batch methods need validation data, and so do methods other than ShadowSOFS with more than one pass.
     passes, shuffle, classes, multiclass, progress
         As in `train`.
@@ -197,19 +228,21 @@ def path(
         raise KeyboardInterrupt
     if held_out is not None:
         counts = [each.validated for each in runs if each.validated is not None]
-        shares, baseline = [each.n_right / each.n_rows for each in counts], counts[0].baseline
-        curve = _curve(budgets, shares, counts[0].n_rows, held_out.name, models, histories, baseline)
+        main, baseline = histories[0].kind.main, counts[0].baseline
+        assert main.error_of is not None
+        values, errors = [main.of(each) or 0.0 for each in counts], [main.error_of(each) for each in counts]
+        curve = _curve(budgets, values, counts[0].n_rows, held_out.name, models, histories, baseline, errors)
         of_suggested = counts[budgets.index(curve.suggested)]
         return replace(curve, remarks=[*curve.remarks, *_remarks_on_missed(of_suggested, curve.model, held_out)])
     if histories[0].grouped_by_label:
         shuffle_them = f"use {parameter('shuffle', True)}, or " if stream.can_be_read_again else ""
         raise DataError(
-            f"{stream.name}: the rows are grouped by label, so the accuracy on rows before they were learned says "
-            f"nothing about new rows: {shuffle_them}name test data ({parameter('validate', ...)})."
+            f"{stream.name}: the rows are grouped by label, so the {histories[0].kind.main.words} on rows before they "
+            f"were learned says nothing about new rows: {shuffle_them}name test data ({parameter('validate', ...)})."
         )
-    shares, n_rows = [1.0 - history.error[-1] for history in histories], histories[0].n_predicted
+    values, n_rows = [1.0 - history.error[-1] for history in histories], histories[0].n_predicted
     baseline = histories[0].baseline or 0.0
-    return _curve(budgets, shares, n_rows, "rows before they were learned", models, histories, baseline)
+    return _curve(budgets, values, n_rows, "rows before they were learned", models, histories, baseline)
 
 
 def _check_validation(model: Model, request: Request) -> None:
@@ -230,29 +263,39 @@ def _check_validation(model: Model, request: Request) -> None:
 
 def _curve(
     budgets: list[int],
-    shares: list[float],
+    values: list[float],
     n_rows: int,
     measured_on: str,
     models: list[Any],
     histories: list[History],
     baseline: float,
+    errors: list[float] | None = None,
 ) -> Curve:
-    accuracy = np.array(shares)
-    error = error_of_share(accuracy, n_rows)
-    best = int(accuracy.argmax())
-    near = accuracy >= accuracy[best] - error[best]
+    """Return the curve of the main metric; without standard errors, they are computed from its values alone."""
+    kind, main = histories[0].kind, np.array(values)
+    error = kind.error_of(main, n_rows) if errors is None else np.array(errors)
+    best = int(main.argmax())
+    near = main >= main[best] - error[best]
     suggested = int(near.argmax())
-    what = f"accuracy with {count_noun(budgets[suggested], 'feature')}"
-    remarks = remarks_on_baseline(what, shares[suggested], baseline, float(error[suggested]))
+    what = f"{kind.main.words} with {count_noun(budgets[suggested], 'feature')}"
+    remarks = remarks_on_baseline(kind, what, values[suggested], baseline, float(error[suggested]))
+    metrics = {kind.main.name: main}
+    if kind.target == "numbers":
+        metrics["rmse"] = baseline * np.sqrt(1.0 - main)
     return Curve(
-        budgets, accuracy, error, baseline, budgets[suggested], remarks, n_rows, measured_on,
+        budgets, metrics, error, baseline, budgets[suggested], remarks, n_rows, measured_on,
         models[suggested], histories[suggested],
     )  # fmt: skip
 
 
-def _remarks_on_missed(counts: Counts, model: Any, held_out: Stream) -> list[str]:
+def _remarks_on_missed(counts: Measured, model: Any, held_out: Stream) -> list[str]:
     """Return the remark on a class that is never predicted; for ROC AUC the data are then read again."""
-    if len(counts.labels) > 2 or not missed_classes(counts) or not held_out.can_be_read_again:
+    if (
+        not isinstance(counts, Counts)
+        or len(counts.labels) > 2
+        or not missed_classes(counts)
+        or not held_out.can_be_read_again
+    ):
         return []
     return remarks_on_missed_class(counts, evaluate(model, held_out).roc_auc)
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.evaluation.alignment import batches_for
-from thresher.evaluation.evaluation import Evaluation, evaluation_of
-from thresher.evaluation.tally import Tally
+from thresher.evaluation.base import Evaluation
+from thresher.evaluation.evaluation import evaluation_of, tally_for
 from thresher.methods import Method, find
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream, as_stream
@@ -27,7 +27,7 @@ from thresher.threads import default_threads
 from thresher.training.history import History
 from thresher.training.job import Request
 from thresher.training.loop import models_of, run
-from thresher.training.samples import AllBut, Half, PermutedLabels, Sample, fold_of, require_enough_rows
+from thresher.training.samples import AllBut, Half, Sample, fold_of, permuted_labels, require_enough_rows
 
 MEMORY_LIMIT = 1 << 29  # bytes of rows that stay in memory until they are scored
 
@@ -70,7 +70,7 @@ def resample(
     seed = _seed(template)
     samples: list[Sample | None] = [None]
     samples += [AllBut(fold, n_folds, seed) for fold in range(n_folds)]
-    for permuted in (None, PermutedLabels(seed)):
+    for permuted in (None, permuted_labels(_method(template).predicts, seed)):
         samples += [Half(number, seed, permuted) for number in range(n_halves)]
     models = [untrained_copy(template) for _ in samples]
     stream = as_stream(data)
@@ -120,11 +120,12 @@ def _score(
 ) -> list[Evaluation]:
     """Score each row by the model that left out its fold."""
     n_folds = len(models)
-    tallies = [Tally(model, positive=positive) for model in models]
+    tallies = [tally_for(model, positive=positive) for model in models]
     with ThreadPoolExecutor(min(n_folds, default_threads()), thread_name_prefix="thresher-score") as pool:
         for batch, numbers in batches:
             folds = fold_of(numbers, n_folds, seed)
-            list(pool.map(Tally.add, tallies, repeat(batch), [np.flatnonzero(folds == k) for k in range(n_folds)]))
+            of_folds = [np.flatnonzero(folds == k) for k in range(n_folds)]
+            list(pool.map(lambda tally, *of_fold: tally.add(*of_fold), tallies, repeat(batch), of_folds))
     for fold, (tally, model) in enumerate(zip(tallies, models, strict=True)):
         require_enough_rows(stream.name, f"fold {fold + 1} of {n_folds} has", model.target, tally.support)
     return [evaluation_of(tally, stream.name) for tally in tallies]

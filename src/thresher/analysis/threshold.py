@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from thresher.evaluation.alignment import open_for_model
 from thresher.evaluation.curves import thresholds
 from thresher.evaluation.prediction import as_model
-from thresher.evaluation.tally import Tally
+from thresher.evaluation.tally import ClassTally
 from thresher.messages import parameter
+from thresher.model.classes import Classes
 from thresher.model.labels import label_text
 from thresher.parameters import Between, OneOf
 from thresher.streams import Data, DataError
@@ -58,7 +59,8 @@ def set_threshold(model: Any, data: Data, target: str, *, positive: Any = None, 
     trained = as_model(model)
     assert trained.target is not None
     trained.target.check_can_have_threshold()
-    tally = Tally(trained, positive=positive)
+    assert isinstance(trained.target, Classes)
+    tally = ClassTally(trained, positive=positive)
     stream, _, batches = open_for_model(trained, data, "choosing a threshold", progress=progress)
     for batch in batches:
         tally.add(batch)

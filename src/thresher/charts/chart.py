@@ -28,6 +28,8 @@ class Line:
         The half width of a band around it.
     has_dots, is_dashed, has_line : bool
         Whether each point is marked, the line is dashed, and there is a line at all.
+    is_cloud : bool
+        Whether there are only points, many of them and small.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Line:
     has_dots: bool = False
     is_dashed: bool = False
     has_line: bool = True
+    is_cloud: bool = False
 
     def band(self) -> tuple[list[float], list[float]]:
         """Return the lower and the upper end of the band; without an error, the line itself."""

@@ -93,6 +93,9 @@ def _axes(ax: Any, height: float = 4.0) -> Any:
 
 def _draw(line: Line, ax: Any) -> None:
     colour = _COLOURS[line.style]
+    if line.is_cloud:
+        ax.plot(line.x, line.y, ".", color=colour, alpha=0.45, markersize=4, clip_on=False)
+        return
     marker = "o" if line.has_dots or len(line.x) == 1 else None
     style = "none" if not line.has_line else "--" if line.is_dashed else "-"
     ax.plot(

@@ -64,6 +64,9 @@ def _scale(low: float, high: float, begin: float, end: float, is_log: bool) -> S
 
 def _draw_line(line: Line, chart: Chart, x: Scale, y: Scale) -> str:
     colour, points = _COLOURS[line.style], [(x(a), y(b)) for a, b in zip(line.x, line.y, strict=True)]
+    if line.is_cloud:
+        dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in points)
+        return f'<path d="{dots}" stroke="{colour}" stroke-opacity=".45" stroke-width="4" stroke-linecap="round"/>'
     parts = []
     if line.error is not None:
         below, above = ([f"{x(a):.1f} {y(b):.1f}" for a, b in zip(line.x, end, strict=True)] for end in line.band())

@@ -29,7 +29,8 @@ def evaluate(
 
     Prints accuracy, and the baseline: that of always predicting the most frequent label; precision, recall and f1 of
     each class; log loss for methods that have probabilities; ROC AUC and average precision for two classes. --json adds
-    the confusion matrix, and its counts by pair of labels.
+    the confusion matrix, and its counts by pair of labels. Of numbers it prints R², RMSE, MAE, and the RMSE of always
+    predicting the mean, with standard errors.
     """
     from thresher.evaluation.evaluation import evaluate as run
     from thresher.io.model_files import load_model

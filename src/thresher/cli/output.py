@@ -16,7 +16,7 @@ from thresher.io.file_errors import FileError, NamedOutput
 from thresher.messages import count_noun, join_some
 
 if TYPE_CHECKING:
-    from thresher.evaluation.evaluation import Evaluation
+    from thresher.evaluation.base import Evaluation
     from thresher.streams import Stream
     from thresher.streams.read_counts import Skipped
 

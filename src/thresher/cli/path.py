@@ -24,7 +24,7 @@ def path(
     features: Annotated[str, typer.Option("-k", "--features", metavar="N,N,…", help="The numbers of features to try.")],
     test: Annotated[
         str | None,
-        typer.Option(help="Data to measure accuracy on.", show_default="each row, just before it is learned"),
+        typer.Option(help="Data to measure on.", show_default="each row, just before it is learned"),
     ] = None,
     report: Report = None,
     json: Json = False,
@@ -33,7 +33,7 @@ def path(
     learning: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    """Measure accuracy with several numbers of features, and suggest one.
+    """Measure accuracy, or R² of numbers, with several numbers of features, and suggest one.
 
     The data are read once. Each point is that of a model which thresher train would have trained on its own. The
     suggestion is the smallest number within one standard error of the best. A report shows the curve, and the model

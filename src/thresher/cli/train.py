@@ -33,7 +33,7 @@ EXAMPLES = (
 @with_options(METHOD, LEARNING, SAVING, SHARDING, READING, NAMING)
 def train(
     data: Data,
-    test: Annotated[str | None, typer.Option(help="Data to measure accuracy on at the end.")] = None,
+    test: Annotated[str | None, typer.Option(help="Data to measure the model on at the end.")] = None,
     threshold: Annotated[
         str | None,
         typer.Option(
@@ -84,6 +84,8 @@ def train(
     if threshold is not None:
         _check_threshold(threshold, options["classes"])
     model = new_model(chosen) if from_ is None else _load_to_continue(from_, chosen)
+    if threshold is not None and model.target is not None:
+        model.target.check_can_have_threshold()
     if positive is not None:
         _check_positive(positive, model, options["classes"])
     checkpoint = saving["checkpoint"]
@@ -119,10 +121,10 @@ def _check_threshold(threshold: str, classes: list[Any] | None) -> None:
 
 def _check_positive(positive: str, model: Model, classes: list[Any] | None) -> None:
     """Raise ValueError for a label that is not one of two classes, where these are known before training."""
-    from thresher.model.classes import classes_for
+    from thresher.model.targets import target_for
 
     if classes is not None or model.target is not None:
-        classes_for(model, classes).code_of_positive(positive)
+        target_for(model, classes).code_of_positive(positive)
 
 
 def _load_to_continue(path: str, chosen: dict[str, Any]) -> Model:

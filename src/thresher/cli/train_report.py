@@ -16,7 +16,7 @@ from thresher.messages import count_noun
 from thresher.progress import speed
 
 if TYPE_CHECKING:
-    from thresher.evaluation.evaluation import Evaluation
+    from thresher.evaluation.base import Evaluation
     from thresher.model.model import Model
     from thresher.streams import Stream
     from thresher.training import History
@@ -131,22 +131,17 @@ def _report(
     q_values = features_of(model).q_values
     seconds = history.seconds[-1]
     assert model.target is not None
-    # Batch methods have no error while learning; on rows grouped by label it says nothing.
-    has_error = bool(history.error) and not history.grouped_by_label
     return {
         "rows": history.rows[-1],
         "passes": history.n_passes,
         "refitted": history.refitted,
         "seconds": seconds,
         "megabytes_per_second": history.n_bytes / 1e6 / max(seconds, 1e-9),
-        "error_while_learning": history.error[-1] if has_error else None,
-        "baseline_error_while_learning": (
-            1.0 - history.baseline if has_error and history.baseline is not None else None
-        ),
-        "loss_while_learning": history.loss[-1] if has_error else None,
+        **_while_learning(history),
+        "loss_while_learning": None if history.score is None else history.loss[-1],
         "shuffled": history.shuffled,
         "grouped_by_label": history.grouped_by_label,
-        "accuracy_on_test": None if tested is None else tested.accuracy,
+        f"{history.kind.main.name}_on_test": None if tested is None else tested.main,
         "test": None if tested is None else tested.to_dict(),
         "remarks": remarks,
         "threshold": model.threshold,
@@ -169,6 +164,24 @@ def _report(
     }
 
 
+def _while_learning(history: History) -> dict[str, float | None]:
+    """Return the error while learning and its baseline for JSON: of numbers R², and both as RMSE.
+
+    Batch methods have none; on rows grouped by label it says nothing.
+    """
+    known = history.score is not None
+    if history.target == "numbers":
+        return {
+            "r2_while_learning": history.score,
+            "rmse_while_learning": history.rmse[-1] if known else None,
+            "baseline_while_learning": history.baseline if known else None,
+        }
+    return {
+        "error_while_learning": history.error[-1] if known else None,
+        "baseline_error_while_learning": 1.0 - history.baseline if known and history.baseline is not None else None,
+    }
+
+
 def _selection_text(report: dict[str, Any]) -> str:
     """Return how many features were selected, and the budget if it is larger."""
     n, most = report["n_selected"], report["n_features_to_select"]
@@ -185,8 +198,6 @@ def _told_text(q_values: list[float | None]) -> str:
 
 
 def _summary(report: dict[str, Any], history: History, data: str, tested: Evaluation | None, test: str | None) -> str:
-    from thresher.evaluation.metrics import ACCURACY, BASELINE
-
     in_passes = history.passes_in_words()
     in_order = f"{',' if in_passes else ''} in random order" if history.shuffled else ""
     first = report["selected"][:10]
@@ -196,9 +207,9 @@ def _summary(report: dict[str, Any], history: History, data: str, tested: Evalua
         best = " ".join(first)
     best += " …" if report["n_selected"] > 10 else ""
     columns = "named features" if report["named"] else count_noun(report["n_features"], "column")
+    predicted = "numbers" if history.target == "numbers" else f"classes {join_names(report['classes'])}"
     lines = [
-        f"{data}: {count_noun(history.n_rows_of_data(), 'row')}{in_passes}{in_order}, {columns}, "
-        f"classes {join_names(report['classes'])}",
+        f"{data}: {count_noun(history.n_rows_of_data(), 'row')}{in_passes}{in_order}, {columns}, {predicted}",
         f"selected {_selection_text(report)}" + (f", best first: {best}" if best else ""),
     ]
     if report.get("q_values"):
@@ -207,13 +218,12 @@ def _summary(report: dict[str, Any], history: History, data: str, tested: Evalua
         lines.append(f"chose gamma {report['chosen_gamma']:g}")
     if report["grouped_by_label"]:
         lines.append("error while learning: not shown, since the rows are grouped by label")
-    if report["error_while_learning"] is not None:
-        of_baseline = report["baseline_error_while_learning"]
-        baseline = "" if of_baseline is None else f" (baseline {of_baseline:.2%})"
-        lines.append(f"error while learning {report['error_while_learning']:.2%}{baseline}")
+    if history.score is not None:
+        lines.append(history.error_in_words())
     if tested is not None:
-        lines.append(f"{ACCURACY.phrase(tested.accuracy, f' on {test}')} ({BASELINE.phrase(tested.baseline)})")
-        rows = [row for row in tested.rows_of_metrics() if row[0] not in (ACCURACY.words, BASELINE.words)]
+        main, baseline = history.kind.main, history.kind.baseline
+        lines.append(f"{main.phrase(tested.main, f' on {test}')} ({baseline.phrase(tested.baseline)})")
+        rows = [row for row in tested.rows_of_metrics() if row[0] not in (main.words, baseline.words)]
         lines += [", ".join(f"{words} {value}{of}" for words, value, of in rows)] if rows else []
     lines += report["remarks"]
     if report["threshold"] != 0.0:

@@ -158,7 +158,7 @@ class _ShardedRun:
 
     def __init__(self, model: Model, job: Job, shards: Shards, engine: Engine, bar: Steps) -> None:
         self.model = model
-        self.history = History()
+        self.history = History(target=model.method.predicts)
         self._job, self._shards, self._engine, self._bar = job, shards, engine, bar
         self._recorder = Recorder(model, time.perf_counter())
         self._sizes = MergeSizes()  # of the last merge
@@ -269,7 +269,7 @@ class _ShardedRun:
         if held_out is not None:
             is_open = self._is_base_open and held_out.id_base is None
             result = evaluate(model, held_out.with_base(0) if is_open else held_out)
-            history.validation[-1], history.n_validation_rows = result.accuracy, result.n_rows
+            history.validation[-1], history.n_validation_rows = result.main, result.n_rows
             history.validation_baseline = result.baseline
         if callback is not None:
             callback(history)

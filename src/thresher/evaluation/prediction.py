@@ -77,7 +77,7 @@ def write_predictions(
     explain: int | None = None,
     progress: bool = False,
 ) -> ReadCounts:
-    """Predict the label of each row and write them to a file, in the order of the rows.
+    """Predict the label, or the number, of each row and write them to a file, in the order of the rows.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def write_predictions(
         Rows, with labels or without. A path is opened with `open_stream(path, labelled=False)`.
     path : path
         The file to write, whole or not at all. A name that ends in .csv, .jsonl or .parquet is a table with the columns
-        `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …; any other
-        is text, one row per line, with tabs between the values. All but Parquet is compressed if .gz, .bz2, .xz or .zst
-        follows. "-" is standard output, as text.
+        `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …, or of
+        numbers `prediction`; any other is text, one row per line, with tabs between the values. All but Parquet is
+        compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as text.
     margins : bool, default=False
         Also write the margin; of more than two classes, the score of each.
     probabilities : bool, default=False
@@ -120,6 +120,8 @@ def write_predictions(
     """
     path = os.fspath(path)
     trained = as_model(model)
+    assert trained.target is not None
+    trained.target.check_can_write(margins=margins, probabilities=probabilities)
     if probabilities and not trained.method.has_probabilities:
         raise ValueError(f"{trained.method.name} has no probabilities; use {parameter('margins')} instead.")
     kind = table_format(path)
@@ -141,9 +143,10 @@ def write_predictions(
 
 def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
     """Return the names of the columns that `write_predictions` writes, in their order; text has no header."""
-    assert model.target is not None
-    of_margins = model.target.headings("margin") if margins else []
-    return ["label", *of_margins, *(model.target.headings("probability", of_vectors=False) if probabilities else [])]
+    target = model.target
+    assert target is not None
+    of_margins = target.headings("margin") if margins else []
+    return [target.heading, *of_margins, *(target.headings("probability", of_vectors=False) if probabilities else [])]
 
 
 def _columns(

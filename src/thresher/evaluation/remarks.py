@@ -1,4 +1,4 @@
-"""Sentences on figures that are worth one: accuracy near the baseline, and a class that is never predicted."""
+"""Sentences on figures that are worth one: those near the baseline, and a class that is never predicted."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from thresher.evaluation.counts import Counts
+from thresher.evaluation.metrics import Kind
 from thresher.messages import parameter
 from thresher.model.labels import label_text
 
 _HIGH_AUC = 0.8  # from here on the margins order the rows well
 
 
-def remarks_on(counts: Counts, metrics: Mapping[str, float | None], standard_error: float) -> list[str]:
-    """Return the remarks on an evaluation; the standard error is that of its accuracy."""
+def remarks_on(kind: Kind, counts: Counts, metrics: Mapping[str, float | None], standard_error: float) -> list[str]:
+    """Return the remarks on an evaluation of classes; the standard error is that of its accuracy."""
     accuracy, baseline = (metrics[name] or 0.0 for name in ("accuracy", "baseline"))
-    of_baseline = remarks_on_baseline("accuracy", accuracy, baseline, standard_error, label_text(counts.most_frequent))
+    most_frequent = label_text(counts.most_frequent)
+    of_baseline = remarks_on_baseline(kind, "accuracy", accuracy, baseline, standard_error, most_frequent)
     return [*of_baseline, *remarks_on_missed_class(counts, metrics["roc_auc"])]
 
 
@@ -42,18 +44,20 @@ def after_blank_line(remarks: list[str]) -> list[str]:
 
 
 def remarks_on_baseline(
-    what: str, accuracy: float, baseline: float, standard_error: float, most_frequent: str = "the most frequent label"
+    kind: Kind, what: str, value: float, baseline: float, standard_error: float, constant: str | None = None
 ) -> list[str]:
     """Return a remark on a figure that is within one standard error of the baseline, or worse; else none.
 
-    `what` names the figure, which can be an error too; `accuracy` is 1 minus that.
+    `what` names the figure, which can be an error too; `value` is the main metric, and `baseline` the metric of that
+    name. `constant` is what is always predicted then.
     """
+    of_constant, constant = kind.score_of_constant(baseline), constant or kind.constant
     # Rounding must not decide about a model that predicts one label. Among rows of one label all do well.
-    if baseline == 1.0 or accuracy > baseline + standard_error + 1e-12:
+    if of_constant == 1.0 or value > of_constant + standard_error + 1e-12:
         return []
-    if accuracy < baseline - standard_error - 1e-12:
-        return [f"The {what} is worse than the baseline: always predicting {most_frequent} does better."]
+    if value < of_constant - standard_error - 1e-12:
+        return [f"The {what} is worse than the baseline: always predicting {constant} does better."]
     return [
         f"The {what} is within one standard error ({standard_error:.4f}) of the baseline: always predicting "
-        f"{most_frequent} does about as well."
+        f"{constant} does about as well."
     ]

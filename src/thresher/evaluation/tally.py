@@ -11,7 +11,7 @@ from thresher.evaluation.counts import Counts, PairCounts, n_by_label
 from thresher.evaluation.curves import curves_of
 from thresher.evaluation.mistakes import Mistake, SurestMistakes
 from thresher.messages import count_noun, join_some, warn
-from thresher.model.classes import predicted_codes
+from thresher.model.classes import Classes, predicted_codes
 from thresher.model.labels import Labels, as_number, label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, DataError
@@ -23,7 +23,7 @@ _Floats = NDArray[np.float64]
 _MOST_UNKNOWN = 100
 
 
-class Tally:
+class ClassTally:
     """Counts over the batches of a stream.
 
     Of two classes it also keeps the margins, 9 bytes per row. With `only_pairs` it keeps neither these nor the
@@ -32,7 +32,7 @@ class Tally:
     """
 
     def __init__(self, model: Model, only_pairs: bool = False, positive: Any = None, *, explains: bool = False) -> None:
-        assert model.target is not None
+        assert isinstance(model.target, Classes)
         self.positive = model.target.code_of_positive(positive)  # its code; None with more than two classes
         self._model = model
         self._labels: list[Any] = model.target.labels.tolist()

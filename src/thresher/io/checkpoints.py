@@ -27,6 +27,7 @@ from thresher.model.validators import (
     dict_of,
     is_count,
     is_flag,
+    is_not_negative,
     is_number,
     is_text,
     is_whole,
@@ -90,12 +91,15 @@ def _check(about: Any, predicts: str, n_vectors: int) -> None:
     points = {len(history[name]) for name in ("rows", "seconds", "error", "loss", "validation")}
     is_complete = len(points) == 1 and (min(points) > 0 or not about["finished"])
     is_complete = is_complete and len(history["entered"]) in (0, *points)
+    is_complete = is_complete and len(history["rmse"]) in (points if predicts == "numbers" else {0})
+    require(history["target"] == predicts, "its history is that of another target")
     require(is_complete, "the lists of the history differ in length")
 
 
 _SESSION = dict_of(target=anything, naming=optional(anything), **Session.VALIDATORS)
 _HISTORY = dict_of(
     rows=list_of(is_count), seconds=list_of(is_number), error=list_of(is_number), loss=list_of(is_number),
+    rmse=list_of(is_not_negative), target=is_text,
     validation=list_of(optional(is_number)), entered=list_of(is_count), n_validation_rows=is_count,
     skipped=list_of(is_text), n_skipped=is_count, n_passes=lambda n: is_count(n) and n > 0, n_bytes=is_count,
     refitted=is_flag, n_predicted=is_count, baseline=optional(is_number), validation_baseline=optional(is_number),

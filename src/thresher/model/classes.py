@@ -55,6 +55,7 @@ class Classes:
     """
 
     kind: ClassVar[str] = "classes"
+    heading: ClassVar[str] = "label"  # of a column of predictions
     prediction_of_nothing: ClassVar[str] = "the frequencies of the classes"
 
     labels: Labels
@@ -119,6 +120,9 @@ class Classes:
     def check_can_have_threshold(self) -> None:
         if self.n_vectors > 1:
             raise ValueError(f"a threshold needs two classes, but the model has {self.n_vectors}.")
+
+    def check_can_write(self, *, margins: bool, probabilities: bool) -> None:
+        """Classes have margins; the method says whether they have probabilities."""
 
     def code_of_positive(self, positive: Any) -> int | None:
         """Return the code of the label that counts as found: of two, the second unless `positive` names the first.

@@ -25,6 +25,7 @@ class Numbers:
     """Numbers. A label's code is the number itself."""
 
     kind: ClassVar[str] = "numbers"
+    heading: ClassVar[str] = "prediction"  # of a column of predictions
     prediction_of_nothing: ClassVar[str] = "the mean of the labels"
     n_vectors: ClassVar[int] = 1
     by_code: ClassVar[list[Any]] = []
@@ -65,7 +66,13 @@ class Numbers:
         return None if n > 1 else "one row only" if n else "no rows"
 
     def check_can_have_threshold(self) -> None:
-        raise ValueError("a threshold needs two classes, but the model predicts numbers.")
+        raise ValueError("a threshold needs two classes, but the model predicts numbers: leave it out.")
+
+    def check_can_write(self, *, margins: bool, probabilities: bool) -> None:
+        """Raise ValueError if more than predictions of numbers is asked for."""
+        for name, asked in (("margins", margins), ("probabilities", probabilities)):
+            if asked:
+                raise ValueError(f"{parameter(name)} needs classes, but the model predicts numbers: leave it out.")
 
     def code_of_positive(self, positive: Any) -> None:
         """Raise ValueError if a label is named that counts as found; numbers have none."""

@@ -20,8 +20,9 @@ from typing import Any
 from thresher.analysis import CrossValidation, Curve, Stability
 from thresher.charts import as_svg, escape_controls
 from thresher.charts.chart import Chart
-from thresher.evaluation.evaluation import MOST_LABELS, Evaluation
-from thresher.evaluation.metrics import ACCURACY, BASELINE, CLASS_METRICS
+from thresher.evaluation.base import Evaluation
+from thresher.evaluation.class_evaluation import MOST_LABELS, ClassEvaluation
+from thresher.evaluation.metrics import CLASS_METRICS
 from thresher.evaluation.mistakes import Mistake
 from thresher.evaluation.prediction import as_model
 from thresher.io.atomic import atomic_file
@@ -35,6 +36,12 @@ from thresher.training.history import History
 MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
 _MANY_LABELS = 6  # beside which shares would not fit
 _HERE = Path(__file__).parent
+_UNIT = {"classes": "", "numbers": "an RMSE of "}  # of what a constant prediction reaches
+_NOTE_ON_ERROR = {
+    "classes": "A row counts as wrong if the model predicted it wrong just before it learned it.",
+    "numbers": "The squared error of what the model predicted just before it learned a row, as a share of the squared "
+    "error of the mean of the rows before.",
+}
 
 
 def write_report(
@@ -149,21 +156,27 @@ def _figures(
         evaluation, where = (
             (each.evaluation, ", cross-validated") if isinstance(each, CrossValidation) else (each, " on test data")
         )
-        metric, value = evaluation.known[0]
-        baseline = BASELINE.phrase(evaluation.baseline)
-        found.append((f"{value:{metric.in_sentences}}", f"{metric.words}{where}, {baseline}"))
+        metric, baseline = evaluation.kind.main, evaluation.kind.baseline.phrase(evaluation.counts.baseline)
+        found.append((metric.text(evaluation.main), f"{metric.words}{where}, {baseline}"))
     n_selected = len(model.members()[0])
     of = "" if model.naming is not None or model.n_features is None else f" of {model.n_features:,}"
     found.append((f"{n_selected:,}", f"features selected{of}"))
     if history is not None and history.rows:
         found.append((f"{history.n_rows_of_data():,}", f"rows learned{history.passes_in_words()}"))
-        if history.error and not history.grouped_by_label:
-            baseline = "" if history.baseline is None else f", baseline {1 - history.baseline:.2%}"
-            found.append((f"{history.error[-1]:.2%}", f"error while learning{baseline}"))
+        if history.score is not None:
+            found.append(_figure_while_learning(history, history.score))
         found.append((_seconds(history.seconds[-1]), "training time"))
     else:
         found.append((f"{model.counters['n_samples']:,}", "rows learned"))
     return found
+
+
+def _figure_while_learning(history: History, score: float) -> tuple[str, str]:
+    if history.target == "numbers":
+        baseline = "" if history.baseline is None else f", {history.kind.baseline.phrase(history.baseline)}"
+        return history.kind.main.text(score), f"{history.kind.main.words} while learning{baseline}"
+    baseline = "" if history.baseline is None else f", baseline {1 - history.baseline:.2%}"
+    return f"{history.error[-1]:.2%}", f"error while learning{baseline}"
 
 
 def _seconds(seconds: float) -> str:
@@ -176,15 +189,15 @@ def _learning(history: History | None, *, is_measured: bool) -> dict[str, Any] |
     if history is None:
         return None
     # Batch methods predict no rows; ShadowSOFS only those that it reads for the first time.
-    has_few = history.error != [] and sum(n <= history.n_predicted for n in history.rows) < 2
+    has_few = history.error != [] and history.n_first_points() < 2
     charts = {} if has_few or len(history.rows) < 2 else history.charts()
-    notes = {"error": "A row counts as wrong if the model predicted it wrong just before it learned it."}
+    notes = {"error": _NOTE_ON_ERROR[history.target]}
     words = []
     if history.grouped_by_label:
         words.append(
             "The rows came grouped by label, so the error and the loss while learning say nothing about new rows."
         )
-    elif history.n_passes > 1 and history.n_predicted < history.rows[-1]:
+    elif history.n_passes > 1 and history.n_first_points() < len(history.rows):
         words.append("The error is that of the first pass: later on, the model had seen the rows before.")
     elif history.n_passes > 1:
         words.append("From the second pass on, the model had seen the rows before.")
@@ -234,17 +247,19 @@ def _shorten_legend(chart: Chart) -> Chart:
 
 
 def _curve(curve: Curve) -> dict[str, Any]:
-    written = ACCURACY.in_sentences
+    kind, main = curve.kind, curve.kind.main
+    others = list(curve.columns().items())[2:]
     return {
         "chart": _chart_parts(curve.chart(), "The band is one standard error wide on each side."),
-        "metric": ACCURACY.words,
+        "metric": main.words,
+        "others": [words for words, _ in others],
         "rows": [
-            (f"{n:,}", f"{share:{written}}", f"{error:{written}}", is_suggested)
-            for n, share, error, is_suggested in curve.points()
+            (f"{n:,}", main.text(value), main.text(error), [cells[k] for _, cells in others], is_suggested)
+            for k, (n, value, error, is_suggested) in enumerate(curve.points())
         ],
         "words": f"Measured on {escape_controls(curve.measured_on)}, {count_noun(curve.n_rows, 'row')}; the baseline, "
-        f"always predicting the most frequent label, has {curve.baseline:{written}}. Suggested is the smallest number "
-        "of features within one standard error of the best.",
+        f"always predicting {kind.constant}, has {_UNIT[kind.target]}{kind.baseline.text(curve.baseline)}. Suggested "
+        "is the smallest number of features within one standard error of the best.",
         "remarks": [escape_controls(remark) for remark in curve.remarks],
     }
 
@@ -255,14 +270,21 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         found, errors = given.evaluation, given.standard_errors
     else:
         heading, found, errors = "Test data", given, {}
-    names = [escape_controls(label_text(label)) for label in found.labels]
     return {
         "heading": heading,
         "n_rows": count_noun(found.n_rows, "row"),
         "metrics": [(value, escape_controls(words + of)) for words, value, of in found.rows_of_metrics(errors)],
         "remarks": [escape_controls(remark) for remark in given.remarks],
-        "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
         "charts": [_chart_parts(chart) for chart in found.charts().values()],
+        "classes": _classes(found) if isinstance(found, ClassEvaluation) else None,
+    }
+
+
+def _classes(found: ClassEvaluation) -> dict[str, Any]:
+    """Return what an evaluation of classes has beside metrics and charts."""
+    names = [escape_controls(label_text(label)) for label in found.labels]
+    return {
+        "threshold": f"{names[1]} is predicted above a margin of {found.threshold:.4g}." if found.threshold else "",
         "labels": names,
         "has_many": len(names) > _MANY_LABELS,
         "confusion": [
@@ -270,7 +292,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
             for k, (name, row) in enumerate(zip(names, found.confusion.tolist(), strict=True))
         ] if len(names) <= MOST_LABELS else None,
         "per_class": [(escape_controls(name), numbers) for name, *numbers in found.rows_of_classes()],
-        "class_metrics": [metric.words for metric in CLASS_METRICS],
+        "metrics": [metric.words for metric in CLASS_METRICS],
         "mistakes": [_mistake(each) for each in found.mistakes],
     }  # fmt: skip
 
@@ -316,7 +338,7 @@ def _features(model: Model) -> dict[str, Any]:
     """Return the rows of the table; the share is the length of a bar beside the weight."""
     features = features_of(model, MOST_FEATURES)
     assert model.target is not None
-    classes = [escape_controls(label_text(label)) for label in model.target.labels.tolist()]
+    classes = [escape_controls(label_text(label)) for label in model.target.by_code]
     strongest = features.for_strongest_class()
     largest = max((abs(feature.weight) for feature in strongest), default=0.0) or 1.0
     rows = [
@@ -325,7 +347,7 @@ def _features(model: Model) -> dict[str, Any]:
             "name": escape_controls(feature.name),
             "weight": feature.weight,
             "share": abs(feature.weight) / largest,
-            "of": classes[feature.code if model.n_vectors > 1 else int(feature.weight > 0)],
+            "of": classes[feature.code if model.n_vectors > 1 else int(feature.weight > 0)] if classes else None,
             "q": feature.q,
             "frequency": feature.frequency,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.charts import Chart, Line, as_svg, draw, fragment
-from thresher.evaluation.counts import error_of_share
+from thresher.evaluation.metrics import KINDS, METRICS, Kind
 from thresher.evaluation.remarks import remarks_on_baseline
 from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
@@ -35,9 +36,12 @@ class History(Skipped):
         Share of rows predicted wrong just before they were learned, and the mean loss so far: the squared hinge for
         second-order methods, the hinge or perceptron loss for the others. Empty for batch methods, which learn once.
         For ShadowSOFS the error comes from the predicting layer, on rows read for the first time, so it does not change
-        in later passes; the loss comes from the selecting layer.
+        in later passes; the loss comes from the selecting layer. Of numbers the error is 1 − R²: the squared error just
+        before rows were learned, divided by that of the mean of the rows before. The first row of all does not count.
+    rmse : list of float
+        Of numbers, the root of the mean squared error of the same rows. Empty for classes.
     validation : list of float or None
-        Accuracy on the validation data, at the end of each pass; else None.
+        Accuracy on the validation data, or R² of numbers, at the end of each pass; else None.
     entered : list of int
         How many of the selected features were not yet selected at the point before: at the first point all, except
         the features that a model had selected before the run. Empty for methods that keep all features, and for batch
@@ -48,14 +52,16 @@ class History(Skipped):
         How many rows the last error was measured on.
     baseline : float or None
         Share of the most frequent label among the rows of the last error: always predicting it has an error of
-        1 - baseline. It is known at the end of a pass. Batch methods have none.
+        1 - baseline. It is known at the end of a pass. Batch methods have none. Of numbers, the RMSE of these rows if
+        the mean of the rows before is predicted.
     n_validation_rows : int
         How many rows the validation data have.
     validation_baseline : float or None
-        Accuracy of always predicting their most frequent label.
+        Accuracy of always predicting their most frequent label; of numbers, the RMSE of always predicting their mean.
     remarks : list of str
         A sentence that says so if the last accuracy on the validation data, or without these the last error, is within
-        one standard error of its baseline, or worse.
+        one standard error of its baseline, or worse. Of numbers it goes by R², whose standard error is then that of
+        normal errors.
     n_skipped, n_bytes, n_passes : int
         How many lines were skipped, how many bytes were read, and how many passes were begun.
     refitted : bool
@@ -78,12 +84,15 @@ class History(Skipped):
         the shards sent to be merged, and the `sample_bytes` of the rows that the sizes were chosen on.
     resumed_at : int or None
         Number of rows learned when the run was resumed from a checkpoint.
+    target : {"classes", "numbers"}
+        What the model predicts.
     """
 
     rows: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     error: list[float] = field(default_factory=list)
     loss: list[float] = field(default_factory=list)
+    rmse: list[float] = field(default_factory=list)
     validation: list[float | None] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
     n_predicted: int = 0
@@ -99,21 +108,50 @@ class History(Skipped):
     race: list[Standing] = field(default_factory=list)
     merges: list[dict[str, float]] = field(default_factory=list)
     resumed_at: int | None = None
+    target: str = "classes"
+
+    @property
+    def kind(self) -> Kind:
+        """How such predictions are measured."""
+        return KINDS[self.target]
+
+    @property
+    def score(self) -> float | None:
+        """The main metric of the rows of the last error: accuracy, or R² of numbers. None if it says nothing."""
+        return 1.0 - self.error[-1] if self.error and not self.grouped_by_label else None
 
     @property
     def remarks(self) -> list[str]:
         """What the last figures show."""
         if self.validation and self.validation[-1] is not None and self.validation_baseline is not None:
-            accuracy, n_rows = self.validation[-1], self.n_validation_rows
-            error = float(error_of_share(accuracy, n_rows))
-            return remarks_on_baseline("accuracy on validation data", accuracy, self.validation_baseline, error)
-        if self.baseline is None or not self.error or self.grouped_by_label:
+            what = f"{self.kind.main.words} on validation data"
+            return self._remarks_on(what, self.validation[-1], self.validation_baseline, self.n_validation_rows)
+        if self.baseline is None or self.score is None:
             return []
-        accuracy = 1.0 - self.error[-1]
-        error = float(error_of_share(accuracy, self.n_predicted))
-        remarks = remarks_on_baseline("error while learning", accuracy, self.baseline, error)
+        remarks = self._remarks_on("error while learning", self.score, self.baseline, self.n_predicted)
         measure = f"It counts the first mistakes too: measure the model on other rows ({parameter('validate', ...)})."
         return [f"{each} {measure}" for each in remarks]
+
+    def _remarks_on(self, what: str, score: float, baseline: float, n_rows: int) -> list[str]:
+        error = float(self.kind.error_of(score, n_rows))
+        return remarks_on_baseline(self.kind, what, score, baseline, error)
+
+    def n_first_points(self) -> int:
+        """Return how many points came while rows were read that the error counts; ShadowSOFS counts first readings."""
+        # Numbers have no error before the first row, nor where shards begin: the last point at which it has changed.
+        if self.rmse:
+            last = (self.error[-1], self.rmse[-1])
+            return next(k for k, each in enumerate(zip(self.error, self.rmse, strict=True), 1) if each == last)
+        return sum(n <= self.n_predicted for n in self.rows)
+
+    def error_in_words(self) -> str:
+        """Return "error while learning 5.00% (baseline 40.00%)", or the same of numbers, as R² and RMSE."""
+        if self.rmse:
+            of_mean = "" if self.baseline is None else f" ({self.kind.baseline.phrase(self.baseline)})"
+            rmse = METRICS["numbers"][1].phrase(self.rmse[-1])
+            return f"{self.kind.main.phrase(1.0 - self.error[-1], ' while learning')}, {rmse}{of_mean}"
+        baseline = "" if self.baseline is None else f" (baseline {1.0 - self.baseline:.2%})"
+        return f"error while learning {self.error[-1]:.2%}{baseline}"
 
     def passes_in_words(self) -> str:
         """Return " in 3 passes and a closing one", " in one pass and a closing one", or "" for a single pass."""
@@ -167,13 +205,19 @@ class History(Skipped):
         return found
 
     def _error_chart(self) -> Chart:
-        rows = [n for n in self.rows if n <= self.n_predicted]
-        error = self.error[: len(rows)]
-        wrong = [0.0, *(share * n for share, n in zip(error, rows, strict=True))]
+        n_points = self.n_first_points()
+        rows, error = self.rows[:n_points], self.error[:n_points]
+        # What the error is a share of: the rows, or of numbers the squared error of the mean.
+        of = (
+            rows
+            if not self.rmse
+            else [n * r * r / e if e else 0.0 for n, r, e in zip(rows, self.rmse[:n_points], error, strict=True)]
+        )
+        wrong = [0.0, *(share * n for share, n in zip(error, of, strict=True))]
         between = [
-            (after - before) / max(1, n - n_before)
+            (after - before) / (n - n_before) if n > n_before else 0.0
             for (before, after), (n_before, n) in zip(
-                itertools.pairwise(wrong), itertools.pairwise([0, *rows]), strict=True
+                itertools.pairwise(wrong), itertools.pairwise([0, *of]), strict=True
             )
         ]
         lines = [Line("since the last point", rows, between, "muted"), Line("so far", rows, error)]
@@ -182,8 +226,7 @@ class History(Skipped):
             tested_at, errors = zip(*tested, strict=True)
             lines.append(Line("validation data", tested_at, errors, "second", has_dots=True, has_line=False))
         return Chart(
-            "Error while learning", "rows learned", "rows predicted wrong just before they were learned", lines,
-            is_log=True,
+            "Error while learning", "rows learned", _WRONG[self.target], lines, is_log=True,
         )  # fmt: skip
 
     def _loss_chart(self) -> Chart:
@@ -227,6 +270,10 @@ class History(Skipped):
         return fragment(heading, *drawn, remarks=self.remarks)
 
 
+_WRONG = {
+    "classes": "rows predicted wrong just before they were learned",
+    "numbers": "1 − R² of rows just before they were learned",
+}
 _COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss", "squared_error", "baseline_error")
 
 
@@ -249,7 +296,10 @@ class Recorder:
         return int(self._since("n_samples"))
 
     def error(self) -> float:
-        """Return the share of rows that were predicted wrong before they were learned."""
+        """Return the share of rows that were predicted wrong before they were learned; of numbers 1 − R²."""
+        if self._model.method.predicts == "numbers":
+            squared, of_mean = self._since("squared_error"), self._since("baseline_error")
+            return float(squared / of_mean if of_mean > 0.0 else squared > 0.0)
         return float(max(0, self._since("n_mistakes")) / max(1, self._since("n_predicted")))
 
     def seconds(self) -> float:
@@ -261,22 +311,32 @@ class Recorder:
         if history.rows[-1:] == [rows]:
             for values in (history.rows, history.seconds, history.error, history.loss, history.validation):
                 values.pop()
+            del history.rmse[-1:]
             entered_before = history.entered.pop() if history.entered else 0
         history.rows.append(rows)
         history.seconds.append(self.seconds())
         history.error.append(self.error())
         history.loss.append(float(self._since("loss")) / max(1, rows))
         history.n_predicted = int(self._since("n_predicted"))
+        if history.target == "numbers":
+            history.rmse.append(self._root_mean("squared_error"))
         history.validation.append(None)
         if self._model.method.has_budget:
             before, self._members = self._members, self._selected_ids()
             history.entered.append(entered_before + len(np.setdiff1d(self._members, before, assume_unique=True)))
 
     def note_baseline(self, history: History) -> None:
-        """Note the share of the most frequent label, once all rows that are counted are learned."""
+        """Note the share of the most frequent label, or the RMSE of the mean, once all rows counted are learned."""
+        if history.target == "numbers":
+            history.baseline = self._root_mean("baseline_error")
+            return
         before, n_rows = np.array(self._before["labels"], np.int64), self._model.class_weights.counts.copy()
         n_rows[: len(before)] -= before
         history.baseline = float(n_rows.max() / n_rows.sum()) if n_rows.any() else None
+
+    def _root_mean(self, name: str) -> float:
+        """Return the root of the mean of a sum of squares."""
+        return math.sqrt(max(0.0, self._since(name)) / max(1, self._since("n_predicted")))
 
     def _selected_ids(self) -> NDArray[np.int64]:
         """Return the ids of the members: columns are provisional until the first pass ends."""

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.evaluation.alignment import batches_for, batches_to_predict, check_names
-from thresher.evaluation.counts import Counts
-from thresher.evaluation.metrics import METRICS
-from thresher.evaluation.tally import Tally
+from thresher.evaluation.evaluation import Tally, tally_for
+from thresher.evaluation.metrics import KINDS, Measured
 from thresher.messages import count_noun
 from thresher.model.class_weights import ClassWeightError
 from thresher.model.labels import LabelError
@@ -69,9 +68,10 @@ class Run:
         self.sample = sample
         self.stream = stream
         self.callback = callback
-        self.history = History(n_bytes=n_bytes, shuffled=isinstance(stream, ShuffledStream))
+        is_shuffled = isinstance(stream, ShuffledStream)
+        self.history = History(target=model.method.predicts, n_bytes=n_bytes, shuffled=is_shuffled)
         self.recorder = Recorder(model, started)
-        self.validated: Counts | None = None  # on the validation data, after the last pass
+        self.validated: Measured | None = None  # on the validation data, after the last pass
         self._start = state_of(model)
         self._next_note = _FIRST_NOTE
         self._session: Session | None = None
@@ -300,14 +300,14 @@ class RunGroup:
 
     def validate(self, held_out: Stream) -> None:
         """Measure the models that learned the pass by the main metric while the data are read once."""
-        tallies = [Tally(run.model, only_pairs=True) for run in self.learning]
+        tallies = [tally_for(run.model, only_pairs=True) for run in self.learning]
         for run in self.learning[1:]:
             check_names(run.model, held_out)
         for batch in batches_to_predict(self.learning[0].model, held_out):
             self._for_each(tallies, methodcaller("add", batch))
         for run, tally in zip(self.learning, tallies, strict=True):
             counts = tally.counts(held_out.name)
-            run.history.validation[-1] = METRICS[counts.target][0].of(counts)
+            run.history.validation[-1] = KINDS[counts.target].main.of(counts)
             run.validated = counts
             run.history.n_validation_rows, run.history.validation_baseline = counts.n_rows, counts.baseline
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.labels import Labels, labels_from_values
+from thresher.model.numbers import numbers_of
 from thresher.model.targets import Target
 from thresher.streams import Batch, DataError
 
@@ -98,6 +99,31 @@ class PermutedLabels:
             permuted = self.of_rows(batch.labels, rows).tolist()
             self._codes[rows] = [self._classes.setdefault(label, len(self._classes)) for label in permuted]
         return np.asarray(labels_from_values(list(self._classes))[self._codes[rows]])
+
+
+class PermutedNumbers(PermutedLabels):
+    """The same of numbers, which are remembered as they are."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._numbers = np.zeros(0)  # by row; NaN for one that was not seen yet
+
+    def of_rows(self, labels: Labels, rows: Numbers) -> Labels:
+        """Return the numbers of rows that are read together, in another order."""
+        return super().of_rows(numbers_of(labels), rows)
+
+    def _remembered(self, batch: Batch, rows: Numbers) -> Labels:
+        n_known = len(self._numbers)
+        if (n_rows := int(rows.max(initial=-1)) + 1) > n_known:
+            self._numbers = np.pad(self._numbers, (0, max(n_rows, 2 * n_known) - n_known), constant_values=np.nan)
+        if np.isnan(self._numbers[rows]).any():
+            self._numbers[rows] = self.of_rows(batch.labels, rows)
+        return self._numbers[rows]
+
+
+def permuted_labels(predicts: str, seed: int) -> PermutedLabels:
+    """Return permuted labels for models that predict this."""
+    return PermutedNumbers(seed) if predicts == "numbers" else PermutedLabels(seed)
 
 
 def fold_of(rows: Numbers, n: int, seed: int) -> Numbers:
