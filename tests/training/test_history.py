@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from command_line import thresher
 from every import ONLINE, in_order, made, online
 from test_gamma_auto import stream_of
 
-from thresher import AROW, MRMR, SOFS, ShadowSOFS, datasets, distributed, train
+from thresher import AROW, MRMR, SOFS, ShadowSOFS, ShadowSOFSRegressor, datasets, distributed, train
 from thresher.training import train_many
 
 X, Y = datasets.make_x1(3_000, n_features=1_000, n_informative=100, n_noise=200)
@@ -143,3 +144,83 @@ class TestBaseline:
         printed = thresher("train", tmp_path / "rows.svm", "--no-intercept", "--passes", 1).stdout
         assert " (baseline 33.33%)\nThe error while learning is " in printed
         assert "on other rows (--test)." in printed
+
+
+class TestOfNumbers:
+    """The error is 1 − R² of rows before they were learned, the baseline the RMSE of the mean of the rows before."""
+
+    X = sp.csr_matrix(np.random.default_rng(0).standard_normal((600, 30)), dtype=np.float32)
+    y = X[:, [4, 11]] @ np.array([3.0, -2.0]) + 7 + np.random.default_rng(1).standard_normal(600)
+
+    def predicted_before(self):
+        """Predict each row but the first by a model that has learned the rows before it."""
+        model, predicted = ShadowSOFSRegressor(3, norm=None), []
+        for k in range(len(self.y)):
+            if k:
+                predicted.append(model.predict(self.X[k : k + 1])[0])
+            model.partial_fit(self.X[k : k + 1], self.y[k : k + 1])
+        return np.array(predicted)
+
+    @pytest.mark.parametrize("passes", [1, 3])
+    def test_counts_rows_before_they_are_learned(self, passes):
+        history = train(ShadowSOFSRegressor(3, norm=None), stream_of(self.X, self.y), passes=passes, shuffle=False)
+        squared = np.square(self.y[1:] - self.predicted_before())
+        means = np.cumsum(self.y)[:-1] / np.arange(1, 600)
+        of_mean = np.square(self.y[1:] - means)
+        for k, n in enumerate(history.rows):
+            n = min(n, 600) - 1
+            assert history.error[k] == pytest.approx(squared[:n].sum() / of_mean[:n].sum(), rel=1e-6)
+            assert history.rmse[k] == pytest.approx(np.sqrt(squared[:n].mean()), rel=1e-6)
+        between, *_ = history.charts()["error"].lines
+        for k, (begin, end) in enumerate(itertools.pairwise(between.x), 1):
+            expected = squared[begin - 1 : end - 1].sum() / of_mean[begin - 1 : end - 1].sum()
+            assert between.y[k] == pytest.approx(expected, rel=1e-6)
+        assert history.baseline == pytest.approx(np.sqrt(of_mean.mean()))
+        assert (history.n_predicted, history.target, history.remarks) == (599, "numbers", [])
+        assert history.n_first_points() == sum(n <= 600 for n in history.rows)
+
+    def test_is_the_same_for_any_batching(self):
+        cuts = ([], [1], [99, 100, 101, 400], list(range(7, 600, 31)))
+        found = [
+            points(train(ShadowSOFSRegressor(3), stream_of(self.X, self.y, cuts=each), shuffle=False)) for each in cuts
+        ]
+        assert found[0]["rows"][-1] == 1_800
+        assert all(each == found[0] for each in found[1:])
+
+    def test_of_a_trained_model_is_that_of_the_new_rows(self):
+        model = ShadowSOFSRegressor(3, norm=None)
+        train(model, stream_of(self.X[:300], self.y[:300]), shuffle=False, passes=1)
+        history = train(model, stream_of(self.X[300:], self.y[300:]), shuffle=False)
+        squared = np.square(self.y[300:] - self.predicted_before()[299:])
+        assert history.n_predicted == 300
+        assert history.rmse[-1] == pytest.approx(np.sqrt(squared.mean()), rel=1e-6)
+
+    def test_validation_is_r2(self):
+        held_out = self.X[:100], self.y[:100]
+        model = ShadowSOFSRegressor(3)
+        history = train(model, (self.X, self.y), validate=held_out, passes=1)
+        assert history.validation[-1] == pytest.approx(model.score(*held_out))
+        assert history.validation_baseline == pytest.approx(held_out[1].std())
+        worse = train(model, (self.X, self.y), validate=(self.X[:100], self.y[100:200]))
+        assert worse.remarks == [
+            "The R² on validation data is worse than the baseline: always predicting the mean does better."
+        ]
+
+    def test_an_error_that_is_no_better_is_said(self):
+        noise = np.random.default_rng(3).standard_normal(600)
+        (remark,) = train(ShadowSOFSRegressor(20), (self.X, noise)).remarks
+        assert remark.startswith("The error while learning is worse than the baseline: always predicting the mean does")
+
+    def test_pictures(self):
+        history = train(ShadowSOFSRegressor(3), stream_of(self.X, self.y), passes=3, validate=(self.X, self.y))
+        chart = history.charts()["error"]
+        _, so_far, validation = chart.lines
+        assert list(so_far.y) == history.error[: len(so_far.y)]
+        assert max(so_far.x) == 600
+        assert validation.y == pytest.approx([1 - each for each in history.validation if each is not None])
+        assert "R²" in chart.y_label
+        assert history._repr_html_().count("<svg") == 2
+
+    def test_numbers_that_are_all_equal(self):
+        history = train(ShadowSOFSRegressor(3), (self.X, np.full(600, 5.0)), shuffle=False)
+        assert (history.error[-1], history.rmse[-1], history.baseline) == (0.0, 0.0, 0.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.training.samples import AllBut, Half, fold_of
+from thresher.batch import Batch
+from thresher.training.samples import AllBut, Half, fold_of, permuted_labels
 
 ROWS = np.arange(20_000)
 
@@ -40,3 +41,22 @@ def test_halves_are_independent_of_each_other_and_of_folds():
 def test_the_seed_matters():
     assert 0.4 < np.mean(Half(0, 0).learns(ROWS) == Half(0, 1).learns(ROWS)) < 0.6
     assert np.mean(fold_of(ROWS, 5, 0) == fold_of(ROWS, 5, 1)) < 0.3
+
+
+@pytest.mark.parametrize("predicts", ["classes", "numbers"])
+def test_permuted_labels_are_the_same_in_all_passes(predicts):
+    """Also if rows come in another order, in which batches have other rows."""
+    random = np.random.default_rng(0)
+    labels = random.standard_normal(1_000) if predicts == "numbers" else random.integers(0, 5, 1_000).astype(float)
+    permuted, passes = permuted_labels(predicts, seed=1), []
+    for order in (np.arange(1_000), random.permutation(1_000), random.permutation(1_000)):
+        found = np.full(1_000, np.nan)
+        for rows in np.split(order, [100, 101, 700]):
+            batch = Batch.empty()
+            batch.labels = labels[rows]
+            found[rows] = permuted.of_batch(batch, rows, are_shuffled=True).labels
+        passes.append(found)
+    np.testing.assert_array_equal(np.sort(passes[0]), np.sort(labels))
+    assert (passes[0] != labels).mean() > 0.5
+    for each in passes[1:]:
+        np.testing.assert_array_equal(each, passes[0])

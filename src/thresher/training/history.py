@@ -207,12 +207,11 @@ class History(Skipped):
     def _error_chart(self) -> Chart:
         n_points = self.n_first_points()
         rows, error = self.rows[:n_points], self.error[:n_points]
-        # What the error is a share of: the rows, or of numbers the squared error of the mean.
-        of = (
-            rows
-            if not self.rmse
-            else [n * r * r / e if e else 0.0 for n, r, e in zip(rows, self.rmse[:n_points], error, strict=True)]
-        )
+        of = [float(n) for n in rows]  # what the error is a share of
+        if self.rmse:  # the squared error of the mean; the first row does not count
+            rows_and_figures = zip(rows, self.rmse[:n_points], error, strict=True)
+            n_missing = rows[-1] - self.n_predicted
+            of = [(n - n_missing) * rmse**2 / share if share else 0.0 for n, rmse, share in rows_and_figures]
         wrong = [0.0, *(share * n for share, n in zip(error, of, strict=True))]
         between = [
             (after - before) / (n - n_before) if n > n_before else 0.0
