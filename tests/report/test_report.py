@@ -21,6 +21,7 @@ from thresher import (
     AROW,
     MRMR,
     ShadowSOFS,
+    ShadowSOFSRegressor,
     convert,
     cross_validate,
     datasets,
@@ -481,3 +482,31 @@ def test_names_of_a_stream(tmp_path):
     write_report(tmp_path / "run.html", model, history)
     features = Page(tmp_path / "run.html").table("rank")[1:]
     assert [row[1] for row in features] == [name.strip() for name in model.selected_names_]
+
+
+def test_of_numbers(tmp_path):
+    """A report on a model of numbers has R² and pictures of the rows, and nothing on classes."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((900, 40))
+    rows = X, 3 * X[:, 4] - 2 * X[:, 11] + random.standard_normal(900)
+    st = stability(ShadowSOFSRegressor(5, decoys=True), rows, n=3)
+    history = train(ShadowSOFSRegressor(5, gamma="auto"), rows)
+    curve, cv = path(ShadowSOFSRegressor(), rows, n_features=[1, 2, 5]), cross_validate(ShadowSOFSRegressor(5), rows)
+    evaluation = evaluate(st.model, rows)
+    write_report(tmp_path / "run.html", st.model, history, [evaluation, cv], curve, st)
+    found = Page(tmp_path / "run.html")
+    text = found.text()
+    for words in (
+        f"{evaluation.r2:.4f}", f"R² on test data, RMSE of the mean {evaluation.baseline:.3f}",
+        f"{evaluation.r2:.4f} ± {evaluation.standard_error:.4f}", f"{cv.r2:.4f} ± {cv.standard_error:.4f}",
+        f"{1 - history.error[-1]:.4f}", f"R² while learning, RMSE of the mean {history.baseline:.3f}",
+        f"always predicting the mean, has an RMSE of {curve.baseline:.3f}", "Predicted and actual numbers", "Residuals",
+        "A weight above 0 raises the prediction, below 0 lowers it.", "The race for γ", "Told from chance",
+    ):  # fmt: skip
+        assert words in text, words
+    for words in ("accuracy", "class", "label, has", "speaks for", "wrong"):
+        assert words not in text.replace("classes", "").lower().replace("class ", ""), words
+    assert found.table("features")[0][:4] == ["features", "R²", "standard error", "RMSE"]
+    features = found.table("rank")
+    assert features[0] == ["rank", "feature", "weight", "q-value", "selected in"]
+    assert len(features) == 6

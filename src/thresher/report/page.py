@@ -37,11 +37,6 @@ MOST_FEATURES = 2_000  # in the table: a browser sorts so many at once
 _MANY_LABELS = 6  # beside which shares would not fit
 _HERE = Path(__file__).parent
 _UNIT = {"classes": "", "numbers": "an RMSE of "}  # of what a constant prediction reaches
-_NOTE_ON_ERROR = {
-    "classes": "A row counts as wrong if the model predicted it wrong just before it learned it.",
-    "numbers": "The squared error of what the model predicted just before it learned a row, as a share of the squared "
-    "error of the mean of the rows before.",
-}
 
 
 def write_report(
@@ -191,7 +186,7 @@ def _learning(history: History | None, *, is_measured: bool) -> dict[str, Any] |
     # Batch methods predict no rows; ShadowSOFS only those that it reads for the first time.
     has_few = history.error != [] and history.n_first_points() < 2
     charts = {} if has_few or len(history.rows) < 2 else history.charts()
-    notes = {"error": _NOTE_ON_ERROR[history.target]}
+    notes = {"error": history.words.note_on_error}
     words = []
     if history.grouped_by_label:
         words.append(
@@ -234,6 +229,7 @@ def _race(history: History | None) -> dict[str, Any] | None:
         rows.append({"gamma": f"{gamma:g}", "is_chosen": gamma == chosen, "cells": cells})
     return {
         "chart": _chart_parts(_shorten_legend(history.charts()["race"])),
+        "of": history.words.in_race,
         "n_rows": [f"{standing['rows']:,}" for standing in standings],
         "rows": rows,
         "chosen": None if chosen is None else f"{chosen:g}",
@@ -269,7 +265,7 @@ def _evaluation(given: Evaluation | CrossValidation) -> dict[str, Any]:
         heading = f"{len(given.folds)}-fold cross-validation"
         found, errors = given.evaluation, given.standard_errors
     else:
-        heading, found, errors = "Test data", given, {}
+        heading, found, errors = "Test data", given, None
     return {
         "heading": heading,
         "n_rows": count_noun(found.n_rows, "row"),

@@ -7,7 +7,7 @@ import itertools
 import math
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,29 @@ from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
 from thresher.model.race import Standing
 from thresher.streams.read_counts import Skipped
+
+
+class Words(NamedTuple):
+    """What pictures and pages call the figures of a history."""
+
+    error: str
+    note_on_error: str
+    in_race: str  # what learners in a race are compared by
+
+
+_WORDS = {
+    "classes": Words(
+        "rows predicted wrong just before they were learned",
+        "A row counts as wrong if the model predicted it wrong just before it learned it.",
+        "mistakes",
+    ),
+    "numbers": Words(
+        "1 − R² of rows just before they were learned",
+        "The squared error of what the model predicted just before it learned a row, as a share of that of the mean of "
+        "the rows before.",
+        "squared error",
+    ),
+}
 
 
 @dataclass
@@ -76,8 +99,8 @@ class History(Skipped):
         about new rows.
     race : list of dict
         With gamma="auto", the standings of the race for γ in this run. At each check: the `rows` so far,
-        the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights) and `loss`, which were
-        `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
+        the values of `gamma` that were left, their `mistakes` (weighted by the rows' weights; of numbers, squared
+        errors) and `loss`, which were `dropped`, and the `reason`: "behind", "memory", or "end" of the rows.
     merges : list of dict
         With `distributed.train`, of each sync: the `size` of the merge, in means of the shards' moves (of ShadowSOFS
         also the `predicting_size`, a share of what its predicting layer has learned on all shards), the `bytes` that
@@ -114,6 +137,11 @@ class History(Skipped):
     def kind(self) -> Kind:
         """How such predictions are measured."""
         return KINDS[self.target]
+
+    @property
+    def words(self) -> Words:
+        """What pictures and pages call its figures."""
+        return _WORDS[self.target]
 
     @property
     def score(self) -> float | None:
@@ -225,7 +253,7 @@ class History(Skipped):
             tested_at, errors = zip(*tested, strict=True)
             lines.append(Line("validation data", tested_at, errors, "second", has_dots=True, has_line=False))
         return Chart(
-            "Error while learning", "rows learned", _WRONG[self.target], lines, is_log=True,
+            "Error while learning", "rows learned", self.words.error, lines, is_log=True,
         )  # fmt: skip
 
     def _loss_chart(self) -> Chart:
@@ -249,7 +277,12 @@ class History(Skipped):
             name = f"γ = {gamma:g}, chosen" if is_winner else f"γ = {gamma:g}"
             lines.append(Line(name, rows, errors, "main" if is_winner else "muted", has_dots=True))
         return Chart(
-            'The race of gamma="auto"', "rows learned", "mistakes per row", lines, y_format="number", is_log=True
+            'The race of gamma="auto"',
+            "rows learned",
+            f"{self.words.in_race} per row",
+            lines,
+            y_format="number",
+            is_log=True,
         )
 
     def chosen_gamma(self) -> float | None:
@@ -269,10 +302,6 @@ class History(Skipped):
         return fragment(heading, *drawn, remarks=self.remarks)
 
 
-_WRONG = {
-    "classes": "rows predicted wrong just before they were learned",
-    "numbers": "1 − R² of rows just before they were learned",
-}
 _COUNTED = ("n_samples", "n_predicted", "n_mistakes", "loss", "squared_error", "baseline_error")
 
 
