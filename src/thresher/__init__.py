@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thresher.estimators.ogd import OGD
     from thresher.estimators.pet import PET
     from thresher.estimators.shadow_sofs import ShadowSOFS
+    from thresher.estimators.shadow_sofs_regressor import ShadowSOFSRegressor
     from thresher.estimators.sofs import SOFS
     from thresher.evaluation.evaluation import evaluate
     from thresher.evaluation.feature_file import write_features
@@ -61,6 +62,7 @@ __all__ = [
     "PET",
     "SOFS",
     "ShadowSOFS",
+    "ShadowSOFSRegressor",
     "convert",
     "cross_validate",
     "datasets",

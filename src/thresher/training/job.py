@@ -57,7 +57,8 @@ class Job:
         if refit != "auto":
             return refit
         # A model that was trained before keeps its layer, unless refit=True asks to learn it again from these rows.
-        return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or model.n_vectors > 1)
+        gains_most = model.n_vectors > 1 or model.method.predicts == "numbers"
+        return not self.is_continued and self.stream.can_be_read_again and (n_passes > 1 or gains_most)
 
 
 def open_job(model: Model, data: Any, request: Request) -> Job:
