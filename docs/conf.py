@@ -41,7 +41,7 @@ MENU = {
         "report",
         "scale",
     ],
-    "Methods": ["shadow_sofs", "sofs", "pet", "fofs", "arow", "ogd", "mrmr", "l1svm", "fgm"],
+    "Methods": ["shadow_sofs", "shadow_sofs_regressor", "sofs", "pet", "fofs", "arow", "ogd", "mrmr", "l1svm", "fgm"],
     "In depth": ["files", "order", "gamma", "probabilities", "memory", "performance", "reliability"],
     "Measurements": [
         "The paper's results <../experiments/REPORT>",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from thresher import methods
 from thresher.model.model import Model
 
-EVERY: list[Any] = [method.load_estimator() for method in methods.METHODS.values()]
+EVERY: list[Any] = [method.load_estimator() for method in methods.CLASSIFIERS]
+OF_NUMBERS: list[Any] = [method.load_estimator() for method in methods.REGRESSORS]
 CLASSIFIERS: list[Any] = [method.load_estimator() for method in methods.CLASSIFIERS]
 ONLINE: list[Any] = [method.load_estimator() for method in methods.ONLINE]
 BATCH: list[Any] = [method.load_estimator() for method in methods.BATCH]
@@ -18,6 +19,7 @@ BUDGETED: list[Any] = [method.load_estimator() for method in methods.ONLINE if m
 SECOND_ORDER: list[Any] = [method.load_estimator() for method in methods.ONLINE if "gamma" in method.parameters]
 
 every = pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: estimator.__name__)
+of_any_target = pytest.mark.parametrize("estimator", [*EVERY, *OF_NUMBERS], ids=lambda estimator: estimator.__name__)
 every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda estimator: estimator.__name__)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=lambda estimator: estimator.__name__)
 online = pytest.mark.parametrize("estimator", ONLINE, ids=lambda estimator: estimator.__name__)

@@ -626,6 +626,7 @@ class TestHelp:
             (tmp_path / name).write_bytes(source.read_bytes())
         for part in "12":
             (tmp_path / f"part-{part}.csv").write_text("a,b,y\n1,0,1\n0,1,-1\n")
+        (tmp_path / "prices.csv").write_text("rooms,price\n" + "".join(f"{n},{n + 0.5}\n" for n in range(20)))
         with lzma.open(tmp_path / "mail.jsonl.xz", "wt") as mails:
             mails.writelines(f'{{"label": "{w}", "text": "see {w}"}}\n' for w in ["ham", "spam"] * 20)
         search = f"{Path(THRESHER).parent}{os.pathsep}{os.environ['PATH']}"
