@@ -235,9 +235,7 @@ def chance_finds(n_rows: int, seed: int) -> Iterator[Found]:
 
 def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the figures of NUMBERS.md."""
-    found = {
-        key: figures for key, figures in means(tables["numbers"], ("set", "method", "budget"), ("rmse", "seconds"))
-    }
+    found = dict(means(tables["numbers"], ("set", "method", "budget"), ("rmse", "seconds")))
     parts = []
     for name in dict.fromkeys(key[0] for key in found):
         of_set = {key[1:]: figures for key, figures in found.items() if key[0] == name}

@@ -11,10 +11,10 @@ from thresher.estimators.regressor import OnlineRegressor
 class ShadowSOFSRegressor(WithDecoys, OnlineRegressor):
     """`ShadowSOFS` for numbers: it selects features in one pass, and predicts a number from them.
 
-    Two layers learn the same rows by squared loss (docs/shadow_sofs_regressor.md). The first selects `n_features_to_select` features
-    by the cost of dropping each, μ²P, and learns weights for all other features too, so that a feature can enter later.
-    The second is a linear regression on the selected features alone, which predicts: what else is in a row changes
-    nothing.
+    Two layers learn the same rows by squared loss (docs/shadow_sofs_regressor.md). The first selects
+    `n_features_to_select` features by the cost of dropping each, μ²P, and learns weights for all other features too, so
+    that a feature can enter later. The second is a linear regression on the selected features alone, which predicts:
+    what else is in a row changes nothing.
 
     Parameters
     ----------
