@@ -287,7 +287,8 @@ class SelectorBase : public Selector {
     // The row that the buffer has, as the predicting layer sees it, and may learn it next.
     std::span<const Logistic::Score> predict_apart(const Ids& ids, std::size_t n, bool is_learned = false) {
         const Row row = buffer_.row();
-        const auto is_member = [&](std::size_t i) { return L::is_member(cell_at(row, i)); };
+        const auto is_member = [&](std::size_t i)
+                                   __attribute__((always_inline)) { return L::is_member(cell_at(row, i)); };
         if (remaining_) [[unlikely]]
             ids.visit([&](const auto* each) {
                 layer_.take(each, buffer_.raw(), n, is_learned,
