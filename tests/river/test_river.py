@@ -109,12 +109,16 @@ CHECKS = [
     for kind, model in (("two", selector()), ("many", selector(classes=LABELS)))
     for number, check in enumerate(checks.yield_checks(model))
 ]
+CHECKS_OF_NUMBERS = [
+    pytest.param(river.ShadowSOFSRegressor(), check, id=f"ShadowSOFSRegressor-{check.__name__}-{number}")
+    for number, check in enumerate(checks.yield_checks(river.ShadowSOFSRegressor()))
+]
 
 
 class TestRiverChecks:
     """The checks that river has for its own models. None is left out."""
 
-    @pytest.mark.parametrize(("model", "check"), CHECKS)
+    @pytest.mark.parametrize(("model", "check"), [*CHECKS, *CHECKS_OF_NUMBERS])
     def test_passes(self, model, check):
         assert model._unit_test_skips() == set()
         check(model.clone())
