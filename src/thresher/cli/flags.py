@@ -59,7 +59,8 @@ def flag(parameter: str) -> str:
 
 def method_by_flag(name: str | None, target: str | None = None) -> Method:
     """Return a method by the values of --method and --target; its full name, as `show` prints it, works too."""
-    check("--target", target, OneOf((None, *TARGETS)))
+    if target is not None:
+        check("--target", target, OneOf(tuple(TARGETS)))
     known = [method for method in METHODS.values() if method.predicts == TARGETS[target or "class"]]
     for method in known:
         if name in (method.cli, method.name, None):
