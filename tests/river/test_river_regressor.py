@@ -69,5 +69,5 @@ def test_in_a_pipeline():
 
 @pytest.mark.parametrize("y", ["high", None, float("nan"), 1e13])
 def test_labels_that_are_no_numbers(y):
-    with pytest.raises(ValueError, match="^y: the label"):
+    with pytest.raises(ValueError, match=r"^y: the label"):
         river.ShadowSOFSRegressor(5).learn_one({"a": 1.0}, y)
