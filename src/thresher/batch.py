@@ -65,6 +65,8 @@ class Batch:
         The byte of the file's content at which the next batch begins.
     namespace : str or None
         Of VW text, if its names are numbers.
+    keys : array, or None
+        What identifies each row, None where it is missing; where that was asked for.
     """
 
     indptr: NDArray[Any]
@@ -87,6 +89,7 @@ class Batch:
     n_lines: int = 0
     end_byte: int = 0
     namespace: str | None = None
+    keys: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, found: _core.FoundRows, labels: NDArray[Any]) -> Self:
@@ -132,6 +135,7 @@ class Batch:
             file=self.file, numbers=numbers, first_number=self.first_number + (begin if numbers is None else 0),
             counted_in=self.counted_in, before=self.before,
             names=None if self.names is None else self.names.part(low, high), n_lines=end - begin,
+            keys=None if self.keys is None else self.keys[begin:end],
         )  # fmt: skip
 
     def with_partners(self) -> tuple[Batch, NDArray[np.int64] | None]:

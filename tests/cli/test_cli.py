@@ -627,6 +627,7 @@ class TestHelp:
         for part in "12":
             (tmp_path / f"part-{part}.csv").write_text("a,b,y\n1,0,1\n0,1,-1\n")
         (tmp_path / "prices.csv").write_text("rooms,price\n" + "".join(f"{n},{n + 0.5}\n" for n in range(20)))
+        (tmp_path / "customers.csv").write_text("id,a,b\nx7,1,0\nx8,0,1\n")
         with lzma.open(tmp_path / "mail.jsonl.xz", "wt") as mails:
             mails.writelines(f'{{"label": "{w}", "text": "see {w}"}}\n' for w in ["ham", "spam"] * 20)
         search = f"{Path(THRESHER).parent}{os.pathsep}{os.environ['PATH']}"

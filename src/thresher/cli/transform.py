@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.data_options import NO_LABELS, READING, open_data
+from thresher.cli.data_options import KEY, NO_LABELS, READING, open_data
 from thresher.cli.options import Data, ModelFile, with_options
 from thresher.cli.output import report_skipped, report_written
 
@@ -16,7 +16,7 @@ EXAMPLES = (
 )
 
 
-@with_options(READING, NO_LABELS)
+@with_options(READING, KEY, NO_LABELS)
 def transform(
     model: ModelFile,
     data: Data,
@@ -41,7 +41,8 @@ def transform(
     """Write the data with only the selected features left.
 
     In a .svm or .thc file rows without labels get the label 0. A .csv or .parquet table has the columns label, weight
-    if rows have weights, and one for each selected feature, with its name or else its id.
+    if rows have weights, and one for each selected feature, with its name or else its id; before them that of --key, or
+    the tags of VW text.
     """
     from thresher.evaluation.transform import write_selected
     from thresher.io.atomic import refuse_inputs

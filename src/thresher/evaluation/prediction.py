@@ -26,6 +26,7 @@ from thresher.messages import count_noun, parameter, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, as_stream
+from thresher.streams.columns import distinct_names
 from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_table
 
@@ -89,7 +90,8 @@ def write_predictions(
         The file to write, whole or not at all. A name that ends in .csv, .jsonl or .parquet is a table with the columns
         `label`, `margin` (two classes) or `margin_A`, `margin_B` …, and `probability_A`, `probability_B` …, or of
         numbers `prediction`; any other is text, one row per line, with tabs between the values. All but Parquet is
-        compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as text.
+        compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as text. Of a stream with a key, that
+        column comes first.
     margins : bool, default=False
         Also write the margin; of more than two classes, the score of each.
     probabilities : bool, default=False
@@ -133,25 +135,28 @@ def write_predictions(
     if explain is not None and kind is not None:
         check_columns(trained, stream)
         explained = partial(_explanations_of_batch, trained, explain, kind)
-    columns = _columns(trained, batches, margins, probabilities, explained)
+    columns = _columns(trained, batches, stream.key, margins, probabilities, explained)
     if kind is not None:
         write_table(columns, path)
     else:
-        _write_lines(columns, path)
+        _write_lines(columns, path, stream.key)
     return reading
 
 
-def column_names(model: Model, margins: bool, probabilities: bool) -> list[str]:
+def column_names(model: Model, margins: bool, probabilities: bool, key: str | None = None) -> list[str]:
     """Return the names of the columns that `write_predictions` writes, in their order; text has no header."""
     target = model.target
     assert target is not None
     of_margins = target.headings("margin") if margins else []
-    return [target.heading, *of_margins, *(target.headings("probability", of_vectors=False) if probabilities else [])]
+    of_classes = target.headings("probability", of_vectors=False) if probabilities else []
+    names = [target.heading, *of_margins, *of_classes]
+    return names if key is None else [*distinct_names([key], names), *names]
 
 
 def _columns(
     model: Model,
     batches: Iterator[Batch],
+    key: str | None,
     margins: bool,
     probabilities: bool,
     explain: Callable[[Batch], dict[str, Any]] | None = None,
@@ -161,11 +166,12 @@ def _columns(
     `explain` returns more columns.
     """
     assert model.target is not None
-    kind, names = model.target.type_in_tables, column_names(model, margins, probabilities)
+    kind, names = model.target.type_in_tables, column_names(model, margins, probabilities, key)
 
     for batch in chain([Batch.empty()], batches):
         scores = model.score_batch(batch)
-        columns = [model.labels_of(scores).astype(kind)]
+        columns: list[NDArray[Any]] = [] if key is None else [keys_or_none(batch)]
+        columns += [model.labels_of(scores).astype(kind)]
         if margins:
             columns += [*scores.reshape(-1, model.n_vectors).T]
         if probabilities:
@@ -173,15 +179,22 @@ def _columns(
         yield dict(zip(names, columns, strict=True)) | ({} if explain is None else explain(batch))
 
 
+def keys_or_none(batch: Batch) -> NDArray[Any]:
+    """Return what identifies the rows of a batch; None for each where its file has no such thing."""
+    return np.full(batch.n_rows, None) if batch.keys is None else batch.keys
+
+
 def _explanations_of_batch(model: Model, n: int, kind: str, batch: Batch) -> dict[str, Any]:
     return explanation_columns(explained_rows(model, model.parts_of_batch(batch), n), n, kind)
 
 
-def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str) -> None:
+def _write_lines(parts: Iterator[dict[str, NDArray[Any]]], path: str, key: str | None) -> None:
     """Write text: a row per line, tabs between its values."""
     with open_output(path) as write:
         for part in parts:
-            labels, *numbers = part.values()
+            columns = list(part.values())
+            keys = [] if key is None else [["" if each is None else str(each) for each in columns.pop(0).tolist()]]
+            labels, *numbers = columns
             words = [label_text(label) for label in labels.tolist()]
             cells = [[f"{value:.9g}" for value in column.tolist()] for column in numbers]
-            write("".join("\t".join(row) + "\n" for row in zip(words, *cells, strict=True)).encode())
+            write("".join("\t".join(row) + "\n" for row in zip(*keys, words, *cells, strict=True)).encode())

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.batch import BatchNames
 from thresher.evaluation.alignment import open_for_model
-from thresher.evaluation.prediction import as_model, batches_of
+from thresher.evaluation.prediction import as_model, batches_of, keys_or_none
 from thresher.messages import parameter
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
 from thresher.streams import Batch, Data, DataError, Stream
+from thresher.streams.columns import distinct_names
 from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -52,8 +53,9 @@ def write_selected(
     path : path
         The file to write, whole or not at all. Its ending gives the format: .svm, svmlight text, and .thc, a binary
         cache, where rows without labels get the label 0; .csv and .parquet, tables with the columns `label`, `weight`
-        if rows have weights, and one for each selected feature, with its name or else its id. Text and CSV are
-        compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as svmlight text.
+        if rows have weights, and one for each selected feature, with its name or else its id; before them the key, if
+        the stream has one. Text and CSV are compressed if .gz, .bz2, .xz or .zst follows. "-" is standard output, as
+        svmlight text.
     keep_ids : bool, default=False
         Keep the ids as they are; else the selected features get the ids 1 … B, in column order. For .svm and .thc.
     column_map : path, optional
@@ -93,14 +95,15 @@ def write_selected(
     stream, reading, batches = open_for_model(
         trained, data, "transforming", labelled=False, outputs=outputs, progress=progress
     )
-    columns = _Columns.of(trained, is_table, keep_ids)
+    key = stream.key if is_table else None
+    columns = _Columns.of(trained, is_table, keep_ids, key)
     with nullcontext() if column_map is None else _column_map_file(column_map, columns.as_csv(trained)):
         if not is_table:
             naming = stream.naming if keep_ids else None
             write_stream(_select_batches(trained, batches, columns, keep_ids), path, naming=naming)
         else:
             write_rows = _write_csv if table_format(path) == "csv" else _write_parquet
-            write_rows(_table_rows(trained, batches, columns), columns, path)
+            write_rows(_table_rows(trained, batches, columns, key), columns, path)
     return reading
 
 
@@ -129,12 +132,12 @@ class _Columns:
     now: list[str]
 
     @classmethod
-    def of(cls, model: Model, is_table: bool, keep_ids: bool) -> _Columns:
+    def of(cls, model: Model, is_table: bool, keep_ids: bool, key: str | None = None) -> _Columns:
         members = np.sort(model.members()[0])
         ids = members + model.id_base
         features = [model.name_of(int(column)) for column in members]
         now = (
-            _distinct_names(features)
+            distinct_names(features, ["label", "weight", *([] if key is None else [key])])
             if is_table
             else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
         )
@@ -146,16 +149,6 @@ class _Columns:
         of_each = weights[np.argsort(members)].T
         rows = zip(self.now, self.features, self.ids.tolist(), *(each.astype(str) for each in of_each), strict=True)
         return _csv_lines([["column", "feature", "id", *model.target.headings("weight")], *rows])
-
-
-def _distinct_names(names: list[str]) -> list[str]:
-    """Return names for the columns of a table, which also has the columns `label` and `weight`."""
-    taken, distinct = {"label", "weight"}, []
-    for name in names:
-        tries = chain([name], (f"{name}_{number}" for number in count(2)))
-        distinct.append(next(each for each in tries if each not in taken))
-        taken.add(distinct[-1])
-    return distinct
 
 
 def _select_batches(model: Model, batches: Iterator[Batch], columns: _Columns, keep_ids: bool) -> Iterator[Batch]:
@@ -177,10 +170,11 @@ def _select_batches(model: Model, batches: Iterator[Batch], columns: _Columns, k
 
 @dataclass(frozen=True)
 class _TableRows:
-    """Rows of a table: labels, None where there is none, weights if rows have any, and CSR whose ids are columns."""
+    """Rows of a table: labels, None where there is none, what else comes before, and CSR whose ids are columns."""
 
     labels: NDArray[Any]
-    weights: NDArray[np.float64] | None
+    weights: NDArray[np.float64] | None  # if rows have any
+    keys: dict[str, NDArray[Any]]  # of one column, or of none
     starts: NDArray[np.int64]
     ids: NDArray[np.int32]
     values: NDArray[np.float32]
@@ -189,10 +183,16 @@ class _TableRows:
         begin, end = int(self.starts[low]), int(self.starts[high])
         weights = None if self.weights is None else self.weights[low:high]
         starts = self.starts[low : high + 1] - begin
-        return _TableRows(self.labels[low:high], weights, starts, self.ids[begin:end], self.values[begin:end])
+        keys = {name: each[low:high] for name, each in self.keys.items()}
+        return _TableRows(self.labels[low:high], weights, keys, starts, self.ids[begin:end], self.values[begin:end])
+
+    @property
+    def heads(self) -> dict[str, NDArray[Any]]:
+        """The columns before those of the features."""
+        return {**self.keys, "label": self.labels, **({} if self.weights is None else {"weight": self.weights})}
 
 
-def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> Iterator[_TableRows]:
+def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns, key: str | None) -> Iterator[_TableRows]:
     """Yield the rows of a table, a limited number of cells at a time; first none: a table has columns even then."""
     assert model.target is not None
     kind = model.target.type_in_tables
@@ -201,7 +201,8 @@ def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> It
     is_weighted = None
     for batch in batches:
         starts, ids, places = columns.index.pick(model.known_rows(batch))
-        rows = _TableRows(_labels(batch, kind), batch.row_weights, starts, ids, batch.data[places])
+        keys = {} if key is None else {distinct_names([key], ["label", "weight"])[0]: keys_or_none(batch)}
+        rows = _TableRows(_labels(batch, kind), batch.row_weights, keys, starts, ids, batch.data[places])
         if is_weighted is None:
             is_weighted = rows.weights is not None
             yield replace(rows.at(0, 0), labels=np.zeros(0, kind))
@@ -216,7 +217,7 @@ def _table_rows(model: Model, batches: Iterator[Batch], columns: _Columns) -> It
             yield rows.at(low, min(low + most, batch.n_rows))
     if is_weighted is None:
         none = np.zeros(0, np.int32)
-        yield _TableRows(np.zeros(0, kind), None, np.zeros(1, np.int64), none, none.astype(np.float32))
+        yield _TableRows(np.zeros(0, kind), None, {}, np.zeros(1, np.int64), none, none.astype(np.float32))
 
 
 def _labels(batch: Batch, kind: np.dtype[Any]) -> NDArray[Any]:
@@ -252,12 +253,9 @@ def _write_csv(tables: Iterator[_TableRows], columns: _Columns, path: str) -> No
     with open_output(path) as write:
         for number, rows in enumerate(tables):
             if number == 0:
-                write(_csv_lines([[*_heads(rows), *columns.now]]).encode())
-            labels = rows.labels.tolist()
-            cells = {label: "" if label is None else _csv_lines([[label]])[:-1] for label in set(labels)}
-            before = [cells[label] for label in labels]
-            if rows.weights is not None:
-                before = [f"{label},{weight!r}" for label, weight in zip(before, rows.weights.tolist(), strict=True)]
+                write(_csv_lines([[*rows.heads, *columns.now]]).encode())
+            cells = [map(_cell, column.tolist()) for column in rows.heads.values()]
+            before = [",".join(row) for row in zip(*cells, strict=True)]
             csr = _core.CsrBatch(rows.starts, rows.ids.astype(np.int64), rows.values, n_columns)
             write(_core.write_csv(csr, n_columns, before))
 
@@ -266,14 +264,15 @@ def _write_parquet(tables: Iterator[_TableRows], columns: _Columns, path: str) -
     def table(rows: _TableRows) -> dict[str, NDArray[Any]]:
         cells = np.zeros((len(columns.ids), len(rows.labels)), np.float32)
         cells[rows.ids, np.repeat(np.arange(len(rows.labels)), np.diff(rows.starts))] = rows.values
-        before = [rows.labels] if rows.weights is None else [rows.labels, rows.weights]
-        return dict(zip([*_heads(rows), *columns.now], [*before, *cells], strict=True))
+        return rows.heads | dict(zip(columns.now, cells, strict=True))
 
     write_table(map(table, tables), path)
 
 
-def _heads(rows: _TableRows) -> list[str]:
-    return ["label"] if rows.weights is None else ["label", "weight"]
+@lru_cache(1 << 10, typed=True)  # labels repeat
+def _cell(value: Any) -> str:
+    """Return a value as it is written in a CSV."""
+    return "" if value is None else _csv_lines([[value]])[:-1]
 
 
 def _csv_lines(rows: list[Any]) -> str:

@@ -77,10 +77,13 @@ class Naming:
         hash: str = "strings",
         label: str | None = None,
         weight: str | None = None,
+        key: str | None = None,
     ) -> Self:
         """Return the naming with these settings; raise ValueError for a value that is not allowed."""
         roles = {"text": _names(text), "categorical": _names(categorical), "numeric": _names(numeric)}
-        given: dict[str, str] = {name: role for role, name in (("label", label), ("weight", weight)) if name}
+        given: dict[str, str] = {
+            name: role for role, name in (("label", label), ("weight", weight), ("key", key)) if name
+        }
         for role, names in roles.items():
             for name in names:
                 if name in given:

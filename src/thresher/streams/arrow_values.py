@@ -100,6 +100,14 @@ def read_named(table: Any, naming: Naming, skip_bad: bool = False) -> _core.Foun
     return naming.core.read_columns(columns, table.num_rows, skip_bad)
 
 
+def keys_of(column: Any) -> NDArray[Any]:
+    """Return what identifies rows: whole numbers and strings as they are, anything else as text; None is missing."""
+    column = plain_values(column)
+    if not (is_text(column.type) or arrow().types.is_integer(column.type)):
+        column = _as_strings(column)
+    return np.array([*column.to_pylist(), None], dtype=object)[:-1]  # so that numpy does not look into it
+
+
 def as_bytes(column: Any) -> Any:
     """Return a column of strings without a claim that they are UTF-8; any other column as it is."""
     pa = arrow()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from thresher.batch import DataError
@@ -35,6 +36,7 @@ class Roles:
     labelled: bool = True
     no_labels: bool = False
     naming: Naming | None = None
+    key: str | None = None
 
     @property
     def label_demand(self) -> str:
@@ -61,6 +63,7 @@ class Columns:
     weight: str | None = None
     naming: Naming | None = None  # of the features, if they are hashed
     needs_labels: bool = True  # or a row may have none in the label's column
+    key: str | None = None  # identifies the rows
 
     @classmethod
     def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
@@ -76,9 +79,11 @@ class Columns:
             hint="" if roles.label else f" Name the label's column with {parameter('label', ...)}.",
         )
         _refuse_missing(file, names, [weight], " for weights")
+        _refuse_missing(file, names, [roles.key], " as the key")
         _refuse_missing(file, names, roles.ignore if roles.labelled else (), " to ignore")
         if weight is not None and weight == label:
             raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
+        refuse_key(file, label, weight, roles.key)
         for role, name in (("label", label), ("weight", weight)):
             if name is not None and name in roles.ignore:
                 raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
@@ -86,13 +91,14 @@ class Columns:
         if (naming := roles.of_columns) is not None:
             named = [name for name, _ in naming.columns]
             _refuse_missing(file, names, named)
-            refuse_clash(file, named, label, weight)
-            return cls(label, named, weight, naming, roles.labelled)
-        others = {label, weight, *roles.ignore}
+            refuse_clash(file, named, label, weight, roles.key)
+            return cls(label, named, weight, naming, roles.labelled, roles.key)
+        others = {label, weight, roles.key, *roles.ignore}
         rest = [name for name in names if name not in others]
         if not rest:
             raise DataError(f"{file}: no column is left for the features.")
-        return cls(label, None if pairs and set(rest) == set(PAIR) else rest, weight, needs_labels=roles.labelled)
+        features = None if pairs and set(rest) == set(PAIR) else rest
+        return cls(label, features, weight, needs_labels=roles.labelled, key=roles.key)
 
     def with_types(self, schema: Any) -> Columns:
         """Return them with a naming that knows what the categorical columns of a table hold."""
@@ -104,7 +110,7 @@ class Columns:
     @property
     def all(self) -> list[str]:
         """The names of all columns that are read."""
-        return [*(self.features or PAIR), *(name for name in (self.label, self.weight) if name is not None)]
+        return [*(self.features or PAIR), *(name for name in (self.label, self.weight, self.key) if name is not None)]
 
     @property
     def names(self) -> list[str] | None:
@@ -150,6 +156,8 @@ class Columns:
             yield self.label, "label" if self.needs_labels else "optional label"
         if self.weight is not None:
             yield self.weight, "weight"
+        if self.key is not None:
+            yield self.key, "key"
 
 
 def roles_text(conjunction: str = "and") -> str:
@@ -158,11 +166,28 @@ def roles_text(conjunction: str = "and") -> str:
     return f"{text}, {categorical} {conjunction} {numeric}"
 
 
-def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None) -> None:
-    """Raise DataError if the label or the weight is a feature, too."""
-    for role, name in (("label", label), ("weight", weight)):
+def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None, key: str | None = None) -> None:
+    """Raise DataError if the label, the weight or the key is a feature, too."""
+    for role, name in (("label", label), ("weight", weight), ("key", key)):
         if name in features:
             raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
+
+
+def refuse_key(file: str, label: str | None, weight: str | None, key: str | None) -> None:
+    """Raise DataError if the key is the label or the weight, too."""
+    for role, name in (("label", label), ("weight", weight)):
+        if name is not None and name == key:
+            raise DataError(f"{file}: column {name!r} can't be both {role} and key.")
+
+
+def distinct_names(names: list[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return the names, `a` the second time as `a_2`; none of them is `taken`."""
+    known, written, distinct = set(taken), set(names), []
+    for name in names:
+        others = (each for number in count(2) if (each := f"{name}_{number}") not in written)
+        distinct.append(next(each for each in chain([name], others) if each not in known))
+        known.add(distinct[-1])
+    return distinct
 
 
 def _refuse_repeated(file: str, names: list[str]) -> None:
@@ -242,6 +267,10 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "optional label": (
         lambda kind: _can_be_label(kind) or _is_null(_coded(kind)),
         "the label has type {type}; it must be a number or text.",
+    ),
+    "key": (
+        lambda kind: not is_list(_coded(kind)) and _can_be_category(_coded(kind)),
+        "the key {name!r} has type {type}; it must be a number, text or a time.",
     ),
     "weight": (is_numeric, "the weight {name!r} has type {type}; it must be a number."),
 }

@@ -79,7 +79,7 @@ class FileRows(Content):
             begin, end = max(low - offset, 0), min(high - offset, size)
             if span is None or begin >= end:
                 part._spans[at] = None
-            elif self._readers[at].source.compression is not None:
+            elif not self._readers[at].source.is_plain:
                 part._spans[at] = span if low <= offset else None
             else:
                 # The last span of a file keeps its open end.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 from collections.abc import Iterable
@@ -20,15 +21,29 @@ _COMPRESSIONS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28
 _HIDDEN = (".", "_")  # how the names of other files start, such as _SUCCESS
 
 
-def find(source: StrPath | Iterable[StrPath], format: str) -> list[Source]:
-    """Return the files for a path, list, glob or folder, in order, each with its compression and format."""
+def find(source: StrPath | Iterable[StrPath], format: str, encoding: str | None = None) -> list[Source]:
+    """Return the files for a path, list, glob or folder, in order, each with its compression, encoding and format."""
     if format not in ("auto", *FORMATS):
         raise ValueError(f"{parameter('format')} must be one of auto, {', '.join(FORMATS)}. Got {format!r} instead.")
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not names:
         raise ValueError("source is an empty list: name at least one file.")
     found = [path for name in names for path in _expand(os.fspath(name))]
-    return [_source_of(path, format) for path in found]
+    return [_source_of(path, format, encoding) for path in found]
+
+
+def other_encoding(name: str | None) -> str | None:
+    """Return the encoding that text must be decoded from: none for UTF-8; raise ValueError if it is unknown."""
+    if name is None:
+        return None
+    try:
+        "".encode(name)  # some codecs are not of text
+        known = codecs.lookup(name).name
+    except LookupError:
+        raise ValueError(
+            f"{parameter('encoding')} must be an encoding of text, such as 'latin-1' or 'utf-16'. Got {name!r} instead."
+        ) from None
+    return None if known in ("utf-8", "utf-8-sig", "ascii") else name
 
 
 def _expand(name: str) -> list[str]:
@@ -60,7 +75,7 @@ def _suggest_glob(folder: Path) -> str:
     return f", only folders: name what is in these with {str(Path(glob.escape(str(folder)), '**', f'*{ending}'))!r}"
 
 
-def _source_of(path: str, format: str) -> Source:
+def _source_of(path: str, format: str, encoding: str | None) -> Source:
     name = "standard input" if path == "-" else path
     regular = path != "-" and Path(path).is_file()
     with name_file_in_errors(name):
@@ -75,6 +90,9 @@ def _source_of(path: str, format: str) -> Source:
     flow = Flow(raw, name, compression)
     n_bytes = os.fstat(raw.fileno()).st_size if regular else None
     try:
+        if encoding is None and flow.peek(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            encoding = "utf-16"
+        flow.decode_from(encoding)
         found = FORMATS.get(format) or recognise(flow.peek(4096), ending(path, compression), name)
         if not found.is_text and (compression is not None or not regular):
             raise DataError(f"{name}: {found.name} data must be an uncompressed file on disk.")
@@ -84,4 +102,4 @@ def _source_of(path: str, format: str) -> Source:
         raise
     if regular:
         flow.close()
-    return Source(path, found.name, compression, n_bytes, None if regular else flow, hint)
+    return Source(path, found.name, compression, n_bytes, None if regular else flow, hint, encoding)

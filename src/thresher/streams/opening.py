@@ -14,7 +14,7 @@ from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
 from thresher.streams.columns import Roles
 from thresher.streams.files import FileRows
-from thresher.streams.finding import StrPath, find
+from thresher.streams.finding import StrPath, find, other_encoding
 from thresher.streams.formats import FORMATS
 from thresher.streams.formats.format import (
     ALLOWED_LONGEST_LINE,
@@ -42,6 +42,7 @@ def open_stream(
     label: str | None = None,
     weight: str | None = None,
     ignore: Sequence[str] = (),
+    key: str | None = None,
     text: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
     numeric: str | Sequence[str] = (),
@@ -51,6 +52,10 @@ def open_stream(
     lowercase: bool | None = None,
     hash: str = "strings",
     delimiter: str | None = None,
+    decimal: str = ".",
+    columns: Sequence[str] = (),
+    null: Sequence[str] | None = None,
+    encoding: str | None = None,
     on_bad_line: str = "error",
     longest_line: int = LONGEST_LINE,
     zero_based: bool | None = None,
@@ -75,6 +80,9 @@ def open_stream(
         The column of a table that has the weights of the rows.
     ignore : sequence of str, optional
         Columns of a table that are not features, such as a row number.
+    key : str, optional
+        The column of a table that identifies the rows. It is no feature; `write_predictions` and `write_selected` copy
+        it to their tables. VW text has tags instead, which are read with `labelled=False`.
     text, categorical, numeric : str or sequence of str, optional
         Columns of a table that are features, by what is in them; others are not read. Text becomes n-grams, named
         `column^n-gram`, or just the n-gram if there is one text column; a category becomes `column=value`, a number
@@ -94,6 +102,16 @@ def open_stream(
     delimiter : str, optional
         The separator of a CSV; by default tab in a .tsv, else comma, semicolon or tab, whichever is most frequent in
         the header.
+    decimal : str, default="."
+        The decimal point in the numbers of a CSV, such as ",".
+    columns : sequence of str, optional
+        The names of the columns of a CSV without a header.
+    null : sequence of str, optional
+        What stands for a missing value in a CSV, besides the empty text; by default NA, NULL, \N, and others that
+        pandas knows, such as nan and N/A.
+    encoding : str, optional
+        The encoding of text, CSV and JSON lines, such as "latin-1"; by default UTF-8, or UTF-16 if the file starts with
+        its byte order mark.
     on_bad_line : {"error", "skip"}
         What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
         batch's `skipped`.
@@ -144,18 +162,20 @@ def open_stream(
         raise ValueError(
             f"{parameter('delimiter')} must be a single character, such as ',' or a tab. Got {delimiter!r} instead."
         )
+    if len(decimal) != 1 or decimal.isalnum() or decimal.isspace() or decimal in '"+-':
+        raise ValueError(f"{parameter('decimal')} must be a single character, such as ','. Got {decimal!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
     check("longest_line", longest_line, ALLOWED_LONGEST_LINE)
     id_base = None if zero_based is None else 0 if zero_based else 1
     labelled = labelled and not no_labels
     asked = Naming.of(
         text, categorical, numeric, ngrams=ngrams, analyzer=analyzer, counts=counts, lowercase=lowercase, hash=hash,
-        label=label, weight=weight,
+        label=label, weight=weight, key=key,
     )  # fmt: skip
     is_asked = bool(asked.columns) or hash != "strings"
     ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     roles = Roles(
-        label, weight, ignored, labelled, no_labels, asked if is_asked else naming and replace(naming, types=())
+        label, weight, ignored, labelled, no_labels, asked if is_asked else naming and replace(naming, types=()), key
     )
     features = {name for name, _ in asked.columns}
     clash = next((name for name in ignored if name in features), None)
@@ -170,15 +190,28 @@ def open_stream(
     if batches is not None:
         _refuse_options(given, f"the {type(source).__name__}", "batches of rows", frozenset())
         return stream_of(batches, labelled, id_base)
-    sources = find(paths, format)
+    sources = find(paths, format, other_encoding(encoding))
     formats = [FORMATS[name] for name in dict.fromkeys(item.format for item in sources)]
     if len(formats) > 1 and not all(each.is_mixable for each in formats):
         raise DataError(
             f"the files have different formats ({', '.join(sorted(each.name for each in formats))}): open them one "
             "format at a time."
         )
-    _refuse_options(given, sources[0].name, f"{formats[0].name} data", formats[0].options | {"format", "on_bad_line"})
-    opened = _open_files(formats, sources, Options(roles, skip_bad, delimiter, int(longest_line)))
+    known = formats[0].options | {"format", "on_bad_line"} | ({"encoding"} if formats[0].is_text else frozenset())
+    _refuse_options(given, sources[0].name, f"{formats[0].name} data", known)
+    opened = _open_files(
+        formats,
+        sources,
+        Options(
+            roles,
+            skip_bad,
+            delimiter,
+            int(longest_line),
+            decimal,
+            tuple(columns),
+            None if null is None else tuple(null),
+        ),
+    )
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
@@ -187,6 +220,7 @@ def open_stream(
         id_base=id_base,
         only_once=next((item.name for item in sources if item.flow is not None), None),
         naming=opened.naming,
+        key=opened.key,
     )
 
 
@@ -201,11 +235,12 @@ def _open_files(formats: list[Format], sources: list[Source], options: Options) 
     each = {kind.name: kind.open([item for item in sources if item.format == kind.name], options) for kind in formats}
     readers = {name: iter(opened.readers) for name, opened in each.items()}
     naming = next((opened.naming for opened in each.values() if opened.naming is not None), None)
-    return OpenFiles([next(readers[item.format]) for item in sources], naming=naming)
+    key = next((opened.key for opened in each.values() if opened.key is not None), None)
+    return OpenFiles([next(readers[item.format]) for item in sources], naming=naming, key=key)
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    return len(value) == 0 if default == () else bool(value == default)
+    return len(value) == 0 if default == () else bool(value is default or value == default)
 
 
 def _refuse_options(given: dict[str, Any], name: str, what: str, known: frozenset[str]) -> None:

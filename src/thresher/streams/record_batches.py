@@ -18,7 +18,15 @@ from thresher.batch import Batch, DataError
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import are_large, as_text_labels
 from thresher.model.names import Naming
-from thresher.streams.arrow_values import arrow, as_bytes, is_text, plain_values, read_named, without_decimals
+from thresher.streams.arrow_values import (
+    arrow,
+    as_bytes,
+    is_text,
+    keys_of,
+    plain_values,
+    read_named,
+    without_decimals,
+)
 from thresher.streams.columns import PAIR, Columns
 
 _BATCH_ROWS = 16_384
@@ -104,6 +112,7 @@ class TableReader:
                     batch = _from_lists(rows) if columns.features is None else _from_columns(rows, columns.features)
                 batch.labels = labels[rows.left]
                 batch.row_weights = None if weights is None else weights[rows.left]
+                batch.keys = None if columns.key is None else keys_of(table.column(columns.key))[rows.left]
                 batch.numbers, batch.bad = rows.numbers, sorted(rows.bad)
             except _BadRow as bad:
                 batch = Batch.empty()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import Any, Self
 from thresher import _core
 from thresher.batch import DataError
 from thresher.io.file_errors import FileError, name_file_in_errors
+from thresher.messages import parameter
 
 BOM = b"\xef\xbb\xbf"
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of compressed files
@@ -29,6 +31,7 @@ class Source:
     n_bytes: int | None
     flow: Flow | None = None  # for a pipe or standard input, which is open already
     hint: Any = None  # what its format needs to know of the first bytes
+    encoding: str | None = None  # of text that is not UTF-8
 
     @property
     def name(self) -> str:
@@ -42,14 +45,16 @@ class Source:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can be read from any byte, without decompressing."""
-        return self.flow is None and self.compression is None
+        """Whether it can be read from any byte, without decompressing or decoding."""
+        return self.flow is None and self.compression is None and self.encoding is None
 
     def open(self) -> Flow:
         """Open it for reading; for a pipe or standard input, return the flow that is already open."""
         if self.flow is not None:
             return self.flow
-        return Flow(Path(self.path).open("rb"), self.name, self.compression)
+        flow = Flow(Path(self.path).open("rb"), self.name, self.compression)  # noqa: SIM115 closed by the flow
+        flow.decode_from(self.encoding)
+        return flow
 
 
 def ending(path: str, compression: str | None) -> str:
@@ -58,11 +63,12 @@ def ending(path: str, compression: str | None) -> str:
 
 
 class Flow:
-    """The decompressed bytes of a file, read sequentially."""
+    """The decompressed bytes of a file, text as UTF-8, read sequentially."""
 
     def __init__(self, raw: Any, name: str, compression: str | None) -> None:
         self._raw, self.name, self._compression = raw, name, compression
         self._file = raw if compression is None else open_archive(raw, compression, "rb")
+        self._is_plain = compression is None
         self._size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
         self._n_read = 0
         self._ahead = b""
@@ -78,9 +84,15 @@ class Flow:
         self._file.close()
         self._raw.close()
 
+    def decode_from(self, encoding: str | None) -> None:
+        """Give what follows as UTF-8, if it is in another encoding; at the start."""
+        if encoding is not None:
+            self._file = _Decoded(self._file, encoding, self._ahead, self.name)
+            self._ahead, self._is_plain = b"", False
+
     @property
     def byte(self) -> int:
-        """The number of decompressed bytes read so far."""
+        """The number of bytes of the content read so far."""
         return self._n_read
 
     @property
@@ -90,7 +102,7 @@ class Flow:
 
     def go_to(self, byte: int) -> None:
         """Move forward to a byte of the content: by a seek in a plain file, else by decompressing what is before it."""
-        if self._compression is None and self._raw.seekable():
+        if self._is_plain and self._raw.seekable():
             self._raw.seek(byte)
             self._ahead, self._n_read = b"", byte
         while self._n_read < byte and self.read(min(byte - self._n_read, _SKIP)):
@@ -120,8 +132,8 @@ class Flow:
         try:
             with name_file_in_errors(self.name):
                 part: bytes = self._file.read(size)
-        except (FileError, MemoryError):
-            raise  # the disk fails, not the archive
+        except (FileError, MemoryError, DataError):
+            raise  # the disk fails, or the encoding does not fit: not the archive
         except Exception as error:
             if self._compression is None:
                 raise
@@ -171,6 +183,38 @@ def open_archive(raw: Any, kind: str, mode: Any) -> Any:
     else:
         from backports import zstd
     return zstd.ZstdFile(raw, mode)
+
+
+class _Decoded:
+    """Text in another encoding, as UTF-8."""
+
+    def __init__(self, file: Any, encoding: str, head: bytes, name: str) -> None:
+        self._file, self._encoding, self._head, self._name = file, encoding, head, name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._n_read = 0
+
+    def read(self, size: int) -> bytes:
+        """Return about so many bytes, none at the end."""
+        is_end, text = False, ""
+        while not text and not is_end:
+            part, self._head = self._head or self._file.read(size), b""
+            is_end = not part
+            waiting = len(self._decoder.getstate()[0])
+            try:
+                text = self._decoder.decode(part, is_end)
+            except UnicodeError as error:  # that of a missing byte order mark has no place
+                byte = self._n_read - waiting + getattr(error, "start", 0) + 1
+                why = getattr(error, "reason", error)
+                raise DataError(
+                    f"{self._name}, byte {byte}: the text is not {self._encoding} ({why}): name its encoding "
+                    f"with {parameter('encoding', ...)}."
+                ) from None
+            self._n_read += len(part)
+        return text.encode("utf-8", "surrogatepass")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class SharedFile:

@@ -100,6 +100,8 @@ class Stream:
         The name of the part that can be read only once, if there is one.
     naming : Naming, optional
         How features are named, if columns are hashes of names.
+    key : str, optional
+        The name of what identifies the rows, if batches have it.
 
     Attributes
     ----------
@@ -113,6 +115,8 @@ class Stream:
         The number of columns, if it is known.
     naming : Naming or None
         How features are named, if they have names instead of numbers: columns are then hashes of names.
+    key : str or None
+        The name of what identifies the rows, the `keys` of a batch: a column, or "tag" of VW text.
     is_shard : bool
         Whether it is a shard of another stream.
     """
@@ -129,6 +133,7 @@ class Stream:
         n_features: int | None = None,
         only_once: str | None = None,
         naming: Naming | None = None,
+        key: str | None = None,
     ) -> None:
         has_names = bool(feature_names) or naming is not None
         if has_names and id_base == 1:
@@ -136,6 +141,7 @@ class Stream:
         self.name = name
         self.feature_names = feature_names
         self.naming = naming
+        self.key = key
         self.id_base = 0 if has_names else id_base
         self.n_features = N_IDS if naming is not None else len(feature_names) if feature_names else n_features
         self.is_shard = False

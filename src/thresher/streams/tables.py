@@ -48,7 +48,9 @@ def stream_of_table(table: Any, roles: Roles, id_base: int | None, skip_bad: boo
     if _is_dataset(table):
         blocks = _BlockRows(table, roles, skip_bad, n_threads)
         columns = blocks.reader.columns
-        return Stream(_DATASET, blocks, feature_names=columns.names, id_base=id_base, naming=columns.naming)
+        return Stream(
+            _DATASET, blocks, feature_names=columns.names, id_base=id_base, naming=columns.naming, key=columns.key
+        )
     rows = _FrameRows(table, roles, skip_bad, n_threads)
     name, columns = rows.reader.name, rows.reader.columns
     return Stream(
@@ -59,6 +61,7 @@ def stream_of_table(table: Any, roles: Roles, id_base: int | None, skip_bad: boo
         n_rows=_n_rows(table),
         only_once=name if isinstance(table, arrow().RecordBatchReader) else None,
         naming=columns.naming,
+        key=columns.key,
     )
 
 

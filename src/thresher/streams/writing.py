@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -152,24 +151,36 @@ def _values(column: Any) -> list[Any]:
 
 def _write_parquet(parts: Iterable[Mapping[str, Any]], path: str) -> None:
     pa = arrow()
-    writer = None
+    writer, empty, kinds = None, None, dict[str, Any]()
     with atomic_file(path) as file:
         try:
             for part in parts:
-                kinds = repeat(None) if writer is None else writer.schema.types
-                columns = [
-                    pa.array(np.asarray(each), kind, from_pandas=True)  # NaN is a missing number
-                    for each, kind in zip(part.values(), kinds, strict=False)
-                ]
-                table = pa.table(columns, list(part))
+                table = pa.table({name: _arrow_column(path, name, part[name], kinds.get(name)) for name in part})
+                kinds = {field.name: field.type for field in table.schema if not pa.types.is_null(field.type)}
+                if writer is None and table.num_rows == 0:
+                    empty = table  # it says which columns there are, and the types of most
+                    continue
                 if writer is None:
                     writer = pa.parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)
+            if writer is None and empty is not None:
+                writer = pa.parquet.ParquetWriter(file, empty.schema)
         finally:
             if writer is not None:
                 writer.close()
         if writer is None:
             raise DataError(f"{path}: there is nothing to write: a Parquet file needs at least one row.")
+
+
+def _arrow_column(path: str, name: str, values: Any, kind: Any) -> Any:
+    """Return the values of a column, in the type of those before, if there are any."""
+    pa = arrow()
+    try:
+        column = pa.array(np.asarray(values), kind, from_pandas=True)  # NaN is a missing number
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        what = "text" if kind is None else f"{kind} as in the first rows"
+        raise DataError(f"{path}: not all values of column {name!r} are {what}: write a .csv or .jsonl file.") from None
+    return pa.nulls(len(column), pa.string()) if len(column) and pa.types.is_null(column.type) else column
 
 
 def _require_labels(batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -7,6 +7,8 @@ from thresher.file_formats import FILE_FORMATS
 from thresher.streams.formats.format import Format
 from thresher.streams.formats.text import first_row
 
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+
 FORMATS: dict[str, Format] = {row.name: row.load() for row in FILE_FORMATS}
 
 
@@ -15,6 +17,9 @@ def recognise(head: bytes, ending: str, name: str) -> Format:
     for each in FORMATS.values():
         if head.startswith(each.marks):
             return each
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        what = "a spreadsheet: save it as CSV" if ending in _SPREADSHEETS else "a zip archive: unpack it"
+        raise DataError(f"{name}: this is {what}.")
     if head[8:9] == b"{" and b'"__metadata__"' in head:
         raise DataError(f"{name}: this is a model, not data.")
     for each in FORMATS.values():

@@ -33,7 +33,8 @@ class ColumnarReader(RowReader):
             schema = cls._schema(sources[0], raw)
             names = schema.names  # raises here if one is not text
         columns = Columns.choose(sources[0].name, names, options.roles).with_types(schema)
-        return OpenFiles([cls(each, columns, options.skip_bad) for each in sources], columns.names, columns.naming)
+        readers = [cls(each, columns, options.skip_bad) for each in sources]
+        return OpenFiles(readers, columns.names, columns.naming, columns.key)
 
     @staticmethod
     @abstractmethod

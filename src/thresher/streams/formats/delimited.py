@@ -9,13 +9,13 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from thresher.batch import Batch, DataError
-from thresher.messages import parameter, shorten
+from thresher.messages import join_some, parameter, shorten, warn
 from thresher.model.labels import are_large, number_from_text
 from thresher.streams.arrow_values import arrow, label_column
 from thresher.streams.columns import Columns, roles_text
@@ -24,6 +24,10 @@ from thresher.streams.formats.layout import (
     Layout,
     RecordTooLongError,
     blocks,
+    conversion,
+    encoding_hint,
+    header_is_a_row,
+    nulls,
     read_layout,
     record_ends,
     records_of,
@@ -31,7 +35,7 @@ from thresher.streams.formats.layout import (
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader
-from thresher.streams.sources import Flow, Source
+from thresher.streams.sources import BOM, Flow, Source
 
 _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which hands them to a thread of its own
 
@@ -44,7 +48,7 @@ class DelimitedReader(Reader):
         self._first = first
         self._columns = columns
         self._reader = TableReader(source.name, columns, options.skip_bad)
-        self._delimiter = options.delimiter
+        self._options = options
         self._longest = options.longest_line
 
     @cached_property
@@ -54,7 +58,7 @@ class DelimitedReader(Reader):
         return self._read_own_layout(self._first if self._first.fits_others else None)
 
     def _read_own_layout(self, like: Layout | None) -> Layout:
-        layout = read_layout(self.source, self._delimiter, self._longest, like)
+        layout = read_layout(self.source, self._options, like)
         return layout if layout is like else layout.of(self._columns)
 
     def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
@@ -159,7 +163,7 @@ class DelimitedReader(Reader):
                 column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
             ),
             parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            convert_options=conversion(self._options, types),
         ).read_all()
         return next(iter(table.combine_chunks().to_batches()), None) or pa.RecordBatch.from_pylist([], table.schema)
 
@@ -176,7 +180,7 @@ class DelimitedReader(Reader):
         labels = table.column(name).to_pylist()
         written = self._read(text, {name: pa.string()}).column(name)
         for row in np.flatnonzero(large).tolist():
-            labels[row] = number_from_text(written[row].as_py())
+            labels[row] = self._number(written[row].as_py())
         return table.set_column(table.schema.get_field_index(name), name, label_column(labels))
 
     def _plain(self, table: Any) -> Any:
@@ -209,7 +213,8 @@ class DelimitedReader(Reader):
                     continue
                 try:
                     if len(record) != len(names):
-                        raise ValueError(f"the row has {len(record)} values, but the header names {len(names)} columns")
+                        what = parameter("columns") if self._options.columns else "the header"
+                        raise ValueError(f"the row has {len(record)} values, but {what} names {len(names)} columns")
                     row = {name: self._value(name, types[name], record[place]) for name, place in places.items()}
                 except ValueError as error:
                     bad.append((n_records - 1, str(error)))
@@ -231,16 +236,26 @@ class DelimitedReader(Reader):
         batch.n_lines = n_records
         return batch
 
+    @cached_property
+    def _nulls(self) -> frozenset[str]:
+        return nulls(self._options)
+
+    def _number(self, text: str) -> Any:
+        point = self._options.decimal
+        if point != ".":
+            text = text.replace(".", "?").replace(point, ".")
+        return number_from_text(text)
+
     def _value(self, name: str, kind: Any, text: str) -> Any:
         """Convert a cell as pyarrow does."""
         pa = arrow()
         what = "the label" if name == self._columns.label else f"column {name!r}"
+        if text in self._nulls:
+            return None
         if kind == pa.string():
             if not text.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in text):
-                raise ValueError(f"{what} is not UTF-8 text")
+                raise ValueError(f"{what} is not UTF-8 text{encoding_hint()}")
             return text
-        if text in _nulls():
-            return None
         if pa.types.is_boolean(kind):
             if text.strip().lower() not in ("0", "1", "false", "true"):
                 raise ValueError(f"{what} is {_short(text)}; in the first rows it is true or false")
@@ -248,7 +263,7 @@ class DelimitedReader(Reader):
         try:
             if not text.isascii() or "_" in text:
                 raise ValueError
-            number = number_from_text(text)
+            number = self._number(text)
         except ValueError:
             must = (
                 f"features must be numbers, unless {roles_text()} say what columns are; or leave it out with "
@@ -257,9 +272,11 @@ class DelimitedReader(Reader):
             if self._columns.naming is not None:
                 other_roles = f"{parameter('categorical', ...)} or {parameter('text', ...)}"
                 must = f"numeric columns must hold numbers; use {other_roles}"
+            if self._options.decimal == "." and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text):
+                must = f"use {parameter('decimal', ',')} if its comma is a decimal point"
             if name == self._columns.label:
                 must = "in the first rows it is a number"
-            elif name == self._columns.weight:
+            elif name == self._columns.weight and "weights" not in must:
                 must = "weights must be numbers"
             raise ValueError(f"{what} is {_short(text)}; {must}") from None
         if name != self._columns.label:
@@ -269,23 +286,36 @@ class DelimitedReader(Reader):
         return number
 
 
-@cache
-def _nulls() -> frozenset[str]:
-    """Return the texts that are no number but a missing one."""
-    return frozenset(arrow().csv.ConvertOptions().null_values)
-
-
 def _short(text: str) -> str:
     return repr(shorten(text)).replace("\\udc", "\\x")
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:
     """Choose the columns and their types by the first file; the others are read in the same way."""
-    first = read_layout(sources[0], options.delimiter, options.longest_line)
-    columns = Columns.choose(sources[0].name, first.names, options.roles, pairs=False)
+    name, first = sources[0].name, read_layout(sources[0], options)
+    seems_a_row = not options.columns and header_is_a_row(first.names)
+    try:
+        columns = Columns.choose(name, first.names, options.roles, pairs=False)
+    except DataError as error:
+        if not seems_a_row:
+            raise
+        raise DataError(f"{error} {_no_header(first)}") from None
+    if seems_a_row and "." in "".join(first.names):
+        warn(f"{name}: {_no_header(first)}", UserWarning)
+    if options.columns and len(first.header.strip(BOM + b"\r\n")):
+        warn(f"{name}: the first line has these names too, so it is read as the header.", UserWarning)
+    if first.repeated:
+        warn(f"{name}: columns that have the same name are numbered: {join_some(first.repeated)}.", UserWarning)
     first = first.of(columns)
     readers = [DelimitedReader(source, options, first, columns) for source in sources]
-    return OpenFiles(readers, columns.names, columns.naming)
+    return OpenFiles(readers, columns.names, columns.naming, columns.key)
+
+
+def _no_header(layout: Layout) -> str:
+    return (
+        f"The first line looks like a row, not like {len(layout.names)} names: if the file has no header, name its "
+        f"columns with {parameter('columns', ...)}."
+    )
 
 
 def _is_row(line: bytes) -> bool:
@@ -297,6 +327,6 @@ FORMAT = Format(
     "csv",
     (".csv", ".tsv"),
     _open,
-    options=OF_TABLES | {"longest_line", "delimiter", "ignore"},
+    options=OF_TABLES | {"longest_line", "delimiter", "decimal", "columns", "null", "ignore"},
     is_row=_is_row,
 )

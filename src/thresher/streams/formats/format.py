@@ -71,7 +71,7 @@ def too_long_message(what: str, longest: int, hint: str = "") -> str:
 
 OF_TEXT = frozenset({"ngrams", "analyzer", "counts", "lowercase"})  # options that say how columns of text are read
 # Options of formats whose columns have roles.
-OF_TABLES = frozenset({"label", "weight", "text", "categorical", "numeric"}) | OF_TEXT
+OF_TABLES = frozenset({"label", "weight", "key", "text", "categorical", "numeric"}) | OF_TEXT
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,9 @@ class Options:
     skip_bad: bool
     delimiter: str | None
     longest_line: int
+    decimal: str = "."
+    columns: tuple[str, ...] = ()
+    null: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class OpenFiles:
     readers: Sequence[Reader]
     feature_names: list[str] | None = None
     naming: Naming | None = None
+    key: str | None = None  # what identifies the rows, if it is read
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
-from thresher.streams.columns import refuse_clash, roles_text
+from thresher.streams.columns import refuse_clash, refuse_key, roles_text
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.formats.text import LineReader
 from thresher.streams.sources import BOM, Flow, Source
@@ -35,17 +36,25 @@ class JsonReader(LineReader):
     def __init__(self, source: Source, options: Options, naming: Naming, label: str, weight: str) -> None:
         super().__init__(source, options, options.roles.label_demand)
         self._naming = naming  # not its object in the core, which another process could not be sent
-        self._keys = (label, weight, self._labels)
+        self._roles = (label, weight, self._labels)
+        if options.roles.key is not None:
+            self._keys = partial(_key_in, options.roles.key)
 
     def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
-        return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._keys)
+        return self._naming.core.read_json_range(file, begin, end, self._skip_bad, *self._roles)
 
     def _parse_block(self, text: bytes, first: bool) -> _core.FoundRows:
-        return self._naming.core.read_json(text, self._skip_bad, first, *self._keys)
+        return self._naming.core.read_json(text, self._skip_bad, first, *self._roles)
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:
-    return OpenFiles([_reader(source, options) for source in sources], naming=options.roles.of_columns)
+    readers = [_reader(source, options) for source in sources]
+    return OpenFiles(readers, naming=options.roles.of_columns, key=options.roles.key)
+
+
+def _key_in(key: str, line: bytes) -> Any:
+    value = json.loads(line).get(key)
+    return value if isinstance(value, int | str) or value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _reader(source: Source, options: Options) -> JsonReader:
@@ -58,11 +67,13 @@ def _reader(source: Source, options: Options) -> JsonReader:
         raise DataError(f"{source.name}: say which keys are features, with {roles_text('or')}{found}.")
     label = "" if roles.no_labels else roles.label_name
     features = [name for name, _ in naming.columns]
-    refuse_clash(source.name, features, label, roles.weight)
+    refuse_clash(source.name, features, label, roles.weight, roles.key)
+    refuse_key(source.name, label, roles.weight, roles.key)
     can_lack_some = not roles.labelled and not known.isdisjoint(features)  # rows to predict
     wanted = [] if can_lack_some else [("a feature", name) for name in features]
     wanted += [("the label", label)] if roles.labelled else []
     wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
+    wanted += [("the key", roles.key)] if roles.key else []
     for role, name in wanted:
         if keys and name not in known:
             hint = f" Name the label with {parameter('label', ...)}." if role == "the label" and not roles.label else ""

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.batch import DataError
+from thresher.messages import parameter
 from thresher.streams.arrow_values import arrow, is_numeric
-from thresher.streams.columns import Columns
-from thresher.streams.formats.format import too_long_message
+from thresher.streams.columns import Columns, distinct_names
+from thresher.streams.formats.format import Options, too_long_message
 from thresher.streams.sources import BOM, Flow, Source
 
 BLOCK = 1 << 20
@@ -32,6 +33,7 @@ class Layout:
     names: list[str]
     delimiter: str
     types: dict[str, Any]  # of the columns, guessed from the first block
+    repeated: tuple[str, ...] = ()  # names that occurred before, and what they are called here
     fits_others: bool = False  # all that is guessed are numbers: text, true and false may be numbers in another file
 
     @property
@@ -46,22 +48,23 @@ class Layout:
         for name in columns.numbers:
             if types[name] == arrow().string():
                 types[name] = arrow().float64()  # a row with text in it is a bad row
-        strings = dict.fromkeys(columns.strings, arrow().string())
+        keys = [] if columns.key is None else [columns.key]
+        strings = dict.fromkeys([*columns.strings, *keys], arrow().string())
         fits_others = all(kind == arrow().float64() or name in strings for name, kind in types.items())
         return replace(self, types=types | strings, fits_others=fits_others)
 
 
-def read_layout(source: Source, delimiter: str | None, longest: int, like: Layout | None = None) -> Layout:
+def read_layout(source: Source, options: Options, like: Layout | None = None) -> Layout:
     """Read the header and the first rows; a pipe is not advanced.
 
     For a small file with the header of another file, the layout of that one is returned: guessing the types takes as
     long as reading the rows. A larger one is guessed from its own first block, since text in one file can be numbers in
     another, and its blocks, which several threads read at once, must all have the same types.
     """
-    flow, size = source.open(), _HEAD
+    flow, size, longest = source.open(), _HEAD, options.longest_line
     try:
         head = flow.peek(size)
-        while (layout := _layout(source, head, delimiter, longest, len(head) < size, like)) is None:
+        while (layout := _layout(source, head, options, len(head) < size, like)) is None:
             if size > longest:
                 raise DataError(f"{source.name}: {too_long_message('header', longest)}.")
             size = min(2 * size, longest + 1)
@@ -72,20 +75,23 @@ def read_layout(source: Source, delimiter: str | None, longest: int, like: Layou
     return layout
 
 
-def _layout(
-    source: Source, head: bytes, delimiter: str | None, longest: int, is_all: bool, like: Layout | None
-) -> Layout | None:
+def _layout(source: Source, head: bytes, options: Options, is_all: bool, like: Layout | None) -> Layout | None:
     """Return the layout of a file by its first bytes, or None if the header is longer than these."""
     begin = len(BOM) if head.startswith(BOM) else 0
     begin += len(head[begin:]) - len(head[begin:].lstrip(b"\r\n"))
     if begin == len(head):
         raise DataError(f"{source.name}: the file is empty; the first line of a CSV must name the columns.")
-    first_line = head[begin:].splitlines()[0]
+    first_line, delimiter = head[begin:].splitlines()[0], options.delimiter
     if delimiter is None and source.ending == ".tsv":
         delimiter = "\t"
     elif delimiter is None:
         unquoted = re.sub(rb'"[^"]*"?', b"", first_line)
         delimiter = max(_DELIMITERS, key=lambda each: unquoted.count(each.encode()))
+    if delimiter == options.decimal:
+        raise DataError(
+            f"{source.name}: its values are separated by {delimiter!r}, so {parameter('decimal', delimiter)} can't be "
+            f"the decimal point: leave it out, or name what separates the values with {parameter('delimiter', ...)}."
+        )
     if like is not None and is_all and like.delimiter == delimiter and head.startswith(like.header):
         return like
     ends = record_ends(head[begin:], delimiter)
@@ -94,11 +100,49 @@ def _layout(
     header_end = begin + int(ends[0]) if len(ends) else len(head)
     try:
         header = head[begin:header_end].decode()
-        names = next(records_of(header, delimiter, longest))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}).") from None
+        written = next(records_of(header, delimiter, options.longest_line))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{source.name}: the header can't be read as UTF-8 text ({error}){encoding_hint()}.") from None
+    except csv.Error as error:
+        raise DataError(f"{source.name}: the header can't be read as CSV ({error}).") from None
+    if options.columns and written != list(options.columns):  # else the header is there in spite of it
+        header_end = begin
+        if len(written) != len(options.columns):
+            raise DataError(
+                f"{source.name}: the first row has {len(written)} values, but {parameter('columns')} names "
+                f"{len(options.columns)}: name each column."
+            )
+        written = list(options.columns)
+    names = distinct_names(written)
+    repeated = tuple(f"{old!r} as {new!r}" for old, new in zip(written, names, strict=True) if old != new)
     last = len(head) if is_all else begin + int(ends[-1])
-    return Layout(source, head[:header_end], names, delimiter, _types(names, head[header_end:last], delimiter))
+    types = _types(names, head[header_end:last], delimiter, options)
+    return Layout(source, head[:header_end], names, delimiter, types, repeated)
+
+
+def header_is_a_row(names: list[str]) -> bool:
+    """Return whether names of columns look like the first row of a file without a header: one is a number."""
+    return any(re.fullmatch(r"\s*[+-]?\d*[.,]?\d+([eE][+-]?\d+)?\s*", name) for name in names)
+
+
+def encoding_hint() -> str:
+    """Return what to do if text is not UTF-8, for a message."""
+    return f"; name its encoding with {parameter('encoding', ...)}, such as latin-1"
+
+
+def conversion(options: Options, types: dict[str, Any] | None = None) -> Any:
+    """Return how pyarrow reads cells: which are missing values, the decimal point, and the columns and their types."""
+    chosen = {} if types is None else {"column_types": types, "include_columns": list(types)}
+    return arrow().csv.ConvertOptions(
+        decimal_point=options.decimal, null_values=sorted(nulls(options)), strings_can_be_null=True, **chosen
+    )
+
+
+def nulls(options: Options) -> frozenset[str]:
+    """Return the texts that stand for a missing value."""
+    if options.null is not None:
+        return frozenset({"", *options.null})
+    return frozenset({"\\N", *arrow().csv.ConvertOptions().null_values})
 
 
 def records_of(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
@@ -107,7 +151,7 @@ def records_of(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
-def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
+def _types(names: list[str], rows: bytes, delimiter: str, options: Options) -> dict[str, Any]:
     """Return the types of the columns: number or boolean if all of the first rows fit, else text."""
     pa = arrow()
     rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
@@ -118,6 +162,7 @@ def _types(names: list[str], rows: bytes, delimiter: str) -> dict[str, Any]:
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
             ),
+            convert_options=conversion(options),
         )
         with reader:  # read to its end: a thread of pyarrow that still reads when Python exits can abort the process
             schema = reader.read_all().schema

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from thresher.streams.sources import BOM, Flow, SharedFile, Source
 # Bytes that a thread parses at a time: enough to make Python's overhead small, and few enough for the CPU cache.
 BLOCK = 1 << 20
 _LARGE_BLOCK, _LARGE_FILE = 1 << 22, 1 << 26
+
+
+Keys: TypeAlias = Callable[[bytes], Any]  # returns what identifies the row of a line
 
 
 class LineReader(Reader):
@@ -45,6 +49,7 @@ class LineReader(Reader):
         self._labels, self._names = labels, names
         self._skip_bad = options.skip_bad
         self._longest_line = options.longest_line
+        self._keys: Keys | None = None  # of rows that are to be identified
 
     def _parse_range(self, file: _core.TextFile, begin: int, end: int) -> _core.FoundRows:
         """Parse the lines that begin in a range of bytes of an open file."""
@@ -125,26 +130,39 @@ class LineReader(Reader):
         try:
             with name_file_in_errors(self.source.name):
                 found = self._parse_range(whole, begin, end)
+                text = b"" if self._keys is None else _lines_in(file, begin, end)
         except _core.FileShrankError as error:
             raise DataError(f"{self.source.name}: {error}") from None
-        return self._batch(found, end, end - begin)
+        return self._batch(found, text, end, end - begin)
 
     def _read_block(self, text: bytes, byte: int, n_bytes: int) -> Batch:
-        return self._batch(self._parse_block(text, byte == len(text)), byte, n_bytes)
+        return self._batch(self._parse_block(text, byte == len(text)), text, byte, n_bytes)
 
     def _long_line(self, byte: int, n_bytes: int) -> Batch:
         batch = Batch.empty(n_bytes)
         batch.end_byte, batch.n_lines, batch.bad = byte, 1, [(0, too_long_message("line", self._longest_line))]
         return batch
 
-    def _batch(self, found: _core.FoundRows, byte: int, n_bytes: int) -> Batch:
+    def _batch(self, found: _core.FoundRows, text: bytes, byte: int, n_bytes: int) -> Batch:
         labels = np.full(len(found.labels), np.nan) if self._labels == "none" else _labels(found.labels, found.words)
         batch = Batch.of(found, labels)
+        if self._keys is not None:
+            lines = text.removeprefix(BOM).split(b"\n")
+            batch.keys = np.array([*(self._keys(lines[at]) for at in found.numbers.tolist()), None], dtype=object)[:-1]
         batch.end_byte, batch.n_bytes = byte, n_bytes
         if found.ends_too_long:
             batch.bad.append((batch.n_lines, too_long_message("line", self._longest_line)))
             batch.n_lines += 1
         return batch
+
+
+def _lines_in(file: SharedFile, begin: int, end: int) -> bytes:
+    """Return the lines that begin in a range of bytes."""
+    low = max(begin - 1, 0)  # a line begins after a newline
+    text = os.pread(file.number, end - low, low)
+    while not text.endswith(b"\n") and (more := os.pread(file.number, BLOCK, low + len(text))):
+        text += more[: more.find(b"\n") + 1 or len(more)]
+    return text.partition(b"\n")[2] if begin else text
 
 
 def _labels(numbers: NDArray[np.float64], words: list[tuple[int, str]]) -> NDArray[Any]:

@@ -16,12 +16,41 @@ class FirstNames:
 
     spaces: frozenset[bytes]  # namespaces that have numbers
     has_others: bool  # names that are not numbers
+    has_tags: bool
 
 
 def _open(sources: list[Source], options: Options) -> OpenFiles:
     names = _names([source.hint for source in sources], options.roles.naming)
-    readers = [LineReader(source, options, options.roles.label_demand, names) for source in sources]
-    return OpenFiles(readers, naming=None if names == "numbers" else Naming(hash=names))
+    # To learn, nobody asks what identifies a row.
+    has_tags = not options.roles.labelled and any(source.hint.has_tags for source in sources)
+    readers = [_Reader(source, options, names, has_tags) for source in sources]
+    naming = None if names == "numbers" else Naming(hash=names)
+    return OpenFiles(readers, naming=naming, key="tag" if has_tags else None)
+
+
+class _Reader(LineReader):
+    def __init__(self, source: Source, options: Options, names: str, has_tags: bool) -> None:
+        super().__init__(source, options, options.roles.label_demand, names)
+        if has_tags:
+            self._keys = _tag
+
+
+def _tag(line: bytes) -> str | None:
+    """Return the tag of a row: the word before the first bar that begins with an apostrophe, or touches the bar."""
+    head = line.partition(b"|")[0]
+    words = head.split()
+    tag = next((word for word in words if word.startswith(b"'")), None)
+    if tag is None and head and not head[-1:].isspace() and not (len(words) == 1 and _is_number(words[0])):
+        tag = words[-1]
+    return None if tag is None else tag.removeprefix(b"'").decode(errors="replace")
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _names(found: list[FirstNames], naming: Naming | None) -> str:
@@ -34,9 +63,10 @@ def _names(found: list[FirstNames], naming: Naming | None) -> str:
 
 
 def _first_names(flow: Flow, is_pipe: bool) -> FirstNames:
-    spaces, has_others = set(), False
+    spaces, has_others, has_tags = set(), False, False
     lines = flow.peek(4096 if is_pipe else 1 << 16).removeprefix(BOM).split(b"\n")
     for line in lines[:-1] or lines:  # the last one can be cut off
+        has_tags = has_tags or (b"|" in line and _tag(line) is not None)
         for part in line.split(b"|")[1:]:
             space, *names = part.split() if part[:1].strip() else [b"", *part.split()]
             for name in names:
@@ -44,7 +74,7 @@ def _first_names(flow: Flow, is_pipe: bool) -> FirstNames:
                     spaces.add(space.split(b":")[0])
                 else:
                     has_others = True
-    return FirstNames(frozenset(spaces), has_others)
+    return FirstNames(frozenset(spaces), has_others, has_tags)
 
 
 def _is_row(line: bytes) -> bool:
