@@ -14,6 +14,7 @@ from pathlib import Path
 
 import billion
 import from_files
+import single_cells
 import wide_tables
 from measure import PYTHON, THRESHER, Bar, Effort, Section, least_process_costs, table
 
@@ -27,7 +28,7 @@ def main() -> None:
     # Sections that run processes of their own come first, while this process is small: the peak memory of a child
     # includes that of its parent before exec. For the same reason in_memory and growth are imported after them.
     files, start, x2 = from_files.section(effort), start_up(effort), billion.section(effort)
-    wide = wide_tables.section(effort)
+    wide, cells = wide_tables.section(effort), single_cells.section(effort)
     import growth
 
     by_threads = growth.threads(effort)
@@ -39,6 +40,7 @@ def main() -> None:
         in_memory.ccat(effort),
         files,
         wide,
+        cells,
         x2,
         growth.section(effort, by_threads),
         start,

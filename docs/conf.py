@@ -28,6 +28,7 @@ MENU = {
     "How to": [
         "Text and other names <names>",
         "dense_tables",
+        "single_cells",
         "imbalanced",
         "classes",
         "how_many",

@@ -33,6 +33,7 @@ FILE_FORMATS = (
     FileFormat("csv", "CSV", "delimited.FORMAT"),
     FileFormat("parquet", "Parquet", "columnar.PARQUET"),
     FileFormat("arrow", "Arrow", "columnar.ARROW"),
+    FileFormat("h5ad", "h5ad", "h5ad.FORMAT"),
     FileFormat("cache", ".thc", "cache.FORMAT"),
 )
 

@@ -54,6 +54,7 @@ READING = Group("reading", {
         ),
         None,
     ),
+    "layer": (_file(str | None, help="The layer of an h5ad file.", show_default="X"), None),
     "format": (
         _file(str, help=f"{one_of(each.name for each in FILE_FORMATS)}; auto looks at content and name."), "auto"
     ),

@@ -56,6 +56,7 @@ def open_stream(
     columns: Sequence[str] = (),
     null: Sequence[str] | None = None,
     encoding: str | None = None,
+    layer: str | None = None,
     on_bad_line: str = "error",
     longest_line: int = LONGEST_LINE,
     zero_based: bool | None = None,
@@ -112,6 +113,8 @@ def open_stream(
     encoding : str, optional
         The encoding of text, CSV and JSON lines, such as "latin-1"; by default UTF-8, or UTF-16 if the file starts with
         its byte order mark.
+    layer : str, optional
+        The layer of an h5ad file to read instead of its X, such as "counts"; "raw" is the X of its raw part.
     on_bad_line : {"error", "skip"}
         What to do with a line of text, or a row of a table, that can't be read. Those skipped are listed in each
         batch's `skipped`.
@@ -203,15 +206,10 @@ def open_stream(
         formats,
         sources,
         Options(
-            roles,
-            skip_bad,
-            delimiter,
-            int(longest_line),
-            decimal,
-            tuple(columns),
-            None if null is None else tuple(null),
+            roles, skip_bad, delimiter, int(longest_line), decimal, tuple(columns),
+            None if null is None else tuple(null), layer,
         ),
-    )
+    )  # fmt: skip
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
     return Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",

@@ -85,6 +85,7 @@ class Options:
     decimal: str = "."
     columns: tuple[str, ...] = ()
     null: tuple[str, ...] | None = None
+    layer: str | None = None
 
 
 @dataclass(frozen=True)
