@@ -43,17 +43,19 @@ std::vector<std::string_view> views_of(const nb::list& strings) {
     return views;
 }
 
-// A column of a table, in Arrow's layout: strings behind each other, or numbers. With `lists`, a row has several.
+// A column of a table, in Arrow's layout: strings behind each other, or numbers. With `lists`, a row has several. With
+// both strings and numbers, they are the keys and values of a dictionary in each row.
 struct TableColumn {
     std::optional<Array<const double>> numbers;
     std::optional<Array<const std::int64_t>> starts, lists;
     std::optional<Array<const std::uint8_t>> bytes, valid;
 
     bool fits(std::size_t n_rows) const {
-        if (numbers) return numbers->size() == n_rows;
+        if (numbers && !starts) return numbers->size() == n_rows;
         if (!starts || !bytes || starts->size() == 0 || !rises(*starts, bytes->size())) return false;
         const std::size_t n_values = starts->size() - 1;
         if (valid && valid->size() != n_values) return false;
+        if (numbers && (!lists || numbers->size() != n_values)) return false;
         return lists ? lists->size() == n_rows + 1 && rises(*lists, n_values) : n_values == n_rows;
     }
 
@@ -107,7 +109,14 @@ void bind_naming(nb::module_& m) {
             "starts"_a, "bytes"_a, "valid"_a.none(), "lists"_a.none())
         .def_static(
             "of_numbers", [](Array<const double> numbers) { return TableColumn{std::move(numbers), {}, {}, {}, {}}; },
-            "numbers"_a);
+            "numbers"_a)
+        .def_static(
+            "of_entries",
+            [](Array<const std::int64_t> starts, Array<const std::uint8_t> bytes, Array<const std::int64_t> lists,
+               Array<const double> numbers) {
+                return TableColumn{std::move(numbers), std::move(starts), std::move(lists), std::move(bytes), {}};
+            },
+            "starts"_a, "bytes"_a, "lists"_a, "numbers"_a);
     nb::class_<Naming>(m, "Naming")
         .def(
             "__init__",
@@ -181,8 +190,13 @@ void bind_naming(nb::module_& m) {
                     auto read_row = [&](std::size_t row, RowNamer& namer, std::string& why) {
                         for (std::size_t k = 0; k < columns.size(); ++k) {
                             const TableColumn& column = *columns[k];
-                            if (column.numbers) {
+                            if (column.numbers && !column.starts) {
                                 if (!namer.add_number(k, column.numbers->data()[row], why)) return false;
+                                continue;
+                            }
+                            if (column.numbers) {
+                                for (std::size_t i = column.begin(row); i < column.end(row); ++i)
+                                    if (!namer.add_entry(k, column[i], column.numbers->data()[i], why)) return false;
                                 continue;
                             }
                             const bool is_text = naming.columns()[k].kind == ColumnKind::text;

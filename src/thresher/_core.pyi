@@ -267,6 +267,10 @@ class TableColumn:
     ) -> None: ...
     @staticmethod
     def of_numbers(numbers: NDArray[np.float64]) -> TableColumn: ...
+    @staticmethod
+    def of_entries(
+        starts: NDArray[np.int64], bytes: NDArray[np.uint8], lists: NDArray[np.int64], numbers: NDArray[np.float64]
+    ) -> TableColumn: ...
 
 class Naming:
     def __init__(

@@ -46,7 +46,23 @@ def is_text(kind: Any) -> bool:
 
 def is_list(kind: Any) -> bool:
     """Return whether a column of this type has lists."""
-    return bool(arrow().types.is_list(kind) or arrow().types.is_large_list(kind))
+    types = arrow().types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_number(kind: Any) -> bool:
+    """Return whether a column of this type has numbers, decimals among them."""
+    return is_numeric(kind) or bool(arrow().types.is_decimal(kind))
+
+
+def has_entries(kind: Any) -> bool:
+    """Return whether each value of this type has several numbers: in a map or a struct by name, in a list by place."""
+    types = arrow().types
+    if types.is_map(kind):
+        return is_number(kind.item_type) and (is_text(kind.key_type) or types.is_integer(kind.key_type))
+    if types.is_struct(kind):
+        return kind.num_fields > 0 and all(is_number(field.type) or types.is_null(field.type) for field in kind)
+    return is_list(kind) and is_number(kind.value_type)
 
 
 def looks_like_text(column: Any) -> bool:
@@ -63,8 +79,13 @@ def looks_like_text(column: Any) -> bool:
 
 
 def plain_values(column: Any) -> Any:
-    """Return a column without a dictionary, and strings as large strings: pyarrow can't do everything with views."""
+    """Return a column without a dictionary, strings as large strings, and lists as such, whatever their size.
+
+    Pyarrow can't do everything with the others.
+    """
     pa = arrow()
+    if pa.types.is_fixed_size_list(column.type):
+        return column.cast(pa.large_list(column.type.value_type))
     if pa.types.is_dictionary(column.type):
         dictionary = column.dictionary
         if is_text(dictionary.type):
@@ -108,6 +129,18 @@ def keys_of(column: Any) -> NDArray[Any]:
     return np.array([*column.to_pylist(), None], dtype=object)[:-1]  # so that numpy does not look into it
 
 
+def numbers_from_text(batch: Any, names: list[str]) -> Any:
+    """Return a record batch in which these columns of text hold numbers, if every value is one."""
+    pa = arrow()
+    for name in names:
+        text = pa.compute.utf8_trim_whitespace(plain_values(batch.column(name)))
+        text = pa.compute.if_else(pa.compute.equal(text, ""), None, text)
+        with suppress(pa.ArrowInvalid):  # else it is refused, by its type
+            numbers = text.cast(pa.float64())
+            batch = batch.set_column(batch.schema.get_field_index(name), name, numbers)
+    return batch
+
+
 def as_bytes(column: Any) -> Any:
     """Return a column of strings without a claim that they are UTF-8; any other column as it is."""
     pa = arrow()
@@ -123,12 +156,17 @@ def _strings(column: Any) -> _core.TableColumn:
         lengths = compute.list_value_length(column).fill_null(0).to_numpy()
         lists = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         column = plain_values(compute.list_flatten(column))  # without what a missing list may hide
-    column = _as_strings(column)
     valid = column.is_valid().to_numpy(zero_copy_only=False).view(np.uint8) if column.null_count else None
+    return _core.TableColumn(*_string_arrays(column), valid, lists)
+
+
+def _string_arrays(column: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the offsets and the bytes of values as strings."""
+    column = _as_strings(column)
     _, offsets, text = column.buffers()
     starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     content = np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)
-    return _core.TableColumn(starts if len(starts) else np.zeros(1, np.int64), content, valid, lists)
+    return (starts if len(starts) else np.zeros(1, np.int64)), content
 
 
 def _as_strings(column: Any) -> Any:
@@ -150,5 +188,37 @@ def _as_strings(column: Any) -> Any:
 
 
 def _numbers(column: Any) -> _core.TableColumn:
+    if has_entries(column.type):
+        return _entries(column)
+    return _core.TableColumn.of_numbers(floats_of(column))
+
+
+def _entries(column: Any) -> _core.TableColumn:
+    """Return the numbers of each row, with their names or places."""
+    pa, kind = arrow(), column.type
+    compute = pa.compute
+    if pa.types.is_struct(kind):
+        fields = [floats_of(compute.struct_field(column, [k])) for k in range(kind.num_fields)]
+        values = np.column_stack(fields).ravel()
+        lists = np.arange(len(column) + 1) * kind.num_fields
+        keys = pa.array([field.name for field in kind]).take(pa.array(np.tile(np.arange(len(fields)), len(column))))
+    else:
+        if pa.types.is_map(kind):
+            entry = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+            column = column.cast(pa.list_(entry))
+        column = plain_values(column)
+        lengths = compute.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+        lists = np.concatenate([[0], np.cumsum(lengths)])
+        column = compute.list_flatten(column)
+        if pa.types.is_map(kind):
+            keys, values = compute.struct_field(column, [0]), floats_of(compute.struct_field(column, [1]))
+        else:
+            keys, values = pa.array(np.arange(lists[-1]) - np.repeat(lists[:-1], lengths)), floats_of(column)
+    strings = _string_arrays(keys)
+    return _core.TableColumn.of_entries(*strings, lists.astype(np.int64), values)
+
+
+def floats_of(column: Any) -> NDArray[np.float64]:
+    """Return numbers as float64, NaN for a missing one."""
     numbers: NDArray[np.float64] = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
-    return _core.TableColumn.of_numbers(np.ascontiguousarray(numbers))  # a missing value is NaN
+    return np.ascontiguousarray(numbers)

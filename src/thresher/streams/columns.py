@@ -16,7 +16,7 @@ from typing import Any
 from thresher.batch import DataError
 from thresher.messages import join_and_suggest, parameter
 from thresher.model.names import Naming
-from thresher.streams.arrow_values import arrow, is_list, is_numeric, is_text
+from thresher.streams.arrow_values import arrow, has_entries, is_list, is_number, is_numeric, is_text
 
 PAIR = ("ids", "values")
 ROLES = ("text", "categorical", "numeric")  # of features that are columns
@@ -106,6 +106,11 @@ class Columns:
             return self
         types = tuple(_content(_plain(schema.field(name).type)) for name in self.naming.categorical)
         return replace(self, naming=replace(self.naming, types=types))
+
+    def contents(self, schema: Any) -> dict[str, str]:
+        """Return what the columns that are read hold, in words, those of them that a table has."""
+        there = frozenset(schema.names)
+        return {name: _content(_plain(schema.field(name).type)) for name in self.all if name in there}
 
     @property
     def all(self) -> list[str]:
@@ -206,10 +211,6 @@ def _refuse_missing(
         raise DataError(f"{file}: there is no column {missing!r}{purpose}; there are {there}{hint}")
 
 
-def _is_number(kind: Any) -> bool:
-    return is_numeric(kind) or bool(arrow().types.is_decimal(kind))
-
-
 def _is_null(kind: Any) -> bool:
     return bool(arrow().types.is_null(kind))
 
@@ -228,11 +229,11 @@ def _coded(kind: Any) -> Any:
 def _can_be_category(kind: Any) -> bool:
     types = arrow().types
     is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
-    return bool(is_text(kind) or _is_number(kind) or is_time or _is_null(kind))
+    return bool(is_text(kind) or is_number(kind) or is_time or _is_null(kind))
 
 
 def _can_be_label(kind: Any) -> bool:
-    return _is_number(_coded(kind)) or is_text(_coded(kind))
+    return is_number(_coded(kind)) or is_text(_coded(kind))
 
 
 # Which types a column can have, by what it is for, and what is wrong with another one.
@@ -246,12 +247,12 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "column {name!r} has type {type}, which can't be a category.",
     ),
     "number": (
-        lambda kind: _is_number(kind) or _is_null(_plain(kind)),
+        lambda kind: is_number(kind) or has_entries(kind) or _is_null(_plain(kind)),
         "column {name!r} has type {type}; a numeric column must hold numbers. Strings, dates and times are "
         "{categorical}, or {text}.",
     ),
     "feature": (
-        is_numeric,
+        is_number,
         "column {name!r} has type {type}; features must be numbers, unless {roles} say what columns are. Leave it "
         "out with {ignore}.",
     ),
@@ -272,7 +273,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda kind: not is_list(_coded(kind)) and _can_be_category(_coded(kind)),
         "the key {name!r} has type {type}; it must be a number, text or a time.",
     ),
-    "weight": (is_numeric, "the weight {name!r} has type {type}; it must be a number."),
+    "weight": (is_number, "the weight {name!r} has type {type}; it must be a number."),
 }
 
 
@@ -281,11 +282,13 @@ def _content(kind: Any) -> str:
     types = arrow().types
     if is_text(kind):
         return "text"
+    if types.is_map(kind) or types.is_struct(kind):
+        return "dictionaries"
     if types.is_boolean(kind):
         return "true and false"
     if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
         return "whole numbers"
-    if _is_number(kind):
+    if is_number(kind):
         return "numbers"
     if types.is_time(kind):
         return "times of day"
@@ -296,8 +299,8 @@ def roles_by_type(file: str, schema: Any) -> dict[str, Any]:
     """Return which columns are categorical and which are numeric, unless the user gives them other roles."""
     roles: dict[str, list[str]] = {"categorical": [], "numeric": []}
     for name, type_ in zip(schema.names, schema.types, strict=True):
-        is_number = _is_number(type_) and not arrow().types.is_boolean(type_)
-        if not is_number and not _can_be_category(_plain(type_)):
+        is_of_numbers = is_number(type_) and not arrow().types.is_boolean(type_)
+        if not is_of_numbers and not _can_be_category(_plain(type_)):
             raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a feature: leave it out.")
-        roles["numeric" if is_number else "categorical"].append(name)
+        roles["numeric" if is_of_numbers else "categorical"].append(name)
     return roles

@@ -6,6 +6,7 @@ import codecs
 import glob
 import os
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from thresher.batch import DataError
 from thresher.io.file_errors import name_file_in_errors, refuse_empty_path
 from thresher.messages import parameter
 from thresher.streams.formats import FORMATS, recognise
-from thresher.streams.sources import ENDINGS, Flow, Pipe, Source, ending
+from thresher.streams.partitions import Partition, partitions_of
+from thresher.streams.sources import Flow, Pipe, Source, ending
 
 StrPath = str | os.PathLike[str]
 
@@ -28,8 +30,9 @@ def find(source: StrPath | Iterable[StrPath], format: str, encoding: str | None 
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not names:
         raise ValueError("source is an empty list: name at least one file.")
-    found = [path for name in names for path in _expand(os.fspath(name))]
-    return [_source_of(path, format, encoding) for path in found]
+    found = [each for name in names for each in _expand(os.fspath(name))]
+    partitions = partitions_of(found)
+    return [_source_of(path, format, encoding, of) for (path, _), of in zip(found, partitions, strict=True)]
 
 
 def other_encoding(name: str | None) -> str | None:
@@ -46,36 +49,34 @@ def other_encoding(name: str | None) -> str | None:
     return None if known in ("utf-8", "utf-8-sig", "ascii") else name
 
 
-def _expand(name: str) -> list[str]:
+def _expand(name: str) -> list[tuple[str, str]]:
+    """Return the files that a name stands for, each with the folder in which they were looked for."""
     if name == "-":
-        return ["-"]
+        return [("-", "")]
     refuse_empty_path("source", name)
     path = Path(name)
     if path.is_dir():
-        files = sorted(str(p) for p in path.iterdir() if p.is_file() and not p.name.startswith(_HIDDEN))
+        # Folders in it, as those of partitions, count where it has no files of its own.
+        files = _files_in(path.iterdir(), path) or _files_in(path.rglob("*"), path)
         if not files:
-            raise DataError(f"{name}: the folder has no files in it{_suggest_glob(path)}.")
-        return files
+            raise DataError(f"{name}: the folder has no files in it.")
+        return [(file, name) for file in files]
     if path.exists() or not glob.has_magic(name):
-        return [name]
+        return [(name, str(path.parent))]
     matches = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
     if not matches:
         raise DataError(f"{name}: no file matches.")
-    return matches
+    root = str(Path(*takewhile(lambda part: not glob.has_magic(part), path.parts)))
+    return [(file, root) for file in matches]
 
 
-def _suggest_glob(folder: Path) -> str:
-    """Return how to name the files that only folders in this folder have, if there are any."""
-    for first in folder.rglob("*"):
-        if first.is_file() and not any(part.startswith(_HIDDEN) for part in first.relative_to(folder).parts):
-            break
-    else:
-        return ""
-    ending = "".join(first.suffixes[-2:] if first.suffix in ENDINGS else first.suffixes[-1:])
-    return f", only folders: name what is in these with {str(Path(glob.escape(str(folder)), '**', f'*{ending}'))!r}"
+def _files_in(paths: Iterable[Path], folder: Path) -> list[str]:
+    """Return those that are files, in order, but no hidden ones, nor any in a hidden folder."""
+    shown = (p for p in paths if not any(part.startswith(_HIDDEN) for part in p.relative_to(folder).parts))
+    return sorted(str(p) for p in shown if p.is_file())
 
 
-def _source_of(path: str, format: str, encoding: str | None) -> Source:
+def _source_of(path: str, format: str, encoding: str | None, partitions: tuple[Partition, ...]) -> Source:
     name = "standard input" if path == "-" else path
     regular = path != "-" and Path(path).is_file()
     with name_file_in_errors(name):
@@ -102,4 +103,4 @@ def _source_of(path: str, format: str, encoding: str | None) -> Source:
         raise
     if regular:
         flow.close()
-    return Source(path, found.name, compression, n_bytes, None if regular else flow, hint, encoding)
+    return Source(path, found.name, compression, n_bytes, None if regular else flow, hint, encoding, partitions)

@@ -70,9 +70,10 @@ def open_stream(
     Parameters
     ----------
     source : path, list of paths, glob, folder, "-", table, or iterable of (X, y) or (X, y, weights)
-        "-" is standard input. A folder means the files in it, in order of name. Files may be compressed with gzip,
-        bzip2, xz or zstd. A table is anything with `__arrow_c_stream__`, such as tables of DuckDB, polars, pyarrow and
-        pandas, or a Ray Dataset. X is a sparse or dense matrix; a single (X, y) works too.
+        "-" is standard input. A folder means the files in it, in order of name, or in the folders in it, whose names
+        can be columns: `dt=2024-01-01`. Files may be compressed with gzip, bzip2, xz or zstd. A table is anything with
+        `__arrow_c_stream__`, such as tables of DuckDB, polars, pyarrow and pandas, a LazyFrame of polars, or a Ray
+        Dataset. X is a sparse or dense matrix; a single (X, y) works too.
     format : {formats}
         "auto" recognises the format by content and file name.
     label : str, optional
@@ -87,7 +88,7 @@ def open_stream(
     text, categorical, numeric : str or sequence of str, optional
         Columns of a table that are features, by what is in them; others are not read. Text becomes n-grams, named
         `column^n-gram`, or just the n-gram if there is one text column; a category becomes `column=value`, a number
-        `column`. Names are hashed to 62 bits, so there can be any number of them. By default all columns of a table
+        `column`, and each number of a dictionary or list `column=key` or `column=0` …. Names are hashed to 62 bits, so there can be any number of them. By default all columns of a table
         must be numbers, and each is a feature.
     ngrams : int, (int, int) or str, default=1
         The lengths of n-grams, such as 2, (1, 3) or "1-3".

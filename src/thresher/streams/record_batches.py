@@ -21,6 +21,7 @@ from thresher.model.names import Naming
 from thresher.streams.arrow_values import (
     arrow,
     as_bytes,
+    floats_of,
     is_text,
     keys_of,
     plain_values,
@@ -222,7 +223,7 @@ def _labels(rows: _Rows, name: str | None, are_needed: bool) -> NDArray[Any]:
 def _weights(rows: _Rows, name: str) -> NDArray[np.float64]:
     """Return the weights of all rows; a dropped row has a weight without a meaning."""
     numbers = np.full(rows.n_rows, np.nan)
-    values = rows.table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
+    values = floats_of(rows.table.column(name))
     numbers[rows.left] = values
 
     def why(row: int) -> str:
@@ -247,7 +248,7 @@ def _from_columns(rows: _Rows, names: list[str]) -> Batch:
     dense = np.empty((rows.table.num_rows, len(names)), dtype=np.float32)
     with np.errstate(over="ignore"):  # what is too large for float32 is found below
         for k, name in enumerate(names):
-            dense[:, k] = rows.table.column(name).to_numpy(zero_copy_only=False)
+            dense[:, k] = floats_of(rows.table.column(name))
     finite = np.isfinite(dense)
     if not finite.all():
 
@@ -264,6 +265,9 @@ def _from_columns(rows: _Rows, names: list[str]) -> Batch:
 
 def _from_lists(rows: _Rows) -> Batch:
     for name in PAIR:
+        rows.table = rows.table.set_column(
+            rows.table.schema.get_field_index(name), name, plain_values(rows.table.column(name))
+        )
         rows.drop(rows.nulls(name), f"{name} is missing")
     for name in PAIR:
         column = rows.table.column(name)

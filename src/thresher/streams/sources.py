@@ -8,12 +8,15 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from thresher import _core
 from thresher.batch import DataError
 from thresher.io.file_errors import FileError, name_file_in_errors
 from thresher.messages import parameter
+
+if TYPE_CHECKING:
+    from thresher.streams.partitions import Partition
 
 BOM = b"\xef\xbb\xbf"
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of compressed files
@@ -32,6 +35,7 @@ class Source:
     flow: Flow | None = None  # for a pipe or standard input, which is open already
     hint: Any = None  # what its format needs to know of the first bytes
     encoding: str | None = None  # of text that is not UTF-8
+    partitions: tuple[Partition, ...] = ()  # columns that the names of its folders give
 
     @property
     def name(self) -> str:

@@ -35,7 +35,13 @@ def is_pandas(frame: Any) -> bool:
 
 def _is_frame(source: Any) -> bool:
     """Return whether an object offers its rows as an Arrow stream, or is a table of a version that does not yet."""
-    return hasattr(source, "__arrow_c_stream__") or is_pandas(source) or hasattr(source, "to_arrow")
+    is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+    return is_stream or is_pandas(source) or _is_lazy(source)
+
+
+def _is_lazy(source: Any) -> bool:
+    """Return whether this is a LazyFrame of polars, without importing it."""
+    return type(source).__module__.startswith("polars") and hasattr(source, "collect")
 
 
 def _is_dataset(source: Any) -> bool:
@@ -122,11 +128,21 @@ def reader_of(frame: Any, name: str) -> Any:
     if not _is_frame(frame):
         raise DataError(f"{name} must be a table with named columns. Got {type(frame).__name__} instead.")
     try:
+        if _is_lazy(frame):
+            schema = frame.limit(0).collect().to_arrow().schema
+            return pa.RecordBatchReader.from_batches(schema, _computed_in_parts(frame))
         if not hasattr(frame, "__arrow_c_stream__"):
             return frame.to_arrow().to_reader()
         return pa.RecordBatchReader.from_stream(frame)
     except Exception as error:  # each library raises its own
         raise DataError(f"{name} can't be read as an Arrow stream ({one_line(error)}).") from None
+
+
+def _computed_in_parts(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a LazyFrame as polars computes them; before 1.34 it computes them all first."""
+    whole = not hasattr(frame, "collect_batches")
+    for part in [frame.collect(engine="streaming")] if whole else frame.collect_batches(maintain_order=True):
+        yield from part.to_arrow().to_batches()
 
 
 def _n_rows(frame: Any) -> int | None:

@@ -1,5 +1,6 @@
 // How the values of columns become named features: text to n-grams of words or characters, `column^n-gram`; a category
-// to `column=value`; a number to `column` (spelling.hpp). The only text column has no prefix.
+// to `column=value`; a number to `column`, and each of a dictionary of numbers to `column=key` (spelling.hpp). The only
+// text column has no prefix.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +78,8 @@ class Naming {
 // Adds the values of a row. Each method returns whether the value is good; if not, `why` has the reason.
 class RowNamer {
   public:
-    RowNamer(const Naming& naming, RowNames& names) : naming_(naming), names_(names) {
+    RowNamer(const Naming& naming, RowNames& names)
+        : naming_(naming), names_(names), entry_prefixes_(naming.columns().size()) {
         names_.prefixes = naming.prefixes();
     }
 
@@ -122,26 +124,47 @@ class RowNamer {
     // 0 and NaN, a missing value, are no feature.
     bool add_number(std::size_t column, double value, std::string& why) {
         if (value == 0.0 || std::isnan(value)) return true;
-        if (!std::isfinite(static_cast<float>(value)))
-            return why = "column '" + naming_.columns()[column].name + "' is " + shown(value) +
-                         "; it must be finite and fit a float32: scale it",
-                   false;
+        if (!fits_float(column, value, why)) return false;
         row.add(name_id(naming_.prefixes()[column]), name_mark(0, 0, column), static_cast<float>(value), true);
         return true;
+    }
+
+    // A number of a column that is a dictionary of them, by its key; those of a key that occurs twice add up.
+    bool add_entry(std::size_t column, std::string_view key, double value, std::string& why) {
+        if (value == 0.0 || std::isnan(value) || key.empty()) return true;
+        if (!fits_float(column, value, why)) return false;
+        std::size_t& prefix = entry_prefixes_[column];  // 0, the first column's own, says that there is none yet
+        if (prefix == 0) {
+            if (names_.prefixes.size() == kMostPrefixes) return why = "more than 65,535 columns in all", false;
+            prefix = names_.prefixes.size();
+            names_.prefixes.push_back(escaped(naming_.columns()[column].name) + "=");
+        }
+        return add_named(column, prefix, category_value(key, spelled_), static_cast<float>(value), true, why);
     }
 
     NamedRow row;
 
   private:
     bool add_value(std::size_t column, std::string_view value, std::string& why) {
-        if (value.empty()) return true;
-        const std::string_view prefix = naming_.prefixes()[column];
-        if (value.size() + prefix.size() > kLongestName) return why = too_long(column, value.size()), false;
-        if (!is_utf8(value)) return why = not_utf8(column), false;
-        if (!fits_in_marks(value, why)) return false;
-        const std::size_t begin = names_.text.append(value.data(), value.size());
-        row.add(row.id_of(prefix, value), name_mark(begin, value.size(), column), 1.0f, false);
+        return value.empty() || add_named(column, column, value, 1.0f, false, why);
+    }
+
+    bool add_named(std::size_t column, std::size_t number, std::string_view rest, float value, bool sums,
+                   std::string& why) {
+        const std::string_view prefix = names_.prefixes[number];
+        if (rest.size() + prefix.size() > kLongestName) return why = too_long(column, rest.size()), false;
+        if (!is_utf8(rest)) return why = not_utf8(column), false;
+        if (!fits_in_marks(rest, why)) return false;
+        const std::size_t begin = names_.text.append(rest.data(), rest.size());
+        row.add(row.id_of(prefix, rest), name_mark(begin, rest.size(), number), value, sums);
         return true;
+    }
+
+    bool fits_float(std::size_t column, double value, std::string& why) const {
+        if (std::isfinite(static_cast<float>(value))) return true;
+        why = "column '" + naming_.columns()[column].name + "' is " + shown(value) +
+              "; it must be finite and fit a float32: scale it";
+        return false;
     }
 
     // Marks have 32 bits for the offset in the text.
@@ -168,7 +191,8 @@ class RowNamer {
     const Naming& naming_;
     RowNames& names_;
     std::vector<Token> tokens_;
-    std::string spelled_;  // the value of a category
+    std::vector<std::size_t> entry_prefixes_;  // of columns that were dictionaries in some row: behind all others
+    std::string spelled_;                      // the value of a category
 };
 
 }  // namespace thresher

@@ -1,7 +1,8 @@
 // JSON lines: each line is an object. The keys that are asked for are read, the others are skipped over.
 //
-// A key that is not there, and null, are missing values. A category can also be a number, true or false, and text or a
-// category can be a list. The label is a number, a string, true (1) or false (0).
+// A key that is not there, and null, are missing values. A category can also be a number, true or false, text or a
+// category can be a list, and for a number there can be an object or a list of them. The label is a number, a string,
+// true (1) or false (0).
 #pragma once
 
 #include <cmath>
@@ -91,8 +92,9 @@ class JsonLines {
         const std::size_t place =
             role >= 0 ? static_cast<std::size_t>(role) : naming_.columns().size() + static_cast<std::size_t>(-1 - role);
         if (seen_[place]++) return why = "the key '" + key_of(role) + "' occurs twice", false;
-        if (*p != '[' || role < 0 || naming_.columns()[place].kind == ColumnKind::number)
-            return read_one(p, role, namer, why);
+        if (role >= 0 && naming_.columns()[place].kind == ColumnKind::number && (*p == '{' || *p == '['))
+            return read_entries(p, role, namer, why);
+        if (*p != '[' || role < 0) return read_one(p, role, namer, why);
         skip_spaces(++p);
         bool more = *p != ']';
         while (more) {
@@ -102,6 +104,34 @@ class JsonLines {
             if (more) skip_spaces(++p);
         }
         if (*p != ']') return invalid(p, "a ',' or ']' must come here", why);
+        ++p;
+        return true;
+    }
+
+    // Numbers in an object by their keys, those in a list by their places.
+    bool read_entries(const char*& p, int role, RowNamer& namer, std::string& why) {
+        const bool is_object = *p == '{';
+        const char close = is_object ? '}' : ']';
+        skip_spaces(++p);
+        bool more = *p != close;
+        for (std::size_t place = 0; more; ++place) {
+            std::string_view key;
+            if (is_object) {
+                if (*p != '"') return invalid(p, "a key in quotes must come here", why);
+                if (!read_string(p, key, key_scratch_, why)) return false;
+                skip_spaces(p);
+                if (*p != ':') return invalid(p, "a ':' must follow a key", why);
+                skip_spaces(++p);
+            }
+            entry_ = is_object ? std::string(key) : std::to_string(place);
+            const bool is_good = read_one(p, role, namer, why);
+            entry_.reset();
+            if (!is_good) return false;
+            skip_spaces(p);
+            more = *p == ',';
+            if (more) skip_spaces(++p);
+        }
+        if (*p != close) return invalid(p, "a list or an object does not end", why);
         ++p;
         return true;
     }
@@ -161,7 +191,8 @@ class JsonLines {
             return true;
         }
         const auto k = static_cast<std::size_t>(role);
-        if (naming_.columns()[k].kind == ColumnKind::number) return namer.add_number(k, number, why);
+        if (naming_.columns()[k].kind == ColumnKind::number)
+            return entry_ ? namer.add_entry(k, *entry_, number, why) : namer.add_number(k, number, why);
         if (naming_.columns()[k].kind == ColumnKind::category)
             return written == "true" || written == "false" ? namer.add_category(k, written, why)
                                                            : namer.add_category(k, number, written, why);
@@ -306,7 +337,7 @@ class JsonLines {
             case ColumnKind::category:
                 return "a string, a number, true or false";
             case ColumnKind::number:
-                return "a number; strings are text= or categorical=";
+                return entry_ ? "a number" : "a number; strings are text= or categorical=";
         }
         return {};
     }
@@ -323,6 +354,7 @@ class JsonLines {
     std::unordered_map<std::string, int> keys_;
     std::vector<char> seen_;
     std::string key_scratch_, value_scratch_;
+    std::optional<std::string> entry_;  // the key of a number in an object
     const char* start_ = nullptr;
     double label_ = 0.0, weight_ = 1.0;
     bool has_weight_ = false;

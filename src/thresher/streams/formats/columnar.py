@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from thresher.streams.arrow_values import arrow
+from thresher.streams.arrow_values import arrow, numbers_from_text
 from thresher.streams.columns import Columns
+from thresher.streams.drift import Drift
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
+from thresher.streams.partitions import Partition, partitions_to_read, with_partitions
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader, name_table_in_errors, rows_of_bytes, rows_of_cells
@@ -22,9 +24,13 @@ from thresher.streams.sources import Source, refuse_shorter
 class ColumnarReader(RowReader):
     """Reads such a file. Its rows are counted only if it is cut: opening every file first would take too long."""
 
-    def __init__(self, source: Source, columns: Columns, skip_bad: bool) -> None:
+    def __init__(
+        self, source: Source, columns: Columns, skip_bad: bool, drift: Drift, partitions: list[Partition]
+    ) -> None:
         super().__init__(source)
         self._reader = TableReader(source.name, columns, skip_bad)
+        self._drift, self._partitions = drift, partitions
+        self._as_text: list[str] = []  # columns of numbers that are text here
 
     @classmethod
     def open(cls, sources: list[Source], options: Options) -> OpenFiles:
@@ -32,8 +38,15 @@ class ColumnarReader(RowReader):
         with _open_unmapped(sources[0]) as raw:
             schema = cls._schema(sources[0], raw)
             names = schema.names  # raises here if one is not text
-        columns = Columns.choose(sources[0].name, names, options.roles).with_types(schema)
-        readers = [cls(each, columns, options.skip_bad) for each in sources]
+        name, roles = sources[0].name, options.roles
+        # Those of other files are compared with its columns when they are read.
+        partitions = [partitions_to_read(names, each.partitions, roles) for each in sources]
+        schema = with_partitions(schema, partitions[0], name)
+        columns = Columns.choose(name, schema.names, roles).with_types(schema)
+        drift = Drift(name, schema.names, columns.contents(schema))
+        readers = [
+            cls(each, columns, options.skip_bad, drift, own) for each, own in zip(sources, partitions, strict=True)
+        ]
         return OpenFiles(readers, columns.names, columns.naming, columns.key)
 
     @staticmethod
@@ -55,8 +68,7 @@ class ColumnarReader(RowReader):
         done = 0
         with _open_unmapped(self.source) as raw:
             for batch, row, n_bytes in self._record_batches(raw, first, end):
-                if done == 0:
-                    self._reader.columns.check_types(self.source.name, batch.schema)
+                batch = self._whole(batch, is_first=done == 0)
                 low, high = max(first - row, 0), batch.num_rows if end is None else min(end - row, batch.num_rows)
                 stop, before = low, done
                 for table in self._reader.cut(batch, row, low, high):
@@ -64,6 +76,21 @@ class ColumnarReader(RowReader):
                     byte = before + (n_bytes - before) * (stop - low) // (high - low)
                     yield partial(self._reader.batch, table, byte, byte - done)
                     done = byte
+
+    def _whole(self, batch: Any, is_first: bool) -> Any:
+        """Return a record batch with the columns of partitions, and text as numbers where the first file has these."""
+        columns, name = self._reader.columns, self.source.name
+        batch = with_partitions(batch, self._partitions, name)
+        if is_first:
+            columns.check_names(name, batch.schema.names)
+            here = columns.contents(batch.schema)
+            self._drift.tell(name, batch.schema.names, here)
+            known = self._drift.contents
+            self._as_text = [each for each in columns.numbers if here[each] == "text" != known[each]]
+        batch = numbers_from_text(batch, self._as_text)
+        if is_first:
+            columns.check_types(name, batch.schema)
+        return batch
 
     def _count(self) -> int:
         with _open_unmapped(self.source) as raw:

@@ -19,6 +19,7 @@ from thresher.messages import join_some, parameter, shorten, warn
 from thresher.model.labels import are_large, number_from_text
 from thresher.streams.arrow_values import arrow, label_column
 from thresher.streams.columns import Columns, roles_text
+from thresher.streams.drift import Drift
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
 from thresher.streams.formats.layout import (
     Layout,
@@ -32,6 +33,7 @@ from thresher.streams.formats.layout import (
     record_ends,
     records_of,
 )
+from thresher.streams.partitions import Partition, names_with, partitions_to_read, with_partitions
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
 from thresher.streams.record_batches import TableReader
@@ -43,8 +45,17 @@ _FEW = 1 << 10  # bytes of rows for which Python is faster than pyarrow, which h
 class DelimitedReader(Reader):
     """Reads a CSV file; each has its own, since each has a header. `first` is the layout of the first file."""
 
-    def __init__(self, source: Source, options: Options, first: Layout, columns: Columns) -> None:
+    def __init__(
+        self,
+        source: Source,
+        options: Options,
+        first: Layout,
+        columns: Columns,
+        drift: Drift,
+        partitions: list[Partition],
+    ) -> None:
         super().__init__(source)
+        self._drift, self._partitions = drift, partitions
         self._first = first
         self._columns = columns
         self._reader = TableReader(source.name, columns, options.skip_bad)
@@ -59,7 +70,10 @@ class DelimitedReader(Reader):
 
     def _read_own_layout(self, like: Layout | None) -> Layout:
         layout = read_layout(self.source, self._options, like)
-        return layout if layout is like else layout.of(self._columns)
+        if layout is like:
+            return layout
+        self._drift.tell(self.source.name, names_with(layout.names, self._partitions), {})
+        return layout.of(self._columns, self._partitions)
 
     def reads(self, span: Span, start: Position | None) -> Iterator[ReadBlock]:
         """Cut the records that begin in a span, or the rest of them, into blocks."""
@@ -184,7 +198,8 @@ class DelimitedReader(Reader):
         return table.set_column(table.schema.get_field_index(name), name, label_column(labels))
 
     def _plain(self, table: Any) -> Any:
-        """Write true and false in lower case in columns of categories, as all other formats do."""
+        """Add partitions, and write true and false in lower case in columns of categories, as all other formats do."""
+        table = with_partitions(table, self._partitions, self.source.name)
         if self._columns.naming is None or not self._columns.naming.categorical:
             return table
         pa, columns = arrow(), dict(zip(table.schema.names, table.columns, strict=True))
@@ -295,7 +310,9 @@ def _open(sources: list[Source], options: Options) -> OpenFiles:
     name, first = sources[0].name, read_layout(sources[0], options)
     seems_a_row = not options.columns and header_is_a_row(first.names)
     try:
-        columns = Columns.choose(name, first.names, options.roles, pairs=False)
+        partitions = [partitions_to_read(first.names, each.partitions, options.roles) for each in sources]
+        names = names_with(first.names, partitions[0])
+        columns = Columns.choose(name, names, options.roles, pairs=False)
     except DataError as error:
         if not seems_a_row:
             raise
@@ -306,8 +323,11 @@ def _open(sources: list[Source], options: Options) -> OpenFiles:
         warn(f"{name}: the first line has these names too, so it is read as the header.", UserWarning)
     if first.repeated:
         warn(f"{name}: columns that have the same name are numbered: {join_some(first.repeated)}.", UserWarning)
-    first = first.of(columns)
-    readers = [DelimitedReader(source, options, first, columns) for source in sources]
+    first, drift = first.of(columns, partitions[0]), Drift(name, names, {})
+    readers = [
+        DelimitedReader(source, options, first, columns, drift, own)
+        for source, own in zip(sources, partitions, strict=True)
+    ]
     return OpenFiles(readers, columns.names, columns.naming, columns.key)
 
 

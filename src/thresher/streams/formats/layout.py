@@ -17,6 +17,7 @@ from thresher.messages import parameter
 from thresher.streams.arrow_values import arrow, is_numeric
 from thresher.streams.columns import Columns, distinct_names
 from thresher.streams.formats.format import Options, too_long_message
+from thresher.streams.partitions import Partition, names_with
 from thresher.streams.sources import BOM, Flow, Source
 
 BLOCK = 1 << 20
@@ -41,15 +42,16 @@ class Layout:
         """The byte after the header."""
         return len(self.header)
 
-    def of(self, columns: Columns) -> Layout:
+    def of(self, columns: Columns, partitions: list[Partition]) -> Layout:
         """Return it with the types in which the columns asked for are read; raise DataError if one is missing."""
-        columns.check_names(self.source.name, self.names)
-        types = {name: self.types[name] for name in columns.all}
+        outside = {each.name for each in partitions} - set(self.names)
+        columns.check_names(self.source.name, names_with(self.names, partitions))
+        types = {name: self.types[name] for name in columns.all if name not in outside}
         for name in columns.numbers:
-            if types[name] == arrow().string():
+            if types.get(name) == arrow().string():
                 types[name] = arrow().float64()  # a row with text in it is a bad row
         keys = [] if columns.key is None else [columns.key]
-        strings = dict.fromkeys([*columns.strings, *keys], arrow().string())
+        strings = {name: arrow().string() for name in [*columns.strings, *keys] if name not in outside}
         fits_others = all(kind == arrow().float64() or name in strings for name, kind in types.items())
         return replace(self, types=types | strings, fits_others=fits_others)
 
