@@ -28,7 +28,7 @@ def main() -> None:
     # Sections that run processes of their own come first, while this process is small: the peak memory of a child
     # includes that of its parent before exec. For the same reason in_memory and growth are imported after them.
     files, start, x2 = from_files.section(effort), start_up(effort), billion.section(effort)
-    wide, cells = wide_tables.section(effort), single_cells.section(effort)
+    cells, wide = single_cells.section(effort), wide_tables.section(effort)
     import growth
 
     by_threads = growth.threads(effort)

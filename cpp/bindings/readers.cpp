@@ -14,6 +14,7 @@
 #include "arrays.hpp"
 #include "parsed_text.hpp"
 #include "thresher/readers/line_range.hpp"
+#include "thresher/readers/number_columns.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/vw.hpp"
 #include "thresher/writers/csv.hpp"
@@ -77,6 +78,47 @@ FoundRows read_text(const TextFormat& format, std::string_view text, bool skip_b
     return wide ? describe(*wide, ends_too_long) : describe(*narrow, ends_too_long);
 }
 
+// Arrow's C data interface, https://arrow.apache.org/docs/format/CDataInterface.html.
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    std::int64_t flags, n_children;
+    ArrowSchema **children, *dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
+struct ArrowArray {
+    std::int64_t length, null_count, offset, n_buffers, n_children;
+    const void** buffers;
+    ArrowArray **children, *dictionary;
+    void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+// The rows of a record batch whose columns are all numbers, and none is missing; else None. The batch was validated.
+nb::object read_record_batch(nb::capsule schema, nb::capsule array) {
+    const auto* const types = static_cast<const ArrowSchema*>(schema.data("arrow_schema"));
+    const auto* const batch = static_cast<const ArrowArray*>(array.data("arrow_array"));
+    const auto n_rows = static_cast<std::size_t>(batch->length);
+    std::vector<NumberColumn> columns;
+    if (n_rows * static_cast<std::size_t>(batch->n_children) > std::numeric_limits<std::int32_t>::max())
+        return nb::none();
+    for (std::int64_t k = 0; k < batch->n_children; ++k) {
+        const ArrowArray& child = *batch->children[k];
+        if (child.n_buffers != 2 || types->children[k]->dictionary != nullptr) return nb::none();
+        const auto column = NumberColumn::of(types->children[k]->format, child.buffers[1],
+                                             child.null_count == 0 ? nullptr : child.buffers[0],
+                                             static_cast<std::size_t>(child.offset + batch->offset));
+        if (!column || !column->has_all(n_rows)) return nb::none();
+        columns.push_back(*column);
+    }
+    std::optional<NumberRows> rows;
+    {
+        nb::gil_scoped_release release;
+        rows.emplace(read_numbers(columns, n_rows));
+    }
+    return nb::make_tuple(new_array(rows->starts), new_array(rows->ids), new_array(rows->values));
+}
+
 // A read that fails is an OSError with its number, as everywhere in Python; whoever knows the file adds its name.
 void raise_system_errors_as_os_errors() {
     nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
@@ -135,6 +177,7 @@ void bind_readers(nb::module_& m) {
             return read_text(how, range.text(), skip_bad, range.ends_too_long);
         },
         "format"_a, "file"_a, "begin"_a, "end"_a, "skip_bad"_a, "labels"_a = "required", "names"_a = "numbers");
+    m.def("read_record_batch", &read_record_batch, "schema"_a, "array"_a);
     m.def(
         "read_bytes",
         [](int file, std::int64_t from, std::size_t size) {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, count
 from typing import Any
 
@@ -109,8 +110,12 @@ class Columns:
 
     def contents(self, schema: Any) -> dict[str, str]:
         """Return what the columns that are read hold, in words, those of them that a table has."""
-        there = frozenset(schema.names)
-        return {name: _content(_plain(schema.field(name).type)) for name in self.all if name in there}
+        kinds, numbers = dict(zip(schema.names, schema.types, strict=True)), frozenset(self.numbers)
+        return {
+            name: "numbers" if name in numbers and is_number(kinds[name]) else _content(_plain(kinds[name]))
+            for name in self.all
+            if name in kinds
+        }
 
     @property
     def all(self) -> list[str]:
@@ -141,8 +146,9 @@ class Columns:
     def check_types(self, file: str, schema: Any) -> None:
         """Raise DataError if a column is missing or has a type that can't be read."""
         self.check_names(file, schema.names)
+        kinds = dict(zip(schema.names, schema.types, strict=True))
         for name, role in self._roles():
-            type_, (can_have, message) = schema.field(name).type, _TYPES[role]
+            type_, (can_have, message) = kinds[name], _TYPES[role]
             if not can_have(type_):
                 ways = {each: parameter(each, ...) for each in ROLES}
                 ignore = parameter("ignore", name)
@@ -187,7 +193,9 @@ def refuse_key(file: str, label: str | None, weight: str | None, key: str | None
 
 def distinct_names(names: list[str], taken: Iterable[str] = ()) -> list[str]:
     """Return the names, `a` the second time as `a_2`; none of them is `taken`."""
-    known, written, distinct = set(taken), set(names), []
+    known, written, distinct = set(taken), set(names), list[str]()
+    if len(written) == len(names) and not known & written:
+        return list(names)
     for name in names:
         others = (each for number in count(2) if (each := f"{name}_{number}") not in written)
         distinct.append(next(each for each in chain([name], others) if each not in known))
@@ -277,6 +285,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+@cache  # most columns of a table have the same type
 def _content(kind: Any) -> str:
     """Return what a column of this type holds, in words."""
     types = arrow().types

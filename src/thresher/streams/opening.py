@@ -88,8 +88,8 @@ def open_stream(
     text, categorical, numeric : str or sequence of str, optional
         Columns of a table that are features, by what is in them; others are not read. Text becomes n-grams, named
         `column^n-gram`, or just the n-gram if there is one text column; a category becomes `column=value`, a number
-        `column`, and each number of a dictionary or list `column=key` or `column=0` …. Names are hashed to 62 bits, so there can be any number of them. By default all columns of a table
-        must be numbers, and each is a feature.
+        `column`, and each number of a dictionary or list `column=key` or `column=0` …. Names are hashed to 62 bits, so
+        there can be any number of them. By default all columns of a table must be numbers, and each is a feature.
     ngrams : int, (int, int) or str, default=1
         The lengths of n-grams, such as 2, (1, 3) or "1-3".
     analyzer : {"word", "char"}

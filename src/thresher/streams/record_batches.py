@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import _core
 from thresher.batch import Batch, DataError
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import are_large, as_text_labels
@@ -22,8 +23,11 @@ from thresher.streams.arrow_values import (
     arrow,
     as_bytes,
     floats_of,
+    is_numeric,
     is_text,
     keys_of,
+    nulls_of,
+    numpy_of,
     plain_values,
     read_named,
     without_decimals,
@@ -32,8 +36,9 @@ from thresher.streams.columns import PAIR, Columns
 
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 1 << 21  # of columns with names: text is converted that much at a time
-# A table with one column per feature is converted as a dense array, this many cells at a time.
-_BATCH_CELLS = 1 << 20
+_BYTES_PER_COLUMN = 1 << 10  # and so much more: each column of a piece has its own cost
+# Of rows of numbers, this many cells at a time, and more of a table with one column per feature, for the same reason.
+_BATCH_CELLS, WIDE_CELLS = 1 << 20, 1 << 23
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,9 @@ class TableReader:
 
     def _rows_at_a_time(self, table: Any) -> int:
         if self.columns.naming is not None:
-            return rows_of_bytes(table.nbytes, table.num_rows)
+            return rows_of_bytes(table.nbytes, table.num_rows, table.num_columns)
         if self.columns.features is not None:
-            return rows_of_cells(len(self.columns.features))
+            return rows_of_cells(len(self.columns.features), WIDE_CELLS)
         return rows_of_cells(len(table.column("ids").flatten()) // max(1, table.num_rows))
 
     def _check_structure(self, batch: Any, row: int) -> Any:
@@ -91,9 +96,11 @@ class TableReader:
         names, strings, name = self.columns.all, frozenset(self.columns.strings), ""
         table = batch.select(names)
         try:
-            table.validate()
-            for name, column in zip(names, table.columns, strict=True):
-                (as_bytes(column) if name in strings else column).validate(full=True)
+            table.validate()  # all that can be wrong with a plain number
+            for name, kind in zip(names, table.schema.types, strict=True):
+                if not is_numeric(kind):
+                    column = table.column(name)
+                    (as_bytes(column) if name in strings else column).validate(full=True)
         except arrow().ArrowException as error:
             where = f"{self.name}, rows {row + 1} to {row + table.num_rows}"
             what = f"column {name!r}: {one_line(error)}" if name else one_line(error)
@@ -122,14 +129,15 @@ class TableReader:
         return batch
 
 
-def rows_of_bytes(n_bytes: int, n_rows: int) -> int:
+def rows_of_bytes(n_bytes: int, n_rows: int, n_columns: int = 1) -> int:
     """Return how many rows with hashed names to convert at a time, if `n_rows` have `n_bytes`."""
-    return min(_BATCH_ROWS, max(1, _BATCH_BYTES * n_rows // max(1, n_bytes)))
+    most = _BATCH_BYTES + _BYTES_PER_COLUMN * n_columns
+    return min(_BATCH_ROWS, max(1, most * n_rows // max(1, n_bytes)))
 
 
-def rows_of_cells(n_columns: int) -> int:
+def rows_of_cells(n_columns: int, cells: int = _BATCH_CELLS) -> int:
     """Return how many rows to convert at a time, since all their cells are in memory as flat arrays."""
-    return min(_BATCH_ROWS, max(64, _BATCH_CELLS // max(1, n_columns)))
+    return min(_BATCH_ROWS, max(64, cells // max(1, n_columns)))
 
 
 def one_line(error: Exception) -> str:
@@ -181,8 +189,7 @@ class _Rows:
 
     def nulls(self, name: str) -> NDArray[np.bool_]:
         """Return which rows have no value in a column."""
-        nulls: NDArray[np.bool_] = self.table.column(name).is_null().to_numpy(zero_copy_only=False)
-        return nulls
+        return nulls_of(self.table.column(name))
 
     @property
     def left(self) -> Any:
@@ -196,19 +203,19 @@ def _labels(rows: _Rows, name: str | None, are_needed: bool) -> NDArray[Any]:
     if name is None or pa.types.is_null(rows.table.schema.field(name).type):
         return np.full(rows.table.num_rows, np.nan)
     column = plain_values(rows.table.column(name))
-    missing = column.is_null()
+    lost = nulls_of(column)
     if is_text(column.type):
-        missing = pa.compute.or_kleene(missing, pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
-    lost = missing.to_numpy(zero_copy_only=False).astype(bool)
+        blank = pa.compute.equal(pa.compute.utf8_trim_whitespace(column), "")
+        lost = lost | blank.fill_null(False).to_numpy(zero_copy_only=False)
     if are_needed:
         rows.drop(lost, "the label is missing")
     if pa.types.is_decimal(column.type):
         column = without_decimals(column)
     if pa.types.is_integer(column.type):
-        whole: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        whole: NDArray[Any] = numpy_of(column.fill_null(0) if column.null_count else column)
         if are_large(whole).any():
             return whole if are_needed or not lost.any() else np.where(lost, "", as_text_labels(whole))
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    values = numpy_of(column)
     if is_text(column.type):
         values[lost] = ""
         return values.astype(np.str_)
@@ -235,6 +242,14 @@ def _weights(rows: _Rows, name: str) -> NDArray[np.float64]:
 
 
 def _from_columns(rows: _Rows, names: list[str]) -> Batch:
+    found = _core.read_record_batch(*rows.table.select(names).__arrow_c_array__())
+    if found is None or not np.isfinite(found[2]).all():
+        return _from_other_columns(rows, names)
+    return Batch(*found, np.empty(0), len(names) - 1, zero_seen=True)
+
+
+def _from_other_columns(rows: _Rows, names: list[str]) -> Batch:
+    """Read columns that have missing values, or ones that are not finite, or types such as decimals."""
     null, table = np.zeros(rows.table.num_rows, bool), rows.table
     for name in names:
         if table.column(name).null_count:

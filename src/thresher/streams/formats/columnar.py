@@ -14,11 +14,14 @@ from thresher.streams.columns import Columns
 from thresher.streams.drift import Drift
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.numbered_rows import blocks_with_rows
-from thresher.streams.partitions import Partition, partitions_to_read, with_partitions
+from thresher.streams.partitions import Partition, names_with, partitions_to_read, with_partitions
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
-from thresher.streams.record_batches import TableReader, name_table_in_errors, rows_of_bytes, rows_of_cells
+from thresher.streams.record_batches import WIDE_CELLS, TableReader, name_table_in_errors, rows_of_bytes
 from thresher.streams.sources import Source, refuse_shorter
+
+_MOST_ROWS = 1 << 16  # that are decoded at a time
+_FEW_COLUMNS = 256
 
 
 class ColumnarReader(RowReader):
@@ -31,6 +34,7 @@ class ColumnarReader(RowReader):
         self._reader = TableReader(source.name, columns, skip_bad)
         self._drift, self._partitions = drift, partitions
         self._as_text: list[str] = []  # columns of numbers that are text here
+        self._names: list[str] = []  # of all columns of the file, once it was opened to read
 
     @classmethod
     def open(cls, sources: list[Source], options: Options) -> OpenFiles:
@@ -82,9 +86,10 @@ class ColumnarReader(RowReader):
         columns, name = self._reader.columns, self.source.name
         batch = with_partitions(batch, self._partitions, name)
         if is_first:
-            columns.check_names(name, batch.schema.names)
+            names = names_with(self._names, self._partitions)
+            columns.check_names(name, names)
             here = columns.contents(batch.schema)
-            self._drift.tell(name, batch.schema.names, here)
+            self._drift.tell(name, names, here)
             known = self._drift.contents
             self._as_text = [each for each in columns.numbers if here[each] == "text" != known[each]]
         batch = numbers_from_text(batch, self._as_text)
@@ -127,7 +132,10 @@ class ParquetReader(ColumnarReader):
 
     def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
         size = self.source.n_bytes or 0
-        with arrow().parquet.ParquetFile(raw) as file:
+        with arrow().parquet.ParquetFile(raw, pre_buffer=True) as file:
+            self._names = file.schema_arrow.names
+            there = frozenset(self._names)
+            own = [name for name in self._reader.columns.all if name in there]
             about = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
             sizes, n_rows = [group.num_rows for group in about], max(1, file.metadata.num_rows)
             groups = [group for group, _, _ in blocks_with_rows(sizes, first, end)]
@@ -135,9 +143,11 @@ class ParquetReader(ColumnarReader):
             n_bytes = sum(about[group].total_byte_size for group in groups)
             # Long texts: fewer rows, so that they fit into memory.
             most_rows = min(
-                rows_of_cells(len(self._reader.columns.features or ())), 16 * rows_of_bytes(n_bytes, n_rows)
+                max(64, min(_MOST_ROWS, WIDE_CELLS // max(1, len(own)))),
+                16 * rows_of_bytes(n_bytes, n_rows, len(own)),
             )
-            for batch in file.iter_batches(batch_size=most_rows, row_groups=groups):
+            threads = len(own) < _FEW_COLUMNS  # else handing them over takes longer than to decode them
+            for batch in file.iter_batches(most_rows, row_groups=groups, columns=own, use_threads=threads):
                 if row + batch.num_rows > first and (end is None or row < end):
                     yield batch, row, size * (row + batch.num_rows) // n_rows
                 row += batch.num_rows
@@ -156,6 +166,7 @@ class ArrowReader(ColumnarReader):
     def _record_batches(self, raw: Any, first: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
         row = 0
         for batch, n_bytes in self._all(raw):
+            self._names = batch.schema.names
             if end is not None and row >= end:
                 return
             if row + batch.num_rows > first:

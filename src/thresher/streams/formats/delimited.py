@@ -17,7 +17,7 @@ import numpy as np
 from thresher.batch import Batch, DataError
 from thresher.messages import join_some, parameter, shorten, warn
 from thresher.model.labels import are_large, number_from_text
-from thresher.streams.arrow_values import arrow, label_column
+from thresher.streams.arrow_values import arrow, label_column, numpy_of
 from thresher.streams.columns import Columns, roles_text
 from thresher.streams.drift import Drift
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
@@ -111,7 +111,7 @@ class DelimitedReader(Reader):
         n_rows = 0
         with self.source.open() as flow, suppress(RecordTooLongError):  # it begins at `byte`
             flow.go_to(self._layout.begin)
-            for at, text in blocks(flow, self._layout.delimiter, self._longest):
+            for at, text in blocks(flow, self._layout, self._longest):
                 if at >= byte:
                     break
                 content = np.frombuffer(text, np.uint8)
@@ -124,7 +124,7 @@ class DelimitedReader(Reader):
 
     def _blocks(self, flow: Flow) -> Iterator[tuple[int, bytes]]:
         try:
-            yield from blocks(flow, self._layout.delimiter, self._longest)
+            yield from blocks(flow, self._layout, self._longest)
         except RecordTooLongError as error:
             location = f"byte {error.byte}"
             if self.source.flow is None:  # else it can't be read again
@@ -165,34 +165,23 @@ class DelimitedReader(Reader):
     def _table(self, text: bytes) -> Any:
         """Return a block as a record batch, or None if a row is bad."""
         try:
-            return self._with_exact_labels(self._read(text, self._layout.types), text)
+            layout = self._layout
+            return self._with_exact_labels(layout.read(text, layout.conversion), text)
         except ValueError:  # pyarrow's is one, too
             return None
-
-    def _read(self, text: bytes, types: dict[str, Any]) -> Any:
-        pa = arrow()
-        table = pa.csv.open_csv(
-            pa.py_buffer(text),
-            read_options=pa.csv.ReadOptions(
-                column_names=self._layout.names, block_size=len(text) + 1, use_threads=False
-            ),
-            parse_options=pa.csv.ParseOptions(delimiter=self._layout.delimiter, newlines_in_values=True),
-            convert_options=conversion(self._options, types),
-        ).read_all()
-        return next(iter(table.combine_chunks().to_batches()), None) or pa.RecordBatch.from_pylist([], table.schema)
 
     def _with_exact_labels(self, table: Any, text: bytes) -> Any:
         """Read the labels again, as text, where float64 has rounded them; ValueError if one is infinite."""
         name, pa = self._columns.label, arrow()
         if name is None or self._layout.types[name] != pa.float64():
             return table
-        numbers = table.column(name).to_numpy(zero_copy_only=False)
+        numbers = numpy_of(table.column(name))
         if not (large := are_large(numbers)).any():
             return table
         if np.isinf(numbers).any():
             raise ValueError
         labels = table.column(name).to_pylist()
-        written = self._read(text, {name: pa.string()}).column(name)
+        written = self._layout.read(text, conversion(self._options, {name: pa.string()})).column(name)
         for row in np.flatnonzero(large).tolist():
             labels[row] = self._number(written[row].as_py())
         return table.set_column(table.schema.get_field_index(name), name, label_column(labels))

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from thresher.streams.partitions import Partition, names_with
 from thresher.streams.sources import BOM, Flow, Source
 
 BLOCK = 1 << 20
+_MANY_COLUMNS = 512  # for which a block is one time as large
 _HEAD = 1 << 20  # bytes that show the columns and their types
 _DELIMITERS = (",", ";", "\t")
 
@@ -34,8 +36,30 @@ class Layout:
     names: list[str]
     delimiter: str
     types: dict[str, Any]  # of the columns, guessed from the first block
+    options: Options
     repeated: tuple[str, ...] = ()  # names that occurred before, and what they are called here
     fits_others: bool = False  # all that is guessed are numbers: text, true and false may be numbers in another file
+
+    @cached_property
+    def conversion(self) -> Any:
+        """How pyarrow reads the columns."""
+        return conversion(self.options, self.types)
+
+    def read(self, text: bytes, how: Any) -> Any:
+        """Return whole records as a record batch; raise ValueError if one of them is bad."""
+        pa = arrow()
+        table = pa.csv.open_csv(
+            pa.py_buffer(text),
+            read_options=pa.csv.ReadOptions(column_names=self.names, block_size=len(text) + 1, use_threads=False),
+            parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=how,
+        ).read_all()
+        return next(iter(table.combine_chunks().to_batches()), None) or pa.RecordBatch.from_pylist([], table.schema)
+
+    @property
+    def block(self) -> int:
+        """How many bytes to read at a time: more of a wide table, since each column has a cost in each block."""
+        return BLOCK * max(1, min(len(self.names) // _MANY_COLUMNS, 64))
 
     @property
     def begin(self) -> int:
@@ -119,12 +143,13 @@ def _layout(source: Source, head: bytes, options: Options, is_all: bool, like: L
     repeated = tuple(f"{old!r} as {new!r}" for old, new in zip(written, names, strict=True) if old != new)
     last = len(head) if is_all else begin + int(ends[-1])
     types = _types(names, head[header_end:last], delimiter, options)
-    return Layout(source, head[:header_end], names, delimiter, types, repeated)
+    return Layout(source, head[:header_end], names, delimiter, types, options, repeated)
 
 
 def header_is_a_row(names: list[str]) -> bool:
     """Return whether names of columns look like the first row of a file without a header: one is a number."""
-    return any(re.fullmatch(r"\s*[+-]?\d*[.,]?\d+([eE][+-]?\d+)?\s*", name) for name in names)
+    number = re.compile(r"\s*[+-]?\d*[.,]?\d+([eE][+-]?\d+)?\s*")
+    return any(number.fullmatch(name) for name in names)
 
 
 def encoding_hint() -> str:
@@ -188,9 +213,10 @@ class RecordTooLongError(Exception):
         self.byte = byte  # at which it begins
 
 
-def blocks(flow: Flow, delimiter: str, longest: int) -> Iterator[tuple[int, bytes]]:
+def blocks(flow: Flow, layout: Layout, longest: int) -> Iterator[tuple[int, bytes]]:
     """Yield the rest of a file in blocks of whole records, each with the byte at which it begins."""
-    at, rest, size = flow.byte, b"", BLOCK
+    delimiter = layout.delimiter
+    at, rest, size = flow.byte, b"", layout.block
     # A block has at most one byte more than the longest record, its newline, so that none in it can be longer.
     while block := flow.read(size := min(size, longest + 1 - len(rest))):
         text = rest + block
@@ -204,7 +230,7 @@ def blocks(flow: Flow, delimiter: str, longest: int) -> Iterator[tuple[int, byte
             rest, size = text, len(text)  # double the size each time, so that the total work stays linear
             continue
         yield at, text[:cut]
-        at, rest, size = at + cut, text[cut:], BLOCK
+        at, rest, size = at + cut, text[cut:], layout.block
     if rest:
         ends = record_ends(rest + b"\n", delimiter)
         if len(ends) == 0 or ends[-1] <= len(rest):
