@@ -224,3 +224,15 @@ class TestOfNumbers:
     def test_numbers_that_are_all_equal(self):
         history = train(ShadowSOFSRegressor(3), (self.X, np.full(600, 5.0)), shuffle=False)
         assert (history.error[-1], history.rmse[-1], history.baseline) == (0.0, 0.0, 0.0)
+
+    def test_of_shards_has_the_same_figures(self):
+        rows = [(self.X, self.y)]
+        done = distributed.train(
+            ShadowSOFSRegressor(3), rows, n_shards=2, syncs=4, passes=2, engine="local", workers=1, validate=rows
+        )
+        assert (done.target, len(done.rmse)) == ("numbers", len(done.rows))
+        assert done.n_first_points() == 4
+        assert 598 <= done.n_predicted <= 599  # nothing predicts the first row, here or on each shard
+        assert done.error[-1] == pytest.approx((done.rmse[-1] / done.baseline) ** 2)
+        assert done.validation[-1] > 0.8
+        assert done.charts()["error"].lines[1].x == done.rows[:4]
