@@ -17,7 +17,7 @@ from every import BATCH, online
 from forged_files import changed, check_damage_is_refused, content_of, forge
 from states import model_of
 
-from thresher import ShadowSOFS, convert, datasets, open_stream, save, train
+from thresher import ShadowSOFS, ShadowSOFSRegressor, convert, datasets, open_stream, save, train
 from thresher.cli.checkpoints import explain_how_to_resume
 from thresher.io.checkpoints import read_checkpoint, write_checkpoint
 from thresher.streams import DataError
@@ -147,10 +147,11 @@ class TestResume:
     @online
     def test_every_method(self, rows, tmp_path, estimator):
         whole, first, second = estimator(), estimator(), estimator()
-        train(whole, rows / "a.svm", shuffle=False)
+        history = train(whole, rows / "a.svm", shuffle=False)
         stopped_after(3, first, rows / "a.svm", tmp_path, shuffle=False)
-        train(second, rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
+        resumed = train(second, rows / "a.svm", shuffle=False, checkpoint=tmp_path / "run.ckpt", resume=True)
         assert bytes_of(second, tmp_path) == bytes_of(whole, tmp_path)
+        assert {**resumed.state(), "seconds": None} == {**history.state(), "seconds": None}
 
     def test_many_classes_are_looked_for_once(self, rows, tmp_path):
         path = tmp_path / "many.svm"
@@ -338,6 +339,8 @@ class TestFiles:
             (("about", "reading", "runs", 0, "history", "rows"), []),
             (("about", "reading", "runs", 0, "history", "n_passes"), 0),
             (("about", "reading", "runs", 0, "history", "entered"), [1] * 99),
+            (("about", "reading", "runs", 0, "history", "rmse"), [0.5]),
+            (("about", "reading", "runs", 0, "history", "target"), "numbers"),
             (("about", "reading", "runs", 0, "members"), [-1]),
             (("about", "reading", "runs", 0, "history", "baseline"), "0"),
             (("about", "reading", "runs", 0, "before", "labels"), [1, 10**9]),
@@ -356,6 +359,15 @@ class TestFiles:
         forge(path, metadata=changed(metadata, place, value))
         with pytest.raises(ValueError, match=r"run.ckpt: the checkpoint is not valid"):
             train(ShadowSOFS(5), rows / "a.svm", checkpoint=path, resume=True, shuffle=False)
+
+    @pytest.mark.parametrize(("name", "value"), [("rmse", []), ("rmse", [-1.0]), ("target", "classes")])
+    def test_nor_a_history_that_is_not_of_numbers(self, rows, tmp_path, name, value):
+        path = tmp_path / "run.ckpt"
+        train(ShadowSOFSRegressor(5), rows / "a.svm", checkpoint=path)
+        place = ("about", "reading", "runs", 0, "history", name)
+        forge(path, metadata=changed(content_of(path)[1], place, value))
+        with pytest.raises(ValueError, match="the checkpoint is not valid"):
+            train(ShadowSOFSRegressor(5), rows / "a.svm", checkpoint=path, resume=True)
 
     @pytest.mark.parametrize("change", [{"model": {}}, {"model": 3}, {"about": {}}])
     def test_a_valid_digest_does_not_excuse_bad_content(self, rows, tmp_path, change):
