@@ -188,7 +188,7 @@ class TestOfNumbers:
         assert all(each == found[0] for each in found[1:])
 
     def test_of_a_trained_model_is_that_of_the_new_rows(self):
-        model = ShadowSOFSRegressor(3, norm=None)
+        model = ShadowSOFSRegressor(3, norm=None, refit=False)
         train(model, stream_of(self.X[:300], self.y[:300]), shuffle=False, passes=1)
         history = train(model, stream_of(self.X[300:], self.y[300:]), shuffle=False)
         squared = np.square(self.y[300:] - self.predicted_before()[299:])
