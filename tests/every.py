@@ -12,7 +12,6 @@ from thresher.model.model import Model
 
 EVERY: list[Any] = [method.load_estimator() for method in methods.CLASSIFIERS]
 OF_NUMBERS: list[Any] = [method.load_estimator() for method in methods.REGRESSORS]
-CLASSIFIERS: list[Any] = [method.load_estimator() for method in methods.CLASSIFIERS]
 ONLINE: list[Any] = [method.load_estimator() for method in methods.ONLINE]
 BATCH: list[Any] = [method.load_estimator() for method in methods.BATCH]
 BUDGETED: list[Any] = [method.load_estimator() for method in methods.ONLINE if method.has_budget]
@@ -20,7 +19,6 @@ SECOND_ORDER: list[Any] = [method.load_estimator() for method in methods.ONLINE 
 
 every = pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: estimator.__name__)
 of_any_target = pytest.mark.parametrize("estimator", [*EVERY, *OF_NUMBERS], ids=lambda estimator: estimator.__name__)
-every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda estimator: estimator.__name__)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=lambda estimator: estimator.__name__)
 online = pytest.mark.parametrize("estimator", ONLINE, ids=lambda estimator: estimator.__name__)
 budgeted = pytest.mark.parametrize("estimator", BUDGETED, ids=lambda estimator: estimator.__name__)

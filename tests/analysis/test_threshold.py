@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from command_line import thresher
-from every import every_classifier, made
+from every import every, made
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -59,7 +59,7 @@ def rare():
     return X[rows], y[rows]
 
 
-@every_classifier
+@every
 def test_predict_uses_it_and_nothing_else_does(estimator, rare):
     X, y = rare
     model = (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import real_data
 import scipy.sparse as sp
-from every import BATCH, applicable, every_classifier
+from every import BATCH, applicable, every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -114,7 +114,7 @@ def test_equals_sklearn(names, data):
     assert again.roc_auc == found.roc_auc
 
 
-@every_classifier
+@every
 def test_every_estimator(estimator):
     X, y = random_problem(300, 30, 0.3, seed=2)
     model = estimator(**applicable(estimator, 5)).fit(X[:200], y[:200])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from every import every_classifier, made
+from every import every, made
 from strategies import random_problem
 
 from thresher import MRMR, SOFS, convert, evaluate, open_stream, train
@@ -31,7 +31,7 @@ def rows(tmp_path):
     return write_rows(tmp_path / "rows.svm", X, y)
 
 
-@every_classifier
+@every
 def test_what_is_written_is_what_the_estimator_says(estimator, rows, tmp_path):
     X, y, _ = open_stream(rows).to_csr()
     model = made(estimator, 5)
@@ -50,7 +50,7 @@ def test_what_is_written_is_what_the_estimator_says(estimator, rows, tmp_path):
     np.testing.assert_array_equal(labels, y)
 
 
-@every_classifier
+@every
 def test_paths_and_streams_are_predicted_as_they_are_written(estimator, rows, tmp_path):
     model = made(estimator, 5)
     train(model, rows)
