@@ -57,7 +57,7 @@ def rows_of(name: str) -> Rows:
         )  # fmt: skip
         X, y, _ = stream.to_csr()
         return Rows(_numbered(X), np.log1p(y))
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 
     found = pd.read_csv(data.find("adult.csv.xz"))
     y = found.pop("hours_per_week").to_numpy(np.float64)
@@ -253,8 +253,8 @@ def placeholders(tables: Mapping[str, Table]) -> dict[str, str]:
             table(["RMSE, seconds", *(f"B = {int(budget):,}" for budget in budgets)], lines), "",
         ]  # fmt: skip
     head = ["q ≤", "chance finds", "informative columns found"]
-    columns = [f"{what}_{level}" for level in LEVELS for what in ("chance", "found")]
-    (_, figures), *_ = means([{"all": "", **row} for row in tables["numbers-decoys"]], ("all",), columns)
+    measured = [f"{what}_{level}" for level in LEVELS for what in ("chance", "found")]
+    (_, figures), *_ = means([{"all": "", **row} for row in tables["numbers-decoys"]], ("all",), measured)
     lines = [[f"{level}", f"{figures[2 * k]:.3f}", f"{figures[2 * k + 1]:.3f}"] for k, level in enumerate(LEVELS)]
     return {
         "sets": "\n".join(parts).rstrip(), "chance": table(head, lines), "few": str(FEW_ROWS),

@@ -203,7 +203,7 @@ class _ShardedRun:
     def learn(self) -> None:
         """Learn all passes, and a closing one where it is due."""
         history = self.history
-        while history.n_passes == 0 or history.n_passes < n_passes_after(self._job.n_passes, history.n_predicted):
+        while history.n_passes == 0 or history.n_passes < n_passes_after(self._job.n_passes, history.n_rows_of_data()):
             history.n_passes += 1
             self._one_pass(Pass.FIRST if history.n_passes == 1 else Pass.LATER)
         if self._job.has_refit(self.model, history.n_passes):
