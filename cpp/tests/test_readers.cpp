@@ -17,6 +17,7 @@
 #include "parsed_rows.hpp"
 #include "rows.hpp"
 #include "thresher/readers/line_range.hpp"
+#include "thresher/readers/number_columns.hpp"
 #include "thresher/readers/svmlight.hpp"
 #include "thresher/readers/text.hpp"
 #include "thresher/readers/vw.hpp"
@@ -208,6 +209,48 @@ TEST(byte_order_mark_is_skipped_at_the_start_of_a_file) {
             CHECK(lines_of(short_content, step) == without_byte_order_mark(short_content));
     CHECK(without_byte_order_mark(content) == std::string_view(content).substr(3));
     CHECK(without_byte_order_mark("1 1:1") == "1 1:1" && without_byte_order_mark("").empty());
+}
+
+// Columns in vectors of their own size, so that the sanitizers see a value too many; rows before the first are not
+// read.
+TEST(columns_of_numbers_are_rows) {
+    std::mt19937 random(10);
+    for (const std::size_t width : {0, 1, 3, 700})
+        for (const std::size_t n_rows : {0, 1, 31, 300}) {
+            const std::size_t offset = random() % 20;
+            std::vector<std::vector<double>> wide(width);
+            std::vector<std::vector<std::int16_t>> narrow(width);
+            std::vector<NumberColumn> columns;
+            for (std::size_t k = 0; k < width; ++k) {
+                for (std::size_t i = 0; i < offset + n_rows; ++i) {
+                    wide[k].push_back(static_cast<double>(random() % 3));
+                    narrow[k].push_back(static_cast<std::int16_t>(wide[k].back()));
+                }
+                columns.push_back(k % 2 == 0 ? *NumberColumn::of("g", wide[k].data(), nullptr, offset)
+                                             : *NumberColumn::of("s", narrow[k].data(), nullptr, offset));
+            }
+            const NumberRows rows = read_numbers(columns, n_rows);
+            CHECK(rows.starts.size() == n_rows + 1);
+            std::size_t n = 0;
+            for (std::size_t row = 0; row < n_rows; ++row) {
+                CHECK(rows.starts.data()[row] == static_cast<std::int32_t>(n));
+                for (std::size_t k = 0; k < width; ++k) {
+                    if (wide[k][offset + row] == 0.0) continue;
+                    CHECK(rows.ids.data()[n] == static_cast<std::int32_t>(k));
+                    CHECK(static_cast<double>(rows.values.data()[n]) == wide[k][offset + row]);
+                    ++n;
+                }
+            }
+            CHECK(rows.ids.size() == n && rows.values.size() == n);
+        }
+    CHECK(!NumberColumn::of("u", nullptr, nullptr, 0) && !NumberColumn::of("tdD", nullptr, nullptr, 0));
+    for (std::size_t missing = 0; missing < 40; ++missing)
+        for (std::size_t first = 0; first < 20; ++first) {
+            std::vector<std::uint8_t> valid(5, 0xff);
+            valid[missing / 8] &= static_cast<std::uint8_t>(~(1u << missing % 8));
+            const NumberColumn column{'g', nullptr, valid.data(), first};
+            CHECK(column.has_all(20) == (missing < first || missing >= first + 20));
+        }
 }
 
 }  // namespace

@@ -7,7 +7,6 @@ import os
 from itertools import chain
 from pathlib import Path
 
-import anndata
 import h5py
 import numpy as np
 import pandas as pd
@@ -20,10 +19,57 @@ from thresher import ShadowSOFS, evaluate, open_stream, train, write_predictions
 from thresher.streams import DataError, record_batches
 
 
-def cells(X, **obs) -> anndata.AnnData:
-    rows, columns = X.shape
-    frame = pd.DataFrame(obs, index=[f"cell{k}" for k in range(rows)])
-    return anndata.AnnData(X, obs=frame, var=pd.DataFrame(index=[f"gene{k}" for k in range(columns)]))
+class Cells:
+    """Cells that are written as AnnData 0.8 and later does: its own package would hold back that of pandas."""
+
+    def __init__(self, X, **obs):
+        self.X, self.layers, self.raw = X, {}, None
+        self.obs = {name: pd.Series(column).array for name, column in obs.items()}
+
+    def write_h5ad(self, path):
+        with h5py.File(path, "w") as file:
+            write_matrix(file, "X", self.X)
+            for name, layer in self.layers.items():
+                write_matrix(file, f"layers/{name}", layer)
+            if self.raw is not None:
+                write_matrix(file, "raw/X", self.raw)
+                write_index(file.create_group("raw/var"), "gene", self.raw.shape[1])
+            obs = write_index(file.create_group("obs"), "cell", self.X.shape[0])
+            write_index(file.create_group("var"), "gene", self.X.shape[1])
+            for name, column in self.obs.items():
+                write_column(obs, name, column)
+
+
+def write_matrix(file, place, X):
+    if not sp.issparse(X):
+        file[place] = X
+        file[place].attrs["encoding-type"] = "array"
+        return
+    group = file.create_group(place)
+    group.attrs.update({"encoding-type": f"{X.format}_matrix", "shape": X.shape})
+    for part in ("data", "indices", "indptr"):
+        group[part] = getattr(X, part)
+
+
+def write_index(group, prefix, n):
+    group.attrs.update({"encoding-type": "dataframe", "_index": "_index"})
+    group["_index"] = [f"{prefix}{k}" for k in range(n)]
+    return group
+
+
+def write_column(obs, name, column):
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        group = obs.create_group(name)
+        group.attrs["encoding-type"] = "categorical"
+        group["codes"] = column.codes
+        group["categories"] = column.categories.tolist()
+    elif column.dtype == "Int64":
+        group = obs.create_group(name)
+        group.attrs["encoding-type"] = "nullable-integer"
+        group["values"], group["mask"] = column.fillna(0).to_numpy(np.int64), column.isna()
+    else:
+        values = np.asarray(column)
+        obs[name] = values if values.dtype.kind in "biuf" else values.tolist()
 
 
 def matrix(rows=40, columns=7, seed=0):
@@ -54,7 +100,7 @@ def test_every_way_to_store_a_matrix_gives_the_same_rows(tmp_path_factory, n_row
     if how == "zeros":
         stored = sp.csr_matrix((dense.ravel(), np.tile(np.arange(n_columns), n_rows),
                                 np.arange(n_rows + 1) * n_columns), shape=dense.shape)  # fmt: skip
-    cells(stored, label=["a", "b"] * (n_rows // 2) + ["a"] * (n_rows % 2)).write_h5ad(path)
+    Cells(stored, label=["a", "b"] * (n_rows // 2) + ["a"] * (n_rows % 2)).write_h5ad(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(record_batches, "_BATCH_ROWS", step)
         stream = open_stream(path)
@@ -83,7 +129,7 @@ def test_every_way_to_store_a_matrix_gives_the_same_rows(tmp_path_factory, n_row
     ],
 )
 def test_every_type_of_label(tmp_path, column, labels):
-    cells(sp.csr_matrix(matrix(4)), kind=column).write_h5ad(tmp_path / "a.h5ad")
+    Cells(sp.csr_matrix(matrix(4)), kind=column).write_h5ad(tmp_path / "a.h5ad")
     assert read(tmp_path / "a.h5ad", label="kind")[1] == labels
 
 
@@ -94,7 +140,7 @@ def test_every_type_of_label(tmp_path, column, labels):
 )  # fmt: skip
 def test_a_missing_label_is_a_bad_row_or_none_to_predict(tmp_path, column):
     path = tmp_path / "a.h5ad"
-    cells(sp.csr_matrix(matrix(4)), label=column).write_h5ad(path)
+    Cells(sp.csr_matrix(matrix(4)), label=column).write_h5ad(path)
     with pytest.raises(DataError, match=r"a.h5ad, row 2: the label is missing."):
         read(path)
     X, y, _ = read(path, on_bad_line="skip")
@@ -105,10 +151,9 @@ def test_a_missing_label_is_a_bad_row_or_none_to_predict(tmp_path, column):
 
 
 def test_layers_and_the_raw_matrix(tmp_path):
-    data = cells(sp.csr_matrix(matrix(seed=1)), label=[0, 1] * 20)
-    data.layers["counts"] = sp.csr_matrix(matrix(seed=2))
-    data.raw = data
-    data = data[:, :4].copy()
+    data = Cells(sp.csr_matrix(matrix(seed=1)[:, :4]), label=[0, 1] * 20)
+    data.layers["counts"] = sp.csr_matrix(matrix(seed=2)[:, :4])
+    data.raw = sp.csr_matrix(matrix(seed=1))
     data.write_h5ad(tmp_path / "a.h5ad")
     assert np.array_equal(read(tmp_path / "a.h5ad")[0], matrix(seed=1)[:, :4])
     assert np.array_equal(read(tmp_path / "a.h5ad", layer="counts")[0], matrix(seed=2)[:, :4])
@@ -119,8 +164,8 @@ def test_a_model_knows_genes_by_name_and_predictions_the_cells(tmp_path):
     X = matrix(600)
     label = np.where(X[:, 2] > X[:, 5], "T", "B")
     how = {"label": label, "donor": ["d1", "d2"] * 300, "w": np.linspace(0.1, 1, 600)}
-    cells(sp.csr_matrix(X), **how).write_h5ad(tmp_path / "a.h5ad")
-    cells(X, **how).write_h5ad(tmp_path / "b.h5ad")
+    Cells(sp.csr_matrix(X), **how).write_h5ad(tmp_path / "a.h5ad")
+    Cells(X, **how).write_h5ad(tmp_path / "b.h5ad")
     models = []
     for name in "ab":
         models.append(ShadowSOFS(2))
@@ -134,10 +179,10 @@ def test_a_model_knows_genes_by_name_and_predictions_the_cells(tmp_path):
 
 
 def test_two_files_must_have_the_same_genes(tmp_path):
-    cells(sp.csr_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "a.h5ad")
-    cells(sp.csr_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "b.h5ad")
+    Cells(sp.csr_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "a.h5ad")
+    Cells(sp.csr_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "b.h5ad")
     assert np.array_equal(read([tmp_path / "a.h5ad", tmp_path / "b.h5ad"])[0], np.tile(matrix(), (2, 1)))
-    cells(sp.csr_matrix(matrix(columns=6)), label=[0, 1] * 20).write_h5ad(tmp_path / "b.h5ad")
+    Cells(sp.csr_matrix(matrix(columns=6)), label=[0, 1] * 20).write_h5ad(tmp_path / "b.h5ad")
     with pytest.raises(DataError, match=r"b.h5ad: its genes \(var\) are not those of the first file"):
         read([tmp_path / "a.h5ad", tmp_path / "b.h5ad"])
 
@@ -145,7 +190,7 @@ def test_two_files_must_have_the_same_genes(tmp_path):
 class TestBadFiles:
     @pytest.fixture
     def path(self, tmp_path):
-        cells(sp.csr_matrix(matrix()), label=[0, 1] * 20, kind=["a", "b"] * 20).write_h5ad(tmp_path / "a.h5ad")
+        Cells(sp.csr_matrix(matrix()), label=[0, 1] * 20, kind=["a", "b"] * 20).write_h5ad(tmp_path / "a.h5ad")
         return tmp_path / "a.h5ad"
 
     def refused(self, path, **options):
@@ -174,7 +219,7 @@ class TestBadFiles:
         assert self.refused(path) == ": it has no obs and var, so it is not an h5ad file: write it with AnnData."
 
     def test_columns_first(self, tmp_path):
-        cells(sp.csc_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "a.h5ad")
+        Cells(sp.csc_matrix(matrix()), label=[0, 1] * 20).write_h5ad(tmp_path / "a.h5ad")
         assert self.refused(tmp_path / "a.h5ad").startswith(
             ": X is stored as csc_matrix, which can't be read row by row"
         )
@@ -182,7 +227,7 @@ class TestBadFiles:
     def test_values_and_weights(self, tmp_path):
         X = matrix()
         X[3, 2] = np.inf
-        cells(sp.csr_matrix(X), label=[0, 1] * 20, w=[-1.0, *[1.0] * 39]).write_h5ad(tmp_path / "a.h5ad")
+        Cells(sp.csr_matrix(X), label=[0, 1] * 20, w=[-1.0, *[1.0] * 39]).write_h5ad(tmp_path / "a.h5ad")
         assert self.refused(tmp_path / "a.h5ad") == ", row 4: gene 'gene2' is inf; values must be finite."
         assert self.refused(tmp_path / "a.h5ad", weight="w") == (
             ", row 1: the weight is -1.0; it must be finite and not negative."
@@ -208,6 +253,18 @@ class TestBadFiles:
 
         Path(f"{path}.gz").write_bytes(gzip.compress(path.read_bytes()))
         assert self.refused(Path(f"{path}.gz")) == ": h5ad data must be an uncompressed file on disk."
+
+
+def test_what_anndata_itself_writes(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame({"kind": pd.Categorical(["T", None, "B"] * 10), "n": pd.array([1, 2, None] * 10, dtype="Int64")})
+    obs.index = [f"cell{k}" for k in range(30)]
+    data = anndata.AnnData(sp.csr_matrix(matrix(30)), obs=obs, layers={"dense": matrix(30, seed=1)})
+    data.write_h5ad(tmp_path / "a.h5ad", compression="gzip")
+    X, y, _ = read(tmp_path / "a.h5ad", label="kind", labelled=False, key="n")
+    assert np.array_equal(X, matrix(30))
+    assert y == ["T", "", "B"] * 10
+    assert np.array_equal(read(tmp_path / "a.h5ad", label="kind", labelled=False, layer="dense")[0], matrix(30, seed=1))
 
 
 def pbmc() -> Path:
