@@ -74,7 +74,7 @@ def test_the_same_table_in_every_form_gives_the_same_model_to_the_bit(tmp_path):
         "hive": learned(tmp_path / "hive"),
         "hive of polars": learned(tmp_path / "polars"),
         "DuckDB": learned(duckdb.sql(f"select * from '{tmp_path}/rows.parquet'")),
-        "DuckDB, hive": learned(duckdb.sql(f"select * from read_parquet('{tmp_path}/hive/**/*') order by shop")),
+        "DuckDB, hive": learned(duckdb.sql(f"select * from read_parquet('{tmp_path}/hive/**/*')")),
         "polars": learned(pl.from_arrow(rows)),
         "polars, lazy": learned(pl.scan_parquet(tmp_path / "rows.parquet")),
         "pandas": learned(rows.to_pandas()),

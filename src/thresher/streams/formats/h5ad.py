@@ -168,7 +168,7 @@ def _matrix(file: Any, name: str, layer: str | None) -> tuple[Any, tuple[int, in
                 "adata.X = adata.X.tocsr()."
             )
         shape = matrix.attrs.get("shape", matrix.attrs.get("h5sparse_shape"))
-    if len(shape) != 2 or len(_index(file["obs"])) != shape[0] or len(_index(file[var])) != shape[1]:
+    if len(shape) != 2 or _length(file["obs"]) != shape[0] or _length(file[var]) != shape[1]:
         raise DataError(f"{name}: the data are damaged (the shape of {place} is not that of obs and var).")
     return matrix, (int(shape[0]), int(shape[1])), var
 
@@ -285,6 +285,10 @@ def _index(frame: Any) -> list[str]:
     """Return the names of the rows of `obs` or `var`."""
     name = _index_name(frame)
     return [str(each) for each in _values(frame.fields(name)[:] if hasattr(frame, "dtype") else frame[name][:])]
+
+
+def _length(frame: Any) -> int:
+    return len(frame if hasattr(frame, "dtype") else frame[_index_name(frame)])
 
 
 def _text(value: Any) -> Any:
