@@ -124,7 +124,7 @@ build/bench/instructions: $(CORE) $(VENV)/.test
 faults: $(VENV)/.installed $(VENV)/.test  ## kills, full disks, damaged files and more, half an hour; rewrites docs/reliability.md
 	$(BIN)/python -m faults run $(SIZE:%=--%)
 
-paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md and probabilities.md
+paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures beside ours, hours; rewrites experiments/, docs/scale.md, probabilities.md and tables.md
 	$(BIN)/python -m experiments run all $(SIZE:%=--%)
 	$(BIN)/python -m experiments layers $(SIZE:%=--%)
 	$(BIN)/python -m experiments gamma-auto $(SIZE:%=--%)
@@ -134,6 +134,7 @@ paper: $(VENV)/.installed $(VENV)/.paper  ## the paper's tables and figures besi
 	$(BIN)/python -m experiments numbers $(SIZE:%=--%)
 	$(BIN)/python -m experiments probabilities $(SIZE:%=--%)
 	$(BIN)/python -m experiments scale $(SIZE:%=--%)
+	$(BIN)/python -m experiments tables $(SIZE:%=--%)
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -27,6 +27,7 @@ MENU = {
     "Coming from": ["from_scikit_learn", "from_vowpal_wabbit", "from_liblinear", "from_river", "from_libsol"],
     "How to": [
         "Text and other names <names>",
+        "tables",
         "dense_tables",
         "single_cells",
         "imbalanced",

@@ -24,6 +24,7 @@ from experiments import (
     scale,
     stability,
     store,
+    tables,
     truncation,
     x2,
 )
@@ -41,7 +42,7 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
 STUDIES = (
     layers.STUDY, gamma_auto.STUDY, stability.STUDY, memory.STUDY, names.STUDY, probabilities.STUDY, decoys.STUDY,
-    numbers.STUDY, scale.STUDY,
+    numbers.STUDY, scale.STUDY, tables.STUDY,
 )  # fmt: skip
 
 SMALLEST = store.CACHE / "smallest"

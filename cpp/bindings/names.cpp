@@ -1,12 +1,15 @@
 // Names of features: strings to ids, columns to rows, and the names of what was selected.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,9 @@ ColumnKind kind_by_name(const std::string& name) {
     if (name == "number") return ColumnKind::number;
     throw nb::value_error("a column's kind must be 'text', 'category' or 'number'");
 }
+
+// A column of numbers, its mean and deviation, and whether it tells that a number is missing.
+using Scale = std::tuple<std::size_t, double, double, bool>;
 
 // The UTF-8 bytes of Python strings, which stay valid while the list is held. A string that is not text (it has a lone
 // surrogate) raises UnicodeEncodeError.
@@ -84,8 +90,8 @@ ParsedText<std::int64_t> named_rows(const Naming& naming, std::size_t n_rows, bo
     RowNamer namer(naming, rows.names.emplace());
     std::string why;
     for (std::size_t row = 0; row < n_rows; ++row, ++rows.n_lines) {
-        namer.row.clear();
-        bool good = read_row(row, namer, why);
+        namer.start_row();
+        bool good = read_row(row, namer, why) && namer.finish_row(why);
         if (good && !namer.row.move_to(rows.ids, rows.values, *rows.names)) why = kSumTooLarge, good = false;
         if (good) {
             rows.end_row(0.0, 1.0, {});
@@ -121,14 +127,27 @@ void bind_naming(nb::module_& m) {
         .def(
             "__init__",
             [](Naming* self, const std::vector<std::pair<std::string, std::string>>& columns, std::size_t least,
-               std::size_t most, bool characters, bool counts, bool lowercase) {
+               std::size_t most, bool characters, bool counts, bool lowercase, const std::vector<Scale>& scales,
+               std::vector<Cross> crosses) {
                 std::vector<NamedColumn> named;
                 for (const auto& [name, kind] : columns) named.push_back({name, kind_by_name(kind)});
                 if (least < 1 || most < least) throw nb::value_error("n-grams must have lengths 1 ≤ least ≤ most");
-                if (named.size() >= kMostPrefixes) throw nb::value_error("at most 65,534 columns can be read");
-                new (self) Naming(std::move(named), {least, most, characters, counts, lowercase});
+                if (named.size() > kMostPrefixes - 2) throw nb::value_error("at most 65,533 columns can be read");
+                for (const auto& [column, mean, deviation, tells_missing] : scales) {
+                    if (column >= named.size() || named[column].kind != ColumnKind::number)
+                        throw nb::value_error("only numbers have a scale");
+                    if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0.0)
+                        throw nb::value_error("a mean must be finite, and a deviation above 0");
+                    named[column].mean = mean, named[column].deviation = deviation;
+                    named[column].tells_missing = tells_missing;
+                }
+                for (const auto& [one, other] : crosses)
+                    if (one >= named.size() || other >= named.size() || one == other)
+                        throw nb::value_error("a cross is of two columns");
+                new (self) Naming(std::move(named), {least, most, characters, counts, lowercase}, std::move(crosses));
             },
-            "columns"_a, "least"_a, "most"_a, "characters"_a, "counts"_a, "lowercase"_a)
+            "columns"_a, "least"_a, "most"_a, "characters"_a, "counts"_a, "lowercase"_a, "scales"_a = nb::list(),
+            "crosses"_a = nb::list())
         .def(
             "read_json",
             [](const Naming& naming, nb::bytes text, bool skip_bad, bool first, const std::string& label,

@@ -9,10 +9,11 @@ using namespace thresher::fuzz;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const std::vector<NamedColumn> columns = {
         {"t", ColumnKind::text}, {"c", ColumnKind::category}, {"n", ColumnKind::number}, {"u", ColumnKind::text}};
-    static const Naming namings[] = {{columns, {1, 1}},
-                                     {columns, {1, 3, false, true, false}},
-                                     {columns, {2, 3, true, true, true}},
-                                     {{columns.begin(), columns.begin() + 3}, {1, 2}}};
+    static const Naming namings[] = {
+        {columns, {1, 1}},
+        {columns, {1, 3, false, true, false}},
+        {columns, {2, 3, true, true, true}},
+        {{columns[0], columns[1], {"n", ColumnKind::number, 3.5, 0.25, true}}, {1, 2}, {{0, 1}, {2, 1}, {0, 2}}}};
     const Exact text(as_text(data, size));
     const Naming& naming = namings[size % 4];
     const JsonRoles roles{"y", size % 5 == 0 ? "w" : "", labels_for(size / 4)};

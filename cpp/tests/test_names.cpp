@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 #include <string_view>
@@ -65,7 +66,9 @@ TEST(json_lines_stay_within_their_bounds) {
                                  "\\",
                                  " ",
                                  "\r"};
-    const Naming naming({{"t", ColumnKind::text}, {"c", ColumnKind::category}, {"n", ColumnKind::number}}, {1, 3});
+    const Naming naming(
+        {{"t", ColumnKind::text}, {"c", ColumnKind::category}, {"n", ColumnKind::number, 2.0, 0.5, true}}, {1, 3},
+        {{0, 1}, {1, 2}});
     std::size_t n_rows = 0;
     for (int round = 0; round < 20000; ++round) {
         const Exact text(scrambled(random, parts));
@@ -77,6 +80,31 @@ TEST(json_lines_stay_within_their_bounds) {
         }
     }
     CHECK(n_rows > 1000);
+}
+
+TEST(numbers_are_scaled_and_columns_crossed) {
+    const Naming naming(
+        {{"t", ColumnKind::text}, {"c", ColumnKind::category}, {"n", ColumnKind::number, 2.0, 0.5, true}},
+        {1, 1, false, true}, {{0, 1}, {2, 1}});
+    auto found = [&](std::string_view line) {
+        const Exact text(line);
+        const auto rows = JsonLines(naming, {"", "", Labels::none}).read(text.view(), false);
+        check_rows(rows);
+        std::map<std::string, float> features;
+        for (std::size_t i = 0; i < rows.ids.size(); ++i) {
+            const std::string name = rows.names->name_of(rows.names->marks.data()[i]);
+            CHECK(name_id(name) == rows.ids.data()[i]);
+            features[name] = rows.values.data()[i];
+        }
+        return features;
+    };
+    using Features = std::map<std::string, float>;
+    // A word occurs twice, so that its count is in the cross; a category in a list does not count.
+    CHECK((found("{\"t\": \"a b a\", \"c\": [\"x\", \"x\"], \"n\": 3}\n") ==
+           Features{{"a", 2}, {"b", 1}, {"c=x", 1}, {"n", 2}, {"a & c=x", 2}, {"b & c=x", 1}, {"n & c=x", 2}}));
+    CHECK((found("{\"c\": \"x\"}\n") == Features{{"c=x", 1}, {"n=missing", 1}, {"n=missing & c=x", 1}}));
+    CHECK((found("{\"n\": 2}\n") == Features{}));  // the mean
+    CHECK((found("{\"n\": null}\n") == Features{{"n=missing", 1}}));
 }
 
 TEST(named_vw_stays_within_its_bounds) {

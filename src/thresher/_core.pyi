@@ -274,7 +274,15 @@ class TableColumn:
 
 class Naming:
     def __init__(
-        self, columns: list[tuple[str, str]], least: int, most: int, characters: bool, counts: bool, lowercase: bool
+        self,
+        columns: list[tuple[str, str]],
+        least: int,
+        most: int,
+        characters: bool,
+        counts: bool,
+        lowercase: bool,
+        scales: list[tuple[int, float, float, bool]] = ...,
+        crosses: list[tuple[int, int]] = ...,
     ) -> None: ...
     def read_json(
         self, text: bytes, skip_bad: bool, first: bool, label: str, weight: str, labels: str

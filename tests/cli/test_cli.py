@@ -575,9 +575,9 @@ class TestColumns:
     )
     def test_one_list_is_as_good_as_many_options(self, tmp_path, option, listed, each, columns):
         (tmp_path / "a.csv").write_text(self.HEADER + "1,2,3,4,x\n2,3,5,5,y\n" * 30)
-        run("train", tmp_path / "a.csv", option, listed, "-k", 9, "-o", tmp_path / "one")
-        run("train", tmp_path / "a.csv", *chain.from_iterable((option, name) for name in each), "-k", 9, "-o",
-            tmp_path / "many")  # fmt: skip
+        train = ("train", tmp_path / "a.csv", "--roles", "given", "-k", 9)
+        run(*train, option, listed, "-o", tmp_path / "one")
+        run(*train, *chain.from_iterable((option, name) for name in each), "-o", tmp_path / "many")
         assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
         assert {re.split("[=^]", name)[0] for name in load(tmp_path / "one").selected_names_} == columns
 
@@ -626,7 +626,9 @@ class TestHelp:
             (tmp_path / name).write_bytes(source.read_bytes())
         for part in "12":
             (tmp_path / f"part-{part}.csv").write_text("a,b,y\n1,0,1\n0,1,-1\n")
-        (tmp_path / "prices.csv").write_text("rooms,price\n" + "".join(f"{n},{n + 0.5}\n" for n in range(20)))
+        (tmp_path / "prices.csv").write_text("rooms,price\n" + "".join(f"{n % 7},{n % 7 + 0.5}\n" for n in range(20)))
+        rows = [f"{k},{k % 7},{k / 3},{k % 2}\n" for k in range(40)]
+        (tmp_path / "table.csv").write_text("id,zip,size,y\n" + "".join(rows))
         (tmp_path / "customers.csv").write_text("id,a,b\nx7,1,0\nx8,0,1\n")
         with lzma.open(tmp_path / "mail.jsonl.xz", "wt") as mails:
             mails.writelines(f'{{"label": "{w}", "text": "see {w}"}}\n' for w in ["ham", "spam"] * 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ from strategies import random_problem
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, save, train
 from thresher.evaluation.transform import write_selected
+from thresher.model.names import distinct_names
 from thresher.streams import DataError
-from thresher.streams.columns import distinct_names
 
 
 @pytest.fixture
@@ -227,3 +228,38 @@ def test_labels_that_are_no_numbers_in_a_column_of_numbers(tmp_path, label):
     ):
         write_selected(model, tmp_path / "b.csv", str(tmp_path / "out.csv"))
     assert not (tmp_path / "out.csv").exists()
+
+
+class TestSafeNames:
+    """Names that LightGBM takes: it refuses quotes, commas, colons and brackets."""
+
+    @pytest.fixture
+    def named(self, tmp_path):
+        site = ['a.com, "b"', "[x]:{y}", "a com b", "ünï", ""] * 40
+        table = pd.DataFrame({"label": [1, 0, 0, 1, 1] * 40, "site": site, "label 2": [0.5, 2, 3, 1, 2] * 40})
+        table.to_csv(tmp_path / "rows.csv", index=False)
+        model = ShadowSOFS(5)
+        train(model, open_stream(table, categorical="site", numeric="label 2"))
+        return model, tmp_path
+
+    def test_of_a_table_and_its_map(self, named):
+        model, folder = named
+        for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+            path, map_ = str(folder / f"small.{ending}"), str(folder / "map.csv")
+            write_selected(model, folder / "rows.csv", path, safe_names=True, column_map=map_)
+            names = list(read(path).columns)
+            assert all(re.fullmatch(r"\w+", name, re.ASCII) for name in names)
+            assert len(set(names)) == len(names) == 6
+            columns = pd.read_csv(map_, keep_default_na=False)
+            assert columns["column"].tolist() == names[1:]
+            assert {*columns["feature"]} == {*model.selected_names_}
+            table = model.feature_table()
+            assert dict(zip(table["name"], table["safe_name"], strict=True)) == dict(
+                zip(columns["feature"], columns["column"], strict=True)
+            )
+
+    def test_without_names(self, named):
+        model, folder = named
+        with pytest.raises(ValueError, match=r"safe_names needs a table, a file that ends in .csv or .parquet"):
+            write_selected(model, folder / "rows.csv", str(folder / "small.svm"), safe_names=True)
+        assert "safe_name" not in ShadowSOFS(2).fit(np.eye(6), [0, 1] * 3).feature_table()

@@ -18,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 
 from thresher import SOFS, ShadowSOFS, _core, open_stream, train
 from thresher.features import ColumnHasher, TextHasher
-from thresher.streams.arrow_values import looks_like_text
 
 TEXTS = ["Free money now", "see you at lunch", "more free money", "lunch is at noon"] * 50
 LABELS = ["spam", "ham", "spam", "ham"] * 50
@@ -110,7 +109,7 @@ class TestColumnHasher:
     )
     def test_tables_of_any_library(self, of):
         table = of(frame())
-        hasher = ColumnHasher(text="title", categorical=["site", "seen", "day"], numeric="price").fit(table)
+        hasher = ColumnHasher("title", ["site", "seen", "day"], "price", scale=False).fit(table)
         X = hasher.transform(table)
         rows = [set(hasher.names(row.indices, table)) for row in X]
         assert rows == [
@@ -123,8 +122,8 @@ class TestColumnHasher:
     def test_columns_without_a_role_are_left_alone(self):
         table = frame().assign(odd=[1, "a", object()])
         assert ColumnHasher(categorical="site").fit(table).transform(table).nnz == 2
-        with pytest.raises(ValueError, match="X can't be read as an Arrow table"):
-            ColumnHasher().fit(table)
+        with pytest.warns(UserWarning, match=r"X: left out 'odd' \(struct<> can't be a feature\)"):
+            assert "odd" not in ColumnHasher().fit(table).feature_names_in_
 
     def test_polars_categories(self):
         table = pl.DataFrame(
@@ -137,7 +136,7 @@ class TestColumnHasher:
         assert {*hasher.names(hasher.transform(table).indices, table)} == {"a=x", "a=y", "e=u", "e=v"}
 
     def test_roles_by_type(self):
-        hasher = ColumnHasher().fit(frame())
+        hasher = ColumnHasher(scale=False).fit(frame())
         assert {*hasher.names(hasher.transform(frame()).indices, frame())} == {
             "day=2024-02-29", "day=2024-03-01", "price", "seen=false", "seen=true", "site=a.com", "site=b.org",
             "title=Free money", "title=lunch",
@@ -147,32 +146,31 @@ class TestColumnHasher:
     @pytest.mark.parametrize(
         "of", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
     )
-    def test_text_that_is_taken_for_categories(self, of):
+    def test_text_is_recognised(self, of):
         bodies = pd.DataFrame({"body": [f"mail {k} of the day" for k in range(9)] + ["the last one"]})
+        assert ColumnHasher().fit(of(bodies)).roles_.to_dict() == {"body": "text"}
         with pytest.warns(
-            UserWarning, match=r"X: column 'body' looks like text, .* ColumnHasher\(text='body'"
+            UserWarning, match=r"X: left out 'same' \(always the same\): give such columns a role"
         ) as caught:
-            ColumnHasher().fit(of(bodies))
+            ColumnHasher().fit(of(bodies.assign(same=1)))
         assert caught[0].filename == __file__
-        for roles in ({"text": "body"}, {"categorical": "body"}):
-            ColumnHasher(**roles).fit(of(bodies))  # warnings are errors here
-        ColumnHasher().fit(of(bodies[:9]))
 
     @pytest.mark.parametrize(
         "values",
         [
-            [f"www.{k}.com/a-page" for k in range(100)],
-            [f"Mary {k}" for k in range(100)],
-            [f"one of fifty values {k % 50}" for k in range(100)],
-            pd.Categorical([f"one of many values {k}" for k in range(100)]),
-            [None, "", "a few words here"] * 20,
+            [f"www.{k}.com/a-page" for k in range(99)] * 2,
+            [f"Mary {k}" for k in range(99)] * 2,
+            [f"value {k % 50}" for k in range(100)],
+            pd.Categorical([f"one of many values {k}" for k in range(99)] * 2),
+            [None, "", "a few words here", "or others"] * 20,
         ],
         ids=["one word", "two words", "repeated", "called categories", "mostly missing"],
     )
     def test_categories(self, values):
-        frame = pd.DataFrame({"c": values})
-        assert not looks_like_text(pa.Table.from_pandas(frame).column("c"))
-        ColumnHasher().fit(frame)  # warnings are errors here
+        roles = ColumnHasher().fit(pd.DataFrame({"c": values})).roles_.to_dict()
+        assert roles == {
+            "c": "text" if "of fifty" in str(values[1]) and not hasattr(values, "codes") else "categorical"
+        }
 
     def test_a_reader_is_not_read_by_fit(self):
         reader = pa.table({"body": [f"the mail of day {k}" for k in range(100)]}).to_reader()
@@ -202,7 +200,7 @@ class TestColumnHasher:
     def test_what_is_not_a_table(self):
         with pytest.raises(ValueError, match=r"X must be a table with named columns\. Got ndarray instead"):
             ColumnHasher().fit(np.zeros((2, 2)))
-        with pytest.raises(ValueError, match="X: column 'd' has type binary, which can't be a feature"):
+        with pytest.raises(ValueError, match="X: no column is left for the features"):
             ColumnHasher().fit(pa.table({"d": [b"x"]}))
-        with pytest.raises(ValueError, match="X: there is no column 'site'"):
+        with pytest.raises(ValueError, match="X: there are no columns 'site', 'title', 'seen', 'price'; there are day"):
             ColumnHasher().fit(frame()).transform(pa.table({"day": [datetime.date(2024, 1, 1)]}))

@@ -166,7 +166,7 @@ class TestTables:
         options = ["--weight", "w", "--ignore", "row"]
         done = thresher("train", path, "-k", 2, *options, "--class-weight", "spam=3", "-o", model, "--json")
         expected = ShadowSOFS(2, class_weight={"spam": 3.0})
-        train(expected, open_stream(path, weight="w", ignore=["row"]))
+        train(expected, open_stream(path, weight="w", ignore=["row"], roles="auto"))
         assert json.loads(done.stdout)["weights"] == model_of(expected).members()[1][:, 0].astype(float).tolist()
         assert load(model).class_weight == {"spam": 3.0}
         for command in ("evaluate", "predict"):

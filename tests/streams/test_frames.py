@@ -67,7 +67,7 @@ def test_named_features(of):
 @pytest.mark.parametrize("method", [ShadowSOFS, MRMR])
 def test_the_next_table_is_predicted_as_it_is(of, method):
     model = method(3)
-    train(model, open_stream(of(WORDS), text="text", numeric="n"))
+    train(model, open_stream(of(WORDS), text="text", numeric="n", scale=False))
     new = WORDS.drop(columns="label")[["n", "text"]]
     of_stream = model.decision_function(open_stream(of(WORDS), naming=model_of(model).naming))
     np.testing.assert_array_equal(model.decision_function(of(new)), of_stream)
@@ -266,8 +266,9 @@ class TestForged:
         assert said.startswith("the Raw, rows 1 to 3: the data are damaged (column 'label': ")
 
     @pytest.mark.parametrize("words", [*DAMAGED, *DAMAGED_LISTS], indirect=True)
-    def test_features(self, tmp_path, words):
-        said = self.refused(tmp_path, {"label": self.LABEL, "x": words}, categorical="x")
+    @pytest.mark.parametrize("options", [{"categorical": "x"}, {"roles": "auto"}], ids=["given", "decided"])
+    def test_features(self, tmp_path, words, options):
+        said = self.refused(tmp_path, {"label": self.LABEL, "x": words}, **options)
         assert said.startswith("the Raw, rows 1 to 3: the data are damaged (column 'x': ")
 
     @pytest.mark.parametrize("wrong", ["ids", "values"])
@@ -290,6 +291,8 @@ class TestForged:
         with pytest.raises(DataError, match="the Table, row 2: column 'x' is not UTF-8 text"):
             list(open_stream(table, text="x").batches())
         (batch,) = open_stream(table, text="x", on_bad_line="skip").batches()
+        assert batch.n_rows == 2
+        (batch,) = open_stream(table, roles="auto", on_bad_line="skip").batches()
         assert batch.n_rows == 2
 
     @pytest.mark.parametrize("words", [*DAMAGED, *DAMAGED_LISTS], indirect=True)

@@ -267,7 +267,7 @@ class TestJsonLines:
     def test_nan_is_missing(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_text('{"label": 1, "n": NaN, "unread": NaN}\n{"label": 0, "unread": [-Infinity], "n": 2}\n')
-        (batch,) = open_stream(path, numeric="n").batches()
+        (batch,) = open_stream(path, numeric="n", scale=False).batches()
         assert np.diff(batch.indptr).tolist() == [0, 1]
 
     @pytest.mark.parametrize(
@@ -516,6 +516,7 @@ def mails(n: int, seed: int = 0) -> list[dict[str, object]]:
 
 
 ROLES = {"text": ["title", "body"], "categorical": "site", "numeric": "size"}
+UNSCALED = {**ROLES, "scale": False}
 
 
 def write_jsonl(rows, path):
@@ -566,7 +567,7 @@ class TestAllFormats:
         train_rows, test_rows = rows[:400], rows[400:]
         found = {}
         for kind, write, roles in (
-            ("jsonl", write_jsonl, ROLES), ("csv", write_csv, ROLES), ("parquet", write_parquet, ROLES),
+            ("jsonl", write_jsonl, UNSCALED), ("csv", write_csv, UNSCALED), ("parquet", write_parquet, UNSCALED),
             ("vw", write_vw, {}),
         ):  # fmt: skip
             first, second = write(train_rows, tmp_path / f"a.{kind}"), write(test_rows, tmp_path / f"b.{kind}")
@@ -632,14 +633,14 @@ class TestAllFormats:
         assert evaluate(other, path).accuracy == evaluate(model, tmp_path / "a.thc").accuracy
 
     def test_cross_validation_and_continued_training(self, rows, path, tmp_path):
-        cv = cross_validate(ShadowSOFS(20), open_stream(path, **ROLES), folds=3)
+        cv = cross_validate(ShadowSOFS(20), open_stream(path, **UNSCALED), folds=3)
         assert cv.accuracy > 0.9
         assert _core.name_ids(cv.model.selected_names_).tolist() == cv.model.selected_.tolist()
         half, model = write_jsonl(rows[:300], tmp_path / "b.jsonl"), ShadowSOFS(20, n_passes=1)
-        train(model, open_stream(half, **ROLES), shuffle=False)
+        train(model, open_stream(half, **UNSCALED), shuffle=False)
         train(model, write_jsonl(rows[300:], tmp_path / "c.jsonl"), shuffle=False)  # read as the model's own data
         whole = ShadowSOFS(20, n_passes=1)
-        train(whole, open_stream(path, **ROLES), shuffle=False)
+        train(whole, open_stream(path, **UNSCALED), shuffle=False)
         assert model.selected_names_ == whole.selected_names_
         assert model.coef_.data.tolist() == whole.coef_.data.tolist()
 
@@ -752,7 +753,7 @@ class TestAllFormats:
             done = thresher(command, named_model, numbers)
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr.startswith(f"thresher: {numbers}: {why}")
-        with pytest.raises(DataError, match="there is no column 'title'"):
+        with pytest.raises(DataError, match="there are no columns 'title', 'body', 'site', 'size'"):
             evaluate(model, write_csv([{"label": "spam", "x": 1}], tmp_path / "b.csv"))
 
 
@@ -766,7 +767,9 @@ class TestColumns:
         ],
     )  # fmt: skip
     def test_words_that_spell_another_feature(self, tmp_path, row, options, names):
-        stream = open_stream(write_jsonl([{"label": 1, **row}], tmp_path / "a.jsonl"), text="text", **options)
+        stream = open_stream(
+            write_jsonl([{"label": 1, **row}], tmp_path / "a.jsonl"), text="text", scale=False, **options
+        )
         (batch,) = stream.batches()
         assert sorted(stream.names(batch.indices).values()) == names
 
@@ -792,7 +795,7 @@ class TestColumns:
         path = tmp_path / "a.parquet"
         pa.parquet.write_table(table, path)
         categories = ["day", "flag", "whole", "real", "word", "tags", "one", "reals", "at", "nothing"]
-        stream = open_stream(path, categorical=categories, numeric=["money", "number", "large"])
+        stream = open_stream(path, categorical=categories, numeric=["money", "number", "large"], scale=False)
         (batch,) = stream.batches()
         names = stream.names(batch.indices)
         rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
@@ -805,7 +808,7 @@ class TestColumns:
     def test_csv_cells(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text('label,code,flag,n,text\n1,007,True,1.5,"Hello, ""World"""\n0,,false,,\n1,7.0,FALSE,NA,x\n')
-        stream = open_stream(path, categorical=["code", "flag"], numeric="n", text="text")
+        stream = open_stream(path, categorical=["code", "flag"], numeric="n", text="text", scale=False)
         (batch,) = stream.batches()
         names = stream.names(batch.indices)
         rows = oracle.rows_of(batch.indptr, batch.indices, batch.data)
@@ -844,7 +847,7 @@ class TestColumns:
 
 
 class TestLargeNumbers:
-    """Rows have unit length, so large numbers leave nothing of the words beside them."""
+    """Rows have unit length, so large numbers leave nothing of the words beside them, unless they are scaled."""
 
     WORDS = ("free money", "see you")
 
@@ -862,8 +865,8 @@ class TestLargeNumbers:
         elif ending == "jsonl":
             data.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
         elif ending == "thc":
-            convert(open_stream(table, text="t", numeric="amount"), str(data))
-        stream = open_stream(data) if ending == "thc" else open_stream(data, text="t", numeric="amount")
+            convert(open_stream(table, text="t", numeric="amount", scale=False), str(data))
+        stream = open_stream(data) if ending == "thc" else open_stream(data, text="t", numeric="amount", scale=False)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             train(ShadowSOFS(2), stream, passes=2)
@@ -879,7 +882,7 @@ class TestLargeNumbers:
         return large_columns(next(iter(stream.batches())), stream.naming)
 
     def test_rows_of_values_too_small_for_float32_have_no_length(self):
-        stream = open_stream(self.table(p=[1e-60] * 400, q=[1e-50] * 400), numeric=["p", "q"])
+        stream = open_stream(self.table(p=[1e-60] * 400, q=[1e-50] * 400), numeric=["p", "q"], scale=False)
         assert self.reported(stream) is None
         train(ShadowSOFS(2), stream)
 
@@ -894,7 +897,7 @@ class TestLargeNumbers:
     )
     def test_are_reported_however_it_is_trained(self, tmp_path, learn):
         pa.parquet.write_table(self.table(amount=[1e3] * 400), tmp_path / "a.parquet")
-        stream = open_stream(tmp_path / "a.parquet", text="t", numeric="amount")
+        stream = open_stream(tmp_path / "a.parquet", text="t", numeric="amount", scale=False)
         with pytest.warns(UserWarning, match="column 'amount' has more than 99%") as caught:
             learn(stream)
         assert len(caught) == 1
@@ -909,13 +912,13 @@ class TestLargeNumbers:
     )
     def test_which_columns(self, columns, who):
         with pytest.warns(UserWarning, match=who):
-            train(ShadowSOFS(2), open_stream(self.table(**columns), text="t", numeric=list(columns)))
+            train(ShadowSOFS(2), open_stream(self.table(**columns), text="t", numeric=list(columns), scale=False))
 
     def test_beside_other_numbers(self):
         table = self.table(a=[0.5, 1.0] * 200, b=[100.0, 0.0, 200.0, 100.0] * 100)
         with pytest.warns(UserWarning, match="column 'b' has more than 99%"):
-            train(ShadowSOFS(2), open_stream(table, numeric=["a", "b"]))
-        alone = open_stream(table, numeric=["b"])  # there is nothing beside it
+            train(ShadowSOFS(2), open_stream(table, numeric=["a", "b"], scale=False))
+        alone = open_stream(table, numeric=["b"], scale=False)  # there is nothing beside it
         assert self.reported(alone) is None
         train(ShadowSOFS(2), alone)
 
@@ -929,12 +932,12 @@ class TestLargeNumbers:
         ids=["not so large", "not in most rows", "large where there is nothing else"],
     )
     def test_nothing_to_report(self, columns):
-        stream = open_stream(self.table(**columns), text="t", numeric="a")
+        stream = open_stream(self.table(**columns), text="t", numeric="a", scale=False)
         assert self.reported(stream) is None
         train(ShadowSOFS(2), stream)
 
     def test_rows_of_any_length(self):
-        stream = open_stream(self.table(a=[1e3] * 400), text="t", numeric="a")
+        stream = open_stream(self.table(a=[1e3] * 400), text="t", numeric="a", scale=False)
         assert self.reported(stream) == "column 'a' has"
         train(ShadowSOFS(2, norm=None), stream)  # warnings are errors here: rows are not scaled
 
@@ -967,10 +970,14 @@ class TestCommandLine:
             (["--text", "body", "--categorical", "body"], "column 'body' can't be both text and categorical"),
             (["--text", "body", "--ngrams", "3-1"], "--ngrams must be a length or a range of lengths from 1 to 1,000"),
             (["--text", "body", "--analyzer", "x"], "--analyzer must be one of word, char"),
-            (["--ngrams", "2"], "--ngrams needs --text COLUMN"),
-            (["--categorical", "site", "--counts"], "--counts needs --text COLUMN"),
+            (
+                ["--ngrams", "2", "--categorical", "body,title"],
+                "--ngrams 2 needs --text, since it says how text is read",
+            ),
+            (["--roles", "given", "--categorical", "site", "--counts"], "--counts needs --text"),
             (["--text", "size"], "line 1: 'size' is 0."),
-            ([], "say which keys are features"),
+            (["--roles", "given"], "say which keys are features"),
+            (["--roles", "some"], "--roles must be one of 'auto', 'given'. Got 'some' instead"),
         ],
     )
     def test_bad_options(self, tmp_path, options, why):

@@ -21,6 +21,7 @@ from thresher import ShadowSOFS, _core, evaluate, open_stream, train
 
 def names_of(source, **roles) -> list[list[str]]:
     """Return the names of each row's features."""
+    roles |= {"scale": False} if roles else {}
     stream = open_stream(source, labelled=False, **roles)
     rows, names = [], {}
     for batch in stream.batches():

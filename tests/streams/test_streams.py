@@ -331,10 +331,10 @@ class TestCache:
         assert [path.name for path in tmp_path.iterdir()] == ["a.svm"]
 
     def test_a_later_version_is_refused(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(cache, "VERSION", 4)
+        monkeypatch.setattr(cache, "VERSION", 5)
         write_stream(iter(()), str(tmp_path / "a.thc"))
         monkeypatch.undo()
-        with pytest.raises(DataError, match="cache version 4 can't be read; this version of thresher reads version 3"):
+        with pytest.raises(DataError, match="cache version 5 can't be read; this version of thresher reads version 4"):
             open_stream(tmp_path / "a.thc")
 
 

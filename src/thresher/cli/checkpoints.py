@@ -15,6 +15,7 @@ from thresher.messages import count_noun
 
 if TYPE_CHECKING:
     from thresher.model.model import Model
+    from thresher.model.names import Naming
     from thresher.streams import Stream
     from thresher.training import History
 
@@ -59,6 +60,16 @@ def refuse_to_overwrite(checkpoint: str | None, resume: bool, **_: Any) -> None:
             f"{checkpoint}: this is the checkpoint of a run that has not finished: use --resume to continue it. To "
             "start from the beginning, remove it, or name another file."
         )
+
+
+def naming_of_checkpoint(checkpoint: str | None, resume: bool, **_: Any) -> Naming | None:
+    """Return how the data of a run that is resumed were read, if they are a table."""
+    from thresher.io.checkpoints import read_checkpoint
+    from thresher.model.names import Naming
+
+    saved = read_checkpoint(checkpoint) if resume and checkpoint is not None else None
+    naming = None if saved is None else saved.about["reading"]["runs"][0]["session"]["naming"]
+    return None if naming is None else Naming.from_dict(naming)
 
 
 def train_with_checkpoint(model: Model, stream: Stream, saving: dict[str, Any], options: dict[str, Any]) -> History:

@@ -13,7 +13,7 @@ from thresher.cli.output import report_skipped, report_written
 EXAMPLES = ("thresher convert train.svm train.thc", "thresher convert 'part-*.csv' all.svm.gz --label y")
 
 
-@with_options(READING, NAMING, without=("zero_based",))
+@with_options(READING, NAMING, without=("zero_based", "roles"))
 def convert(
     data: Data,
     output: Annotated[

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from thresher.cli.options import SIZE, WHOLE, Group, option
 from thresher.file_formats import FILE_FORMATS, one_of
 from thresher.io.file_errors import refuse_empty_path
-from thresher.parameters import Whole, check
+from thresher.parameters import OneOf, Whole, check
 
 if TYPE_CHECKING:
+    from thresher.model.names import Naming
     from thresher.streams import Stream
 
 _COLUMNS = "COL[,COL…]"
-_COMMAS = """; can be repeated. A name with a comma is put in double quotes, as '"a,b",c'."""
+_COMMAS = """; can be repeated. 'P*' is a pattern; a name with a comma is put in double quotes, as '"a,b",c'."""
 _file = partial(option, panel="How to read the data")
 _named = partial(option, panel="Features with names")
 
@@ -81,12 +82,17 @@ READING = Group("reading", {
     "threads": (_file(str | None, help="Threads that parse.", show_default="one per core", **WHOLE), None),
 })  # fmt: skip
 NAMING = Group("reading", {
-    "text": (
+    "roles": (
         _named(
-            list[str] | None, metavar=_COLUMNS,
-            help=f"Columns of text, of which each n-gram is a feature{_COMMAS} With --text, --categorical or "
-            "--numeric, columns without a role are not read.",
+            str, metavar="auto|given",
+            help="auto decides by the first 10,000 rows of a table what the columns are that are not named in --text, "
+            "--categorical, --numeric and --ignore, and prints it; with given they are not read, and without any role "
+            "all columns must be numbers, which are taken as they are.",
         ),
+        "auto",
+    ),
+    "text": (
+        _named(list[str] | None, metavar=_COLUMNS, help=f"Columns of text, of which each n-gram is a feature{_COMMAS}"),
         None,
     ),
     "categorical": (
@@ -100,6 +106,20 @@ NAMING = Group("reading", {
         _named(
             list[str] | None, metavar=_COLUMNS,
             help=f"Columns that are features, with their numbers as values{_COMMAS}",
+        ),
+        None,
+    ),
+    "scale": (
+        _named(
+            bool, "--scale/--no-scale",
+            help="Scale numeric columns by the mean and the standard deviation of the first 10,000 rows.",
+        ),
+        True,
+    ),
+    "crosses": (
+        _named(
+            list[str] | None, "--cross", metavar="COL,COL",
+            help="Two columns whose features are also features in pairs, such as 'app=3 & channel=5'; can be repeated.",
         ),
         None,
     ),
@@ -143,6 +163,11 @@ def open_data(source: str | Sequence[str], **options: Any) -> Stream:
     given = {name: value for name, value in options.items() if value is not None}
     for name in {"ignore", "columns", "null", "text", "categorical", "numeric"} & given.keys():
         given[name] = _columns(given[name])
+    if "crosses" in given:
+        given["crosses"] = [_columns([text]) for text in given["crosses"]]
+    if "roles" in given:
+        check("--roles", given["roles"], OneOf(("auto", "given")))
+        given["roles"] = given["roles"] if given["roles"] == "auto" else None
     if "threads" in given:
         check("--threads", given["threads"], Whole(1))
     if given.get("delimiter") in ("tab", r"\t"):
@@ -159,11 +184,17 @@ def open_data_and_test(
     if test is not None:
         refuse_empty_path("--test", test)
     stream = open_data(data, **options)
-    held_out = None if test is None else open_data(test, **{**options, "naming": stream.naming})
+    held_out = None if test is None else open_data(test, **like(stream.naming, options))
     for output in outputs:
         if output is not None:
             refuse_inputs(output, [*stream.files, *(held_out.files if held_out else [])])
     return stream, held_out
+
+
+def like(naming: Naming | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options for data whose columns are known: nothing is decided again."""
+    known = {name for name in NAMING.options if name != "hash"} if naming is not None and naming.columns else {"roles"}
+    return {**{name: value for name, value in options.items() if name not in known}, "naming": naming}
 
 
 def _columns(lists: list[str]) -> list[str]:

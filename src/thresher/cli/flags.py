@@ -42,6 +42,7 @@ _OPTIONS = {
     "set_threshold": "--threshold",
     "address": "--ray",
     "column_map": "--map",
+    "crosses": "--cross",
 }
 _VALUES = {
     "engine='ray'": "--ray",

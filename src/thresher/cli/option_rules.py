@@ -79,10 +79,6 @@ RULES = (
     Rule(("--shards",), needs=("--ray", "--local"), why="where they learn"),
     Rule(("--ray",), excludes=("--local",), why="all shards learn in the same place"),
     Rule(("--cv", "--stability", "--checkpoint", "--shuffle"), excludes=("--shards",)),
-    Rule(
-        ("--ngrams", "--analyzer", "--counts", "--lowercase", "--no-lowercase"), needs=("--text COLUMN",),
-        why="it says how text is read",
-    ),
 )  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def path(
     check_outputs({"--report": report})
     stream, held_out = open_data_and_test(data, test, [report], **reading)
     template = model_for(stream, template, chosen, learning)
+    if stream.roles is not None and not json:
+        print(stream.roles, end="\n\n", flush=True)
     curve = run(template, stream, budgets, held_out, **options, progress=not json)
     report_skipped(curve.history)
     if not json:

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.checkpoints import SAVING, explain_how_to_resume, refuse_to_overwrite, train_with_checkpoint
-from thresher.cli.data_options import NAMING, READING, open_data_and_test
+from thresher.cli.checkpoints import (
+    SAVING,
+    explain_how_to_resume,
+    naming_of_checkpoint,
+    refuse_to_overwrite,
+    train_with_checkpoint,
+)
+from thresher.cli.data_options import NAMING, READING, like, open_data_and_test
 from thresher.cli.method_options import LEARNING, METHOD, learning_options, model_for, new_model, values_of
 from thresher.cli.options import WHOLE, Data, Json, Positive, Report, with_options
 from thresher.cli.output import check_outputs, report_skipped
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "thresher train train.svm -k 200 --test test.svm -o model.thresher",
     "thresher train train.svm -k 200 --method sofs --passes 2 --shuffle",
+    "thresher train table.csv --label y -k 100 --ignore id --categorical zip",
     "thresher train mail.jsonl.xz -k 200 --label label --text text --ngrams 1-3",
     "thresher train train.svm -k 200 --test test.svm --report run.html",
     "thresher train prices.csv -k 200 --label price --target number --cv 5",
@@ -90,8 +97,13 @@ def train(
         _check_positive(positive, model, options["classes"])
     checkpoint = saving["checkpoint"]
     check_outputs({"-o": output, "--checkpoint": checkpoint, "--report": report})
-    naming = None if from_ is None else model.naming
-    stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading, naming=naming)
+    if from_ is not None:
+        reading = like(model.naming, reading)
+    elif (naming := naming_of_checkpoint(**saving)) is not None:
+        reading = like(naming, reading)
+    stream, held_out = open_data_and_test(data, test, [output, report, checkpoint], **reading)
+    if stream.roles is not None and not json:
+        print(stream.roles, end="\n\n", flush=True)
     refuse_to_overwrite(**saving)
     if from_ is None and positive is None and threshold is None:
         model = model_for(stream, model, chosen, learning)

@@ -91,6 +91,8 @@ def finish(
     report = _report(model, history, tested, remarks, output, page) | {
         name: each.to_dict() for name, each in sample_results.items()
     }
+    if stream.roles is not None:
+        report["roles"] = stream.roles.to_dict()
     if after.as_json:
         print(json_.dumps(report))
     else:

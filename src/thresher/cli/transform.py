@@ -12,7 +12,7 @@ from thresher.cli.output import report_skipped, report_written
 
 EXAMPLES = (
     "thresher transform model.thresher test.svm -o small.svm --map columns.csv",
-    "thresher transform model.thresher test.svm -o small.parquet",
+    "thresher transform model.thresher test.svm -o small.parquet --safe-names --map columns.csv",
 )
 
 
@@ -30,6 +30,12 @@ def transform(
     ],
     keep_ids: Annotated[
         bool, typer.Option("--keep-ids", help="Keep the ids as they are; else they become 1 … B, in column order.")
+    ] = False,
+    safe_names: Annotated[
+        bool,
+        typer.Option(
+            "--safe-names", help="In a table, name columns with ASCII letters, digits and _ only, as LightGBM wants."
+        ),
     ] = False,
     column_map: Annotated[
         str | None,
@@ -54,6 +60,8 @@ def transform(
             refuse_inputs(file, [model])
     trained = load_model(model)
     stream = open_data(data, **reading, labelled=False, naming=trained.naming)
-    done = write_selected(trained, stream, output, keep_ids=keep_ids, column_map=column_map, progress=True)
+    done = write_selected(
+        trained, stream, output, keep_ids=keep_ids, safe_names=safe_names, column_map=column_map, progress=True
+    )
     report_skipped(done)
     report_written(done.n_rows, output, f" with at most {count_noun(len(trained.members()[0]), 'feature')} each")

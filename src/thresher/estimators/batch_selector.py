@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from thresher.estimators.classifier import Classifier
 from thresher.training.all_rows import fit_all_rows
+from thresher.training.column_scale import check_matrix
 
 
 class BatchSelector(Classifier):
@@ -35,5 +36,6 @@ class BatchSelector(Classifier):
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validate(X, y, reset=True)
             fit_all_rows(model, rows, labels, 0, self._names_in())
+            check_matrix(rows, self._names_in(), model.norm)
             self._set_model(model)
         return self

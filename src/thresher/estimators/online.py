@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from thresher.estimators.base import FeatureSelector
 from thresher.estimators.classifier import Classifier
 from thresher.model import learning
+from thresher.training.column_scale import check_matrix
 
 
 class OnlineSelector(FeatureSelector):
@@ -38,6 +39,7 @@ class OnlineSelector(FeatureSelector):
         with self._lock, self._unchanged_on_error(BaseException):  # on Ctrl-C too, nothing is kept
             rows, labels = self._validate(X, y, reset=True)
             learning.fit(model, rows, labels, sample_weight, self._names_in())
+            check_matrix(rows, self._names_in(), model.norm)
             self._set_model(model)
         return self
 

@@ -161,6 +161,12 @@ def _check_naming(model: Model, stream: Stream) -> None:
                 f"{stream.name}: it is read with {parameter(name, read)}, but the model was trained with "
                 f"{parameter(name, trained)}: leave the option out, since a model remembers how its data were read."
             )
+        if model.naming.columns and stream.naming.columns and not model.naming.is_scaled_like(stream.naming):
+            raise DataError(
+                f"{stream.name}: its numbers are scaled by other means and deviations than those that the model was "
+                f"trained with: give it the file or table itself, or open it with {parameter('naming', ...)} of the "
+                "training stream."
+            )
 
 
 def _warn_of_types(known: Naming, found: Naming, name: str) -> None:

@@ -25,8 +25,8 @@ from thresher.evaluation.explanation import (
 from thresher.messages import count_noun, parameter, warn
 from thresher.model.labels import label_text
 from thresher.model.model import Model
+from thresher.model.names import distinct_names
 from thresher.streams import Batch, Data, as_stream
-from thresher.streams.columns import distinct_names
 from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_table
 

@@ -24,8 +24,9 @@ from thresher.evaluation.prediction import as_model, batches_of, keys_or_none
 from thresher.messages import parameter
 from thresher.model.labels import as_number, label_text
 from thresher.model.model import Model
+from thresher.model.names import distinct_names
+from thresher.model.safe_names import column_names
 from thresher.streams import Batch, Data, DataError, Stream
-from thresher.streams.columns import distinct_names
 from thresher.streams.read_counts import ReadCounts
 from thresher.streams.writing import open_output, table_format, write_stream, write_table
 
@@ -39,6 +40,7 @@ def write_selected(
     path: str | os.PathLike[str],
     *,
     keep_ids: bool = False,
+    safe_names: bool = False,
     column_map: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> ReadCounts:
@@ -58,6 +60,9 @@ def write_selected(
         svmlight text.
     keep_ids : bool, default=False
         Keep the ids as they are; else the selected features get the ids 1 … B, in column order. For .svm and .thc.
+    safe_names : bool, default=False
+        In a table, name columns with ASCII letters, digits and _ only, as LightGBM and others want: `site=a.com` is
+        `site_a_com`. `column_map` and `feature_table` have both names.
     column_map : path, optional
         A CSV file to write beside it, with a line for each selected feature: `column`, its new id, or its column of
         the table; `feature`, its name or else its id in the data; `id`; and `weight`, the model's, one for each class
@@ -87,6 +92,8 @@ def write_selected(
     is_table = table_format(path) in ("csv", "parquet")
     if is_table and keep_ids:
         raise ValueError(f"{path}: a table's columns have names, so {parameter('keep_ids')} can't be used with it.")
+    if safe_names and not is_table:
+        raise ValueError(f"{path}: {parameter('safe_names')} needs a table, a file that ends in .csv or .parquet.")
     if column_map is not None and (table_format(column_map) != "csv" or column_map == path):
         raise ValueError(
             f"{column_map}: {parameter('column_map')} must be another file, with a name that ends in .csv."
@@ -96,7 +103,8 @@ def write_selected(
         trained, data, "transforming", labelled=False, outputs=outputs, progress=progress
     )
     key = stream.key if is_table else None
-    columns = _Columns.of(trained, is_table, keep_ids, key)
+    names = column_names(trained, safe_names, [] if key is None else [key]) if is_table else None
+    columns = _Columns.of(trained, names, keep_ids)
     with nullcontext() if column_map is None else _column_map_file(column_map, columns.as_csv(trained)):
         if not is_table:
             naming = stream.naming if keep_ids else None
@@ -109,7 +117,7 @@ def write_selected(
 
 def selected_rows(model: Model, data: Data) -> Any:
     """Return all rows of data with only the selected columns, in column order, in CSR."""
-    columns = _Columns.of(model, is_table=False, keep_ids=False)
+    columns = _Columns.of(model)
     picked = _select_batches(model, batches_of(model, data), columns, keep_ids=False)
     return Stream("the selected columns", lambda: picked, id_base=1, n_features=len(columns.ids)).to_csr()[0]
 
@@ -132,15 +140,11 @@ class _Columns:
     now: list[str]
 
     @classmethod
-    def of(cls, model: Model, is_table: bool, keep_ids: bool, key: str | None = None) -> _Columns:
+    def of(cls, model: Model, names: list[str] | None = None, keep_ids: bool = False) -> _Columns:
         members = np.sort(model.members()[0])
         ids = members + model.id_base
         features = [model.name_of(int(column)) for column in members]
-        now = (
-            distinct_names(features, ["label", "weight", *([] if key is None else [key])])
-            if is_table
-            else [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
-        )
+        now = names or [str(id_) for id_ in (ids if keep_ids else range(1, len(ids) + 1))]
         return cls(ids, _core.ColumnIndex(ids), features, now)
 
     def as_csv(self, model: Model) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.model.model import Model
+from thresher.model.safe_names import column_names
 
 # Parameters that say nothing about the model: `train` has a shuffle of its own.
 _OF_FIT = ("progress", "shuffle")
@@ -98,6 +99,9 @@ def feature_table(model: Model) -> dict[str, Any]:
         table["frequency"] = np.array([model.selection_frequency.get(each, 0.0) for each in columns.tolist()])
     if model.occurrences is not None:
         table["n_rows"] = np.array(model.occurrences, np.int64)[np.searchsorted(np.sort(columns), columns)]
+    if model.naming is not None or model.feature_names is not None:
+        safe = column_names(model, safe=True)
+        table["safe_name"] = [safe[place] for place in np.argsort(np.argsort(columns)).tolist()]
     return table
 
 
@@ -144,7 +148,13 @@ def _columns(model: Model) -> dict[str, Any]:
     if model.naming is None:
         return {"columns": model.n_features, "ids_count_from": model.id_base}
     naming = model.naming
-    roles = {role: list(names) for role in ("text", "categorical", "numeric") if (names := getattr(naming, role))}
+    roles: dict[str, Any] = {
+        role: list(names) for role in ("text", "categorical", "numeric") if (names := getattr(naming, role))
+    }
+    if naming.scales:
+        roles["scale"] = {name: {"mean": mean, "deviation": by} for name, (mean, by) in naming.scale_of.items()}
+    roles |= {"missing": list(naming.missing)} if naming.missing else {}
+    roles |= {"crosses": [",".join(pair) for pair in naming.crosses]} if naming.crosses else {}
     of_text = {}
     if naming.text:
         least, most = naming.ngrams

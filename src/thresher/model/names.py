@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from itertools import chain, count
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from thresher import _core
 from thresher.batch import Names
 from thresher.messages import parameter
+from thresher.model.validators import is_number, is_text, list_of, tuple_of
 
 N_IDS = 1 << 62  # ids of names are below it
 ANALYZERS = ("word", "char")
@@ -50,6 +52,12 @@ class Naming:
     types : tuple of str
         What the categorical columns hold, in their order, such as "text" or "whole numbers"; empty if the format of
         the data has no types. "" for a column without a value.
+    scales : tuple of (float, float)
+        The mean and the deviation by which each numeric column is scaled, in their order; empty if none is.
+    missing : tuple of str
+        Numeric columns with the feature `column=missing`, for rows without a number.
+    crosses : tuple of (str, str)
+        Pairs of columns, whose features are also features in pairs.
     """
 
     text: tuple[str, ...] = ()
@@ -62,6 +70,9 @@ class Naming:
     hash: str = "strings"
     label: str | None = None
     types: tuple[str, ...] = ()
+    scales: tuple[tuple[float, float], ...] = ()
+    missing: tuple[str, ...] = ()
+    crosses: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -78,6 +89,7 @@ class Naming:
         label: str | None = None,
         weight: str | None = None,
         key: str | None = None,
+        crosses: Sequence[str | Sequence[str]] = (),
     ) -> Self:
         """Return the naming with these settings; raise ValueError for a value that is not allowed."""
         roles = {"text": _names(text), "categorical": _names(categorical), "numeric": _names(numeric)}
@@ -97,7 +109,9 @@ class Naming:
         if hash not in HASHES:
             raise ValueError(f"{parameter('hash')} must be one of {', '.join(HASHES)}. Got {hash!r} instead.")
         return cls(
-            **roles,
+            roles["text"],
+            roles["categorical"],
+            roles["numeric"],
             ngrams=ngram_range(ngrams),
             analyzer=analyzer,
             counts=bool(counts),
@@ -105,6 +119,7 @@ class Naming:
             lowercase=analyzer == "word" if lowercase is None else bool(lowercase),
             hash=hash,
             label=label,
+            crosses=_crosses(crosses),
         )
 
     @property
@@ -120,16 +135,32 @@ class Naming:
 
     @cached_property
     def core(self) -> _core.Naming:
-        least, most = self.ngrams
-        return _core.Naming(self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase)
+        (least, most), places = self.ngrams, {name: place for place, (name, _) in enumerate(self.columns)}
+        scales = [
+            (places[name], mean, deviation, name in self.missing) for name, (mean, deviation) in self.scale_of.items()
+        ]
+        crosses = [(places[one], places[other]) for one, other in self.crosses]
+        return _core.Naming(
+            self.columns, least, most, self.analyzer == "char", self.counts, self.lowercase, scales, crosses
+        )
+
+    @property
+    def scale_of(self) -> dict[str, tuple[float, float]]:
+        """The mean and the deviation of each numeric column that is scaled."""
+        return dict(zip(self.numeric, self.scales, strict=bool(self.scales)))
+
+    def is_scaled_like(self, other: Naming) -> bool:
+        """Return whether numbers become the same values as in another naming with these columns."""
+        return self.scale_of == other.scale_of and set(self.missing) == set(other.missing)
 
     def difference(self, other: Naming) -> tuple[str, Any, Any] | None:
         """Return the first setting that differs, with both values, where both read columns; else None."""
         if not self.columns or not other.columns:
             return None  # VW text has no such settings
-        for name in ("text", "categorical", "numeric", "ngrams", "analyzer", "counts", "lowercase"):
+        for name in ("text", "categorical", "numeric", "crosses", "ngrams", "analyzer", "counts", "lowercase"):
             mine, theirs = getattr(self, name), getattr(other, name)
-            if (set(mine) != set(theirs)) if name in ("text", "categorical", "numeric") else mine != theirs:
+            are_sets = name in ("text", "categorical", "numeric", "crosses")
+            if (set(mine) != set(theirs)) if are_sets else mine != theirs:
                 return name, mine, theirs
         return None
 
@@ -153,14 +184,16 @@ class Naming:
         return Naming, tuple(getattr(self, field.name) for field in fields(self))  # without the core's object
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("scales", "crosses")}
+        return asdict(self) | pairs
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """Return the naming that `to_dict` was called on; raise ValueError if the values are not valid."""
         if not isinstance(values, dict) or values.keys() != {field.name for field in fields(cls)}:
             raise ValueError("the naming of features is not valid")
-        columns = [values["text"], values["categorical"], values["numeric"], values["types"]]
+        roles = [values["text"], values["categorical"], values["numeric"]]
+        columns = [*roles, values["types"], values["missing"]]
         label, types = values["label"], tuple(values["types"])
         if not (
             all(are_texts(names) for names in columns)
@@ -169,11 +202,17 @@ class Naming:
             and all(type(length) is int for length in values["ngrams"])
             and type(values["counts"]) is type(values["lowercase"]) is bool
             and (label is None or are_texts([label]))
+            and _are_scales(values["scales"], len(values["numeric"]))
+            and set(values["missing"]) <= (set(values["numeric"]) if values["scales"] else set())
+            and _are_crosses(values["crosses"], {name for names in roles for name in names})
         ):
             raise ValueError("the naming of features is not valid")
         try:
-            naming = cls.of(**{name: value for name, value in values.items() if name != "types"})
-            return replace(naming, types=types)
+            naming = cls.of(
+                **{name: value for name, value in values.items() if name not in ("types", "scales", "missing")}
+            )
+            scales = tuple((float(mean), float(deviation)) for mean, deviation in values["scales"])
+            return replace(naming, types=types, scales=scales, missing=tuple(values["missing"]))
         except (TypeError, ValueError):
             raise ValueError("the naming of features is not valid") from None
 
@@ -213,6 +252,33 @@ def are_texts(values: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _crosses(crosses: Sequence[str | Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """Return crosses as pairs of columns."""
+    found: list[tuple[str, str]] = []
+    for each in [crosses] if isinstance(crosses, str) else crosses:
+        columns = [name.strip() for name in each.split(",")] if isinstance(each, str) else list(each)
+        if len(columns) != 2 or columns[0] == columns[1]:
+            raise ValueError(
+                f"{parameter('crosses')} must be pairs of two columns, such as 'app,channel'. Got {each!r} instead."
+            )
+        found.append((columns[0], columns[1]))
+    return tuple(dict.fromkeys(found))
+
+
+def _are_scales(values: object, n_columns: int) -> bool:
+    """Return whether there is a finite mean and a deviation above 0 for each column, or none at all."""
+    is_scale = tuple_of(is_number, lambda deviation: is_number(deviation) and cast("float", deviation) > 0)
+    return list_of(is_scale)(values) and len(cast("list[Any]", values)) in (0, n_columns)
+
+
+def _are_crosses(values: object, columns: set[str]) -> bool:
+    """Return whether they are pairs of two columns."""
+    is_pair = tuple_of(is_text, is_text)
+    return list_of(is_pair)(values) and all(
+        len({*pair}) == 2 and {*pair} <= columns for pair in cast("list[Any]", values)
+    )
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -268,3 +334,15 @@ class MemberNames:
 
     def __reduce__(self) -> Any:
         return MemberNames, (self.by_id, self.clashes)
+
+
+def distinct_names(names: list[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return the names, `a` the second time as `a_2`; none of them is `taken`."""
+    known, written, distinct = set(taken), set(names), list[str]()
+    if len(written) == len(names) and not known & written:
+        return list(names)
+    for name in names:
+        others = (each for number in count(2) if (each := f"{name}_{number}") not in written)
+        distinct.append(next(each for each in chain([name], others) if each not in known))
+        known.add(distinct[-1])
+    return distinct

@@ -15,8 +15,6 @@ from thresher.batch import DataError
 from thresher.model.labels import label_text, labels_from_values
 from thresher.model.names import Naming
 
-_FIRST_ROWS = 1_000  # that show whether strings are text
-
 
 @cache  # each column asks for it
 def arrow() -> Any:
@@ -71,17 +69,46 @@ def has_entries(kind: Any) -> bool:
     return is_list(kind) and is_number(kind.value_type)
 
 
-def looks_like_text(column: Any) -> bool:
-    """Return whether the first values of a column of strings are text, rather than categories.
+def is_null(kind: Any) -> bool:
+    """Return whether a column of this type has no values."""
+    return bool(arrow().types.is_null(kind))
 
-    There are at least ten of them, most are distinct, and they have three words or more on average. A dictionary
-    column holds categories.
-    """
-    if not is_text(column.type):
-        return False
-    values = [value for value in plain_values(column[:_FIRST_ROWS]).cast(arrow().large_binary()).to_pylist() if value]
-    n_words = sum(len(value.split()) for value in values)
-    return len(values) >= 10 and 2 * len(set(values)) > len(values) and n_words >= 3 * len(values)
+
+def plain_type(kind: Any) -> Any:
+    """Return the type of the values of a list or dictionary."""
+    kind = coded_type(kind)
+    return coded_type(kind.value_type) if is_list(kind) else kind
+
+
+def coded_type(kind: Any) -> Any:
+    """Return the type of the values of a dictionary."""
+    return kind.value_type if arrow().types.is_dictionary(kind) else kind
+
+
+def can_be_category(kind: Any) -> bool:
+    """Return whether values of this type can be categories."""
+    types = arrow().types
+    is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
+    return bool(is_text(kind) or is_number(kind) or is_time or is_null(kind))
+
+
+@cache  # most columns of a table have the same type
+def content_of_type(kind: Any) -> str:
+    """Return what a column of this type holds, in words."""
+    types = arrow().types
+    if is_text(kind):
+        return "text"
+    if types.is_map(kind) or types.is_struct(kind):
+        return "dictionaries"
+    if types.is_boolean(kind):
+        return "true and false"
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        return "whole numbers"
+    if is_number(kind):
+        return "numbers"
+    if types.is_time(kind):
+        return "times of day"
+    return "" if is_null(kind) else "dates"
 
 
 def plain_values(column: Any) -> Any:
@@ -118,6 +145,41 @@ def label_column(labels: list[Any]) -> Any:
     if known.dtype.kind == "f":
         return pa.array(labels, pa.float64())
     return pa.array([None if label is None else int(label) for label in labels], pa.from_numpy_dtype(known.dtype))
+
+
+def column_of_values(values: list[Any]) -> Any:
+    """Return values of JSON as a column; numbers beside words are words."""
+    pa = arrow()
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    with suppress(pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.array(values)
+    if kinds <= {str, int, float, bool}:
+        words = [None if value is None else str(value).encode(errors="replace").decode() for value in values]
+        return pa.array(words, pa.string())
+    return pa.array([None if value is None else {} for value in values], pa.struct([]))
+
+
+def joined(tables: list[Any]) -> Any:
+    """Return the rows of several tables, whose columns can differ, as one; numbers beside words are words."""
+    pa = arrow()
+    if len(tables) == 1:
+        return tables[0]
+    names = dict.fromkeys(name for table in tables for name in table.schema.names)
+    columns = {}
+    for name in names:
+        parts = [table.column(name) if name in table.schema.names else pa.nulls(len(table)) for table in tables]
+        kinds = {part.type for part in parts if not is_null(part.type)}
+        kind = next(iter(kinds), pa.null())
+        if len(kinds) > 1:
+            kind = pa.float64() if all(is_number(each) for each in kinds) else pa.string()
+        columns[name] = pa.chunked_array([chunk for part in parts for chunk in _chunks(part.cast(kind))], kind)
+    return pa.table(columns)
+
+
+def _chunks(column: Any) -> list[Any]:
+    return column.chunks if isinstance(column, arrow().ChunkedArray) else [column]
 
 
 def read_named(table: Any, naming: Naming, skip_bad: bool = False) -> _core.FoundRows:

@@ -8,19 +8,30 @@ feature names.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import chain, count
 from typing import Any
 
 from thresher.batch import DataError
-from thresher.messages import join_and_suggest, parameter
+from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
-from thresher.streams.arrow_values import arrow, has_entries, is_list, is_number, is_numeric, is_text
+from thresher.streams.arrow_values import (
+    arrow,
+    can_be_category,
+    coded_type,
+    content_of_type,
+    has_entries,
+    is_list,
+    is_null,
+    is_number,
+    is_numeric,
+    is_text,
+    plain_type,
+)
 
 PAIR = ("ids", "values")
 ROLES = ("text", "categorical", "numeric")  # of features that are columns
+_MOST_PROBLEMS = 20  # that a message lists
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,9 @@ class Roles:
     """The roles of columns, by name.
 
     With `labelled` there must be a label, else it is used where it exists. The features are the columns of `naming`, if
-    it has any, else all that are neither the label, nor the weight, nor ignored.
+    it has any, else all that are neither the label, nor the weight, nor ignored. With `decide`, columns without a role
+    get one, and with `scale` numbers are scaled, by the first rows (`roles.py`), unless `known` says how the data of a
+    model were read.
     """
 
     label: str | None = None
@@ -38,6 +51,9 @@ class Roles:
     no_labels: bool = False
     naming: Naming | None = None
     key: str | None = None
+    decide: bool = False
+    scale: bool = True
+    known: Naming | None = None
 
     @property
     def label_demand(self) -> str:
@@ -67,52 +83,60 @@ class Columns:
     key: str | None = None  # identifies the rows
 
     @classmethod
-    def choose(cls, file: str, names: list[str], roles: Roles, pairs: bool = True) -> Columns:
-        """Choose the columns by name."""
+    def choose(
+        cls, file: str, names: list[str], roles: Roles, pairs: bool = True, schema: Any | None = None
+    ) -> Columns:
+        """Choose the columns by name; raise DataError with all that is wrong with them, their types in `schema` too."""
         label, weight = None if roles.no_labels else roles.label_name, roles.weight
         if not roles.labelled:  # what is not there is not needed
             label = label if label in names or roles.label else None
             weight = weight if weight in names else None
-        _refuse_missing(
-            file,
-            names,
-            [label],
-            hint="" if roles.label else f" Name the label's column with {parameter('label', ...)}.",
-        )
-        _refuse_missing(file, names, [weight], " for weights")
-        _refuse_missing(file, names, [roles.key], " as the key")
-        _refuse_missing(file, names, roles.ignore if roles.labelled else (), " to ignore")
+        _refuse_repeated(file, names)
+        naming = roles.of_columns
+        named = [] if naming is None else [name for name, _ in naming.columns]
+        hint = "" if roles.label else f" Name the label's column with {parameter('label', ...)}."
+        problems = [
+            *missing_columns(names, [label], hint=hint),
+            *missing_columns(names, [weight], " for weights"),
+            *missing_columns(names, [roles.key], " as the key"),
+            *missing_columns(names, roles.ignore if roles.labelled else (), " to ignore"),
+            *missing_columns(names, named),
+        ]
         if weight is not None and weight == label:
-            raise DataError(f"{file}: column {weight!r} can't be both label and weight.")
-        refuse_key(file, label, weight, roles.key)
+            problems.append(f"column {weight!r} can't be both label and weight.")
+        problems += key_clashes(label, weight, roles.key)
         for role, name in (("label", label), ("weight", weight)):
             if name is not None and name in roles.ignore:
-                raise DataError(f"{file}: column {name!r} can't be ignored: it is the {role}. Name another {role}.")
-        _refuse_repeated(file, names)
-        if (naming := roles.of_columns) is not None:
-            named = [name for name, _ in naming.columns]
-            _refuse_missing(file, names, named)
-            refuse_clash(file, named, label, weight, roles.key)
-            return cls(label, named, weight, naming, roles.labelled, roles.key)
+                problems.append(f"column {name!r} can't be ignored: it is the {role}. Name another {role}.")
         others = {label, weight, roles.key, *roles.ignore}
         rest = [name for name in names if name not in others]
-        if not rest:
-            raise DataError(f"{file}: no column is left for the features.")
-        features = None if pairs and set(rest) == set(PAIR) else rest
-        return cls(label, features, weight, needs_labels=roles.labelled, key=roles.key)
+        if naming is not None:
+            problems += [*clashes(naming, label, weight, roles.key), *unknown_crosses(naming)]
+            columns = cls(label, named, weight, naming, roles.labelled, roles.key)
+        else:
+            has_none = not rest or (roles.decide and roles.naming is not None)  # all columns are left out
+            problems += ["no column is left for the features."] if has_none and not problems else []
+            is_pair = pairs and set(rest) == set(PAIR)
+            columns = cls(label, None if is_pair else rest, weight, needs_labels=roles.labelled, key=roles.key)
+        if schema is not None:
+            problems += columns.wrong_types(schema)
+        refuse(file, problems)
+        return columns
 
     def with_types(self, schema: Any) -> Columns:
         """Return them with a naming that knows what the categorical columns of a table hold."""
         if self.naming is None:
             return self
-        types = tuple(_content(_plain(schema.field(name).type)) for name in self.naming.categorical)
+        types = tuple(content_of_type(plain_type(schema.field(name).type)) for name in self.naming.categorical)
         return replace(self, naming=replace(self.naming, types=types))
 
     def contents(self, schema: Any) -> dict[str, str]:
         """Return what the columns that are read hold, in words, those of them that a table has."""
         kinds, numbers = dict(zip(schema.names, schema.types, strict=True)), frozenset(self.numbers)
         return {
-            name: "numbers" if name in numbers and is_number(kinds[name]) else _content(_plain(kinds[name]))
+            name: (
+                "numbers" if name in numbers and is_number(kinds[name]) else content_of_type(plain_type(kinds[name]))
+            )
             for name in self.all
             if name in kinds
         }
@@ -139,21 +163,25 @@ class Columns:
         return [] if self.naming is None else [*self.naming.text, *self.naming.categorical]
 
     def check_names(self, file: str, names: list[str]) -> None:
-        """Raise DataError if a column is missing, or if two have the same name."""
+        """Raise DataError if columns are missing, or if two have the same name."""
         _refuse_repeated(file, names)
-        _refuse_missing(file, names, self.all)
+        refuse(file, missing_columns(names, self.all))
 
     def check_types(self, file: str, schema: Any) -> None:
-        """Raise DataError if a column is missing or has a type that can't be read."""
+        """Raise DataError if columns are missing or have a type that can't be read."""
         self.check_names(file, schema.names)
-        kinds = dict(zip(schema.names, schema.types, strict=True))
+        refuse(file, self.wrong_types(schema))
+
+    def wrong_types(self, schema: Any) -> list[str]:
+        """Return what is wrong with the types of the columns that are there."""
+        problems, kinds = [], dict(zip(schema.names, schema.types, strict=True))
         for name, role in self._roles():
-            type_, (can_have, message) = kinds[name], _TYPES[role]
-            if not can_have(type_):
+            can_have, message = _TYPES[role]
+            if name in kinds and not can_have(type_ := kinds[name]):
                 ways = {each: parameter(each, ...) for each in ROLES}
                 ignore = parameter("ignore", name)
-                why = message.format(name=name, type=type_, roles=roles_text(), ignore=ignore, **ways)
-                raise DataError(f"{file}: {why}")
+                problems.append(message.format(name=name, type=type_, roles=roles_text(), ignore=ignore, **ways))
+        return problems
 
     def _roles(self) -> Iterator[tuple[str, str]]:
         """Yield each column with its row of `_TYPES`."""
@@ -177,30 +205,64 @@ def roles_text(conjunction: str = "and") -> str:
     return f"{text}, {categorical} {conjunction} {numeric}"
 
 
-def refuse_clash(file: str, features: list[str], label: str | None, weight: str | None, key: str | None = None) -> None:
-    """Raise DataError if the label, the weight or the key is a feature, too."""
+def refuse(file: str, problems: list[str]) -> None:
+    """Raise DataError if there are problems, with all of them."""
+    if len(problems) > 1:
+        listed = " ".join(f"({k}) {each}" for k, each in enumerate(problems[:_MOST_PROBLEMS], 1))
+        more = " …" if len(problems) > _MOST_PROBLEMS else ""
+        raise DataError(f"{file}: {len(problems)} problems: {listed}{more}")
+    for each in problems:
+        raise DataError(f"{file}: {each}")
+
+
+def clashes(naming: Naming, label: str | None, weight: str | None, key: str | None = None) -> list[str]:
+    """Return which features are the label, the weight or the key, too, or have two roles."""
+    found = []
+    features = [name for name, _ in naming.columns]
     for role, name in (("label", label), ("weight", weight), ("key", key)):
         if name in features:
-            raise DataError(f"{file}: column {name!r} can't be both {role} and a feature. Name another {role}.")
+            found.append(f"column {name!r} can't be both {role} and a feature. Name another {role}.")
+    for name in (name for name, n in Counter(features).items() if n > 1):
+        both = " and ".join(role for role in ROLES for each in getattr(naming, role) if each == name)
+        found.append(f"column {name!r} can't be both {both}: give it one role.")
+    return found
 
 
-def refuse_key(file: str, label: str | None, weight: str | None, key: str | None) -> None:
-    """Raise DataError if the key is the label or the weight, too."""
-    for role, name in (("label", label), ("weight", weight)):
-        if name is not None and name == key:
-            raise DataError(f"{file}: column {name!r} can't be both {role} and key.")
+def key_clashes(label: str | None, weight: str | None, key: str | None) -> list[str]:
+    """Return whether the key is the label or the weight, too."""
+    return [
+        f"column {name!r} can't be both {role} and key."
+        for role, name in (("label", label), ("weight", weight))
+        if name is not None and name == key
+    ]
 
 
-def distinct_names(names: list[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return the names, `a` the second time as `a_2`; none of them is `taken`."""
-    known, written, distinct = set(taken), set(names), list[str]()
-    if len(written) == len(names) and not known & written:
-        return list(names)
-    for name in names:
-        others = (each for number in count(2) if (each := f"{name}_{number}") not in written)
-        distinct.append(next(each for each in chain([name], others) if each not in known))
-        known.add(distinct[-1])
-    return distinct
+def unknown_crosses(naming: Naming) -> list[str]:
+    """Return which crosses are of columns that are no features."""
+    features = [name for name, _ in naming.columns]
+    unknown = {name: pair for pair in naming.crosses for name in pair if name not in features}
+    return [
+        f"{parameter('crosses', ','.join(pair))}: column {name!r} is not among the features: these are "
+        f"{join_and_suggest(features, name)}"
+        for name, pair in unknown.items()
+    ]
+
+
+def missing_columns(names: Sequence[str], wanted: Iterable[str | None], purpose: str = "", hint: str = "") -> list[str]:
+    """Return which columns are not among the names, in a sentence, and which patterns fit none of them."""
+    known = frozenset(names)
+    lacking = [name for name in wanted if name is not None and name not in known]
+    missing = [name for name in lacking if not is_pattern(name)]
+    found = [f"no column fits the pattern {name!r}{purpose}" for name in lacking if is_pattern(name)]
+    if missing:
+        listed = join_some([repr(name) for name in missing])
+        found.append(f"there {'is no column' if len(missing) == 1 else 'are no columns'} {listed}{purpose}")
+    return [f"{each}; there are {join_and_suggest(names, lacking[0])}{hint}" for each in found]
+
+
+def is_pattern(name: object) -> bool:
+    """Return whether a name can stand for several columns."""
+    return isinstance(name, str) and any(letter in name for letter in "*?[")
 
 
 def _refuse_repeated(file: str, names: list[str]) -> None:
@@ -209,53 +271,22 @@ def _refuse_repeated(file: str, names: list[str]) -> None:
         raise DataError(f"{file}: two columns have the name {twice!r}: rename one.")
 
 
-def _refuse_missing(
-    file: str, names: list[str], wanted: Iterable[str | None], purpose: str = "", hint: str = ""
-) -> None:
-    known = frozenset(names)
-    missing = next((name for name in wanted if name is not None and name not in known), None)
-    if missing is not None:
-        there = join_and_suggest(names, missing)
-        raise DataError(f"{file}: there is no column {missing!r}{purpose}; there are {there}{hint}")
-
-
-def _is_null(kind: Any) -> bool:
-    return bool(arrow().types.is_null(kind))
-
-
-def _plain(kind: Any) -> Any:
-    """Return the type of the values of a list or dictionary."""
-    kind = _coded(kind)
-    return _coded(kind.value_type) if is_list(kind) else kind
-
-
-def _coded(kind: Any) -> Any:
-    """Return the type of the values of a dictionary."""
-    return kind.value_type if arrow().types.is_dictionary(kind) else kind
-
-
-def _can_be_category(kind: Any) -> bool:
-    types = arrow().types
-    is_time = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
-    return bool(is_text(kind) or is_number(kind) or is_time or _is_null(kind))
-
-
 def _can_be_label(kind: Any) -> bool:
-    return is_number(_coded(kind)) or is_text(_coded(kind))
+    return is_number(coded_type(kind)) or is_text(coded_type(kind))
 
 
 # Which types a column can have, by what it is for, and what is wrong with another one.
 _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (
-        lambda kind: is_text(_plain(kind)) or _is_null(_plain(kind)),
+        lambda kind: is_text(plain_type(kind)) or is_null(plain_type(kind)),
         "column {name!r} has type {type}; a text column must hold strings. Numbers are {numeric} or {categorical}.",
     ),
     "category": (
-        lambda kind: _can_be_category(_plain(kind)),
+        lambda kind: can_be_category(plain_type(kind)),
         "column {name!r} has type {type}, which can't be a category.",
     ),
     "number": (
-        lambda kind: is_number(kind) or has_entries(kind) or _is_null(_plain(kind)),
+        lambda kind: is_number(kind) or has_entries(kind) or is_null(plain_type(kind)),
         "column {name!r} has type {type}; a numeric column must hold numbers. Strings, dates and times are "
         "{categorical}, or {text}.",
     ),
@@ -274,42 +305,12 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "label": (_can_be_label, "the label has type {type}; it must be a number or text."),
     "optional label": (
-        lambda kind: _can_be_label(kind) or _is_null(_coded(kind)),
+        lambda kind: _can_be_label(kind) or is_null(coded_type(kind)),
         "the label has type {type}; it must be a number or text.",
     ),
     "key": (
-        lambda kind: not is_list(_coded(kind)) and _can_be_category(_coded(kind)),
+        lambda kind: not is_list(coded_type(kind)) and can_be_category(coded_type(kind)),
         "the key {name!r} has type {type}; it must be a number, text or a time.",
     ),
     "weight": (is_number, "the weight {name!r} has type {type}; it must be a number."),
 }
-
-
-@cache  # most columns of a table have the same type
-def _content(kind: Any) -> str:
-    """Return what a column of this type holds, in words."""
-    types = arrow().types
-    if is_text(kind):
-        return "text"
-    if types.is_map(kind) or types.is_struct(kind):
-        return "dictionaries"
-    if types.is_boolean(kind):
-        return "true and false"
-    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
-        return "whole numbers"
-    if is_number(kind):
-        return "numbers"
-    if types.is_time(kind):
-        return "times of day"
-    return "" if _is_null(kind) else "dates"
-
-
-def roles_by_type(file: str, schema: Any) -> dict[str, Any]:
-    """Return which columns are categorical and which are numeric, unless the user gives them other roles."""
-    roles: dict[str, list[str]] = {"categorical": [], "numeric": []}
-    for name, type_ in zip(schema.names, schema.types, strict=True):
-        is_of_numbers = is_number(type_) and not arrow().types.is_boolean(type_)
-        if not is_of_numbers and not _can_be_category(_plain(type_)):
-            raise DataError(f"{file}: column {name!r} has type {type_}, which can't be a feature: leave it out.")
-        roles["numeric" if is_of_numbers else "categorical"].append(name)
-    return roles

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from thresher.batch import DataError
 from thresher.messages import parameter, size_text
 from thresher.model.names import Naming, NGrams
 from thresher.parameters import OneOf, Whole, check
+from thresher.streams.arrow_values import joined
 from thresher.streams.columns import Roles
 from thresher.streams.files import FileRows
 from thresher.streams.finding import StrPath, find, other_encoding
@@ -25,12 +27,15 @@ from thresher.streams.formats.format import (
     Options,
 )
 from thresher.streams.iterables import stream_of
+from thresher.streams.roles import settle_roles
 from thresher.streams.sources import Source
 from thresher.streams.stream import Stream
 from thresher.streams.tables import is_table, stream_of_table
 from thresher.threads import default_threads
 
-_FOR_ALL = frozenset({"zero_based", "labelled", "no_labels", "threads", "naming"})  # options, whatever the source
+_FOR_ALL = frozenset(
+    {"zero_based", "labelled", "no_labels", "threads", "naming", "roles"}
+)  # options, whatever the source
 
 Data: TypeAlias = Stream | StrPath | Iterable[Any]  # what `train`, `evaluate` and the like take
 
@@ -41,11 +46,14 @@ def open_stream(
     *,
     label: str | None = None,
     weight: str | None = None,
-    ignore: Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
     key: str | None = None,
+    roles: str | None = None,
     text: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
     numeric: str | Sequence[str] = (),
+    scale: bool = True,
+    crosses: Sequence[str | Sequence[str]] = (),
     ngrams: NGrams = 1,
     analyzer: str = "word",
     counts: bool = False,
@@ -80,16 +88,27 @@ def open_stream(
         The label's column in a table (JSON lines, CSV, Parquet, Arrow); "label" by default.
     weight : str, optional
         The column of a table that has the weights of the rows.
-    ignore : sequence of str, optional
-        Columns of a table that are not features, such as a row number.
+    ignore : str or sequence of str, optional
+        Columns of a table that are not features, such as a row number. Here, and wherever columns are named, "P*" is a
+        pattern.
     key : str, optional
         The column of a table that identifies the rows. It is no feature; `write_predictions` and `write_selected` copy
         it to their tables. VW text has tags instead, which are read with `labelled=False`.
+    roles : {"auto"}, optional
+        "auto" decides by the first 10,000 rows of a table what the columns are that are not named in `text` and the
+        like; the result is the stream's `roles`. By default columns without a role are not read, and without any role
+        all columns must be numbers, which are features as they are.
     text, categorical, numeric : str or sequence of str, optional
-        Columns of a table that are features, by what is in them; others are not read. Text becomes n-grams, named
-        `column^n-gram`, or just the n-gram if there is one text column; a category becomes `column=value`, a number
-        `column`, and each number of a dictionary or list `column=key` or `column=0` …. Names are hashed to 62 bits, so
-        there can be any number of them. By default all columns of a table must be numbers, and each is a feature.
+        Columns of a table that are features, by what is in them. Text becomes n-grams, named `column^n-gram`, or just
+        the n-gram if there is one text column; a category becomes `column=value`, a number `column`, and each number
+        of a dictionary or list `column=key` or `column=0` …. Names are hashed to 62 bits, so there can be any number of
+        them.
+    scale : bool, default=True
+        Whether numeric columns are scaled by the mean and the standard deviation of the first 10,000 rows, unless they
+        are 0 and 1. Missing numbers stay out of a row; where more than one row in a hundred lacks one, such rows have
+        the feature `column=missing`. It needs `numeric` or `roles`.
+    crosses : sequence of (str, str) or of "a,b", optional
+        Pairs of columns whose features are also features in pairs, such as `app=3 & channel=5`.
     ngrams : int, (int, int) or str, default=1
         The lengths of n-grams, such as 2, (1, 3) or "1-3".
     analyzer : {"word", "char"}
@@ -134,8 +153,8 @@ def open_stream(
     threads : int, optional
         How many threads parse; by default one per core, and one for a cache. The result does not depend on it.
     naming : Naming, optional
-        How another stream, or the data of a model, name their features (`stream.naming`); it replaces `text` and the
-        like. It is used where the data have such columns.
+        How another stream, or the data of a model, name and scale their features (`stream.naming`); it replaces `text`
+        and the like. It is used where the data have such columns.
 
     Returns
     -------
@@ -170,26 +189,32 @@ def open_stream(
         raise ValueError(f"{parameter('decimal')} must be a single character, such as ','. Got {decimal!r} instead.")
     check("threads", threads, Whole(1), OneOf((None,)))
     check("longest_line", longest_line, ALLOWED_LONGEST_LINE)
+    check("roles", roles, OneOf(("auto", None)))
     id_base = None if zero_based is None else 0 if zero_based else 1
     labelled = labelled and not no_labels
     asked = Naming.of(
         text, categorical, numeric, ngrams=ngrams, analyzer=analyzer, counts=counts, lowercase=lowercase, hash=hash,
-        label=label, weight=weight, key=key,
+        label=label, weight=weight, key=key, crosses=crosses,
     )  # fmt: skip
     is_asked = bool(asked.columns) or hash != "strings"
+    if asked.crosses and not (is_asked or roles or naming):
+        raise ValueError(f"{parameter('crosses')} needs the roles of columns: use {parameter('roles', 'auto')}.")
     ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-    roles = Roles(
-        label, weight, ignored, labelled, no_labels, asked if is_asked else naming and replace(naming, types=()), key
-    )
+    known = naming and replace(naming, types=())
+    of_columns = Roles(
+        label, weight, ignored, labelled, no_labels, asked if is_asked or (roles and not known) else known,
+        key=key, decide=roles == "auto", scale=bool(scale), known=known if known and known.columns else None,
+    )  # fmt: skip
     features = {name for name, _ in asked.columns}
     clash = next((name for name in ignored if name in features), None)
     if clash is not None:
         raise ValueError(f"column {clash!r} can't be both ignored and a feature: give it one role.")
     skip_bad = on_bad_line == "skip"
     if is_table(source):
-        known = FORMATS["arrow"].options | {"on_bad_line"}
-        _refuse_options(given, f"the {type(source).__name__}", "a table", known)
-        return stream_of_table(source, roles, id_base, skip_bad, threads or default_threads())
+        allowed = FORMATS["arrow"].options | {"on_bad_line"}
+        _refuse_options(given, f"the {type(source).__name__}", "a table", allowed)
+        stream = stream_of_table(source, of_columns, id_base, skip_bad, threads or default_threads())
+        return _refuse_without_text(given, stream)
     paths, batches = _paths_or_batches(source)
     if batches is not None:
         _refuse_options(given, f"the {type(source).__name__}", "batches of rows", frozenset())
@@ -201,18 +226,21 @@ def open_stream(
             f"the files have different formats ({', '.join(sorted(each.name for each in formats))}): open them one "
             "format at a time."
         )
-    known = formats[0].options | {"format", "on_bad_line"} | ({"encoding"} if formats[0].is_text else frozenset())
-    _refuse_options(given, sources[0].name, f"{formats[0].name} data", known)
-    opened = _open_files(
-        formats,
-        sources,
-        Options(
-            roles, skip_bad, delimiter, int(longest_line), decimal, tuple(columns),
-            None if null is None else tuple(null), layer,
-        ),
+    allowed = formats[0].options | {"format", "on_bad_line"} | ({"encoding"} if formats[0].is_text else frozenset())
+    _refuse_options(given, sources[0].name, f"{formats[0].name} data", allowed)
+    options = Options(
+        of_columns, skip_bad, delimiter, int(longest_line), decimal, tuple(columns),
+        None if null is None else tuple(null), layer,
     )  # fmt: skip
+    decided = None
+    if (read_first := formats[0].first_rows) is not None:
+        of_columns, decided = settle_roles(
+            sources[0].name, of_columns, partial(_first_rows, read_first, sources, options)
+        )
+        options = replace(options, roles=of_columns)
+    opened = _open_files(formats, sources, options)
     n_threads = threads or (default_threads() if any(each.is_parsed for each in formats) else 1)
-    return Stream(
+    stream = Stream(
         sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more",
         FileRows(opened.readers, skip_bad, n_threads),
         feature_names=opened.feature_names,
@@ -220,7 +248,9 @@ def open_stream(
         only_once=next((item.name for item in sources if item.flow is not None), None),
         naming=opened.naming,
         key=opened.key,
+        roles=decided,
     )
+    return _refuse_without_text(given, stream)
 
 
 _NAMES = ", ".join(f'"{name}"' for name in ("auto", *FORMATS))
@@ -238,6 +268,17 @@ def _open_files(formats: list[Format], sources: list[Source], options: Options) 
     return OpenFiles([next(readers[item.format]) for item in sources], naming=naming, key=key)
 
 
+def _first_rows(read: Callable[[Source, Options, int], Any], sources: list[Source], options: Options, n: int) -> Any:
+    """Return the first n rows of files, or fewer if they are all."""
+    tables, n_rows = [], 0
+    for source in sources:
+        tables.append(read(source, options, n - n_rows))
+        n_rows += len(tables[-1])
+        if n_rows >= n:
+            break
+    return joined(tables)
+
+
 def _is_default(value: Any, default: Any) -> bool:
     return len(value) == 0 if default == () else bool(value is default or value == default)
 
@@ -248,8 +289,15 @@ def _refuse_options(given: dict[str, Any], name: str, what: str, known: frozense
         shown = parameter(option, size_text(value) if option == "longest_line" else value)
         if option not in known | _FOR_ALL:
             raise ValueError(f"{name}: {shown} has no meaning for {what}: leave it out.")
-        if option in OF_TEXT and "text" not in given:
-            raise ValueError(f"{name}: {shown} needs {parameter('text', ...)}, since it says how text is read.")
+
+
+def _refuse_without_text(given: dict[str, Any], stream: Stream) -> Stream:
+    """Return a stream; raise ValueError if an option says how text is read and no column is text."""
+    for option in OF_TEXT & given.keys():
+        if stream.naming is None or not stream.naming.text:
+            shown = parameter(option, given[option])
+            raise ValueError(f"{stream.name}: {shown} needs {parameter('text', ...)}, since it says how text is read.")
+    return stream
 
 
 def as_stream(data: Data, **options: Any) -> Stream:

@@ -17,6 +17,7 @@ from thresher.messages import parameter
 from thresher.model.names import N_IDS, MemberNames, Naming
 from thresher.parameters import Whole, check
 from thresher.streams.position import Position
+from thresher.streams.roles import TableRoles
 
 
 class Content(ABC):
@@ -102,6 +103,8 @@ class Stream:
         How features are named, if columns are hashes of names.
     key : str, optional
         The name of what identifies the rows, if batches have it.
+    roles : TableRoles, optional
+        What the columns of a table are for, if that was decided by its first rows.
 
     Attributes
     ----------
@@ -117,6 +120,8 @@ class Stream:
         How features are named, if they have names instead of numbers: columns are then hashes of names.
     key : str or None
         The name of what identifies the rows, the `keys` of a batch: a column, or "tag" of VW text.
+    roles : TableRoles or None
+        What the columns of a table are for, if that was decided by its first rows; printed, it is a table.
     is_shard : bool
         Whether it is a shard of another stream.
     """
@@ -134,6 +139,7 @@ class Stream:
         only_once: str | None = None,
         naming: Naming | None = None,
         key: str | None = None,
+        roles: TableRoles | None = None,
     ) -> None:
         has_names = bool(feature_names) or naming is not None
         if has_names and id_base == 1:
@@ -142,6 +148,7 @@ class Stream:
         self.feature_names = feature_names
         self.naming = naming
         self.key = key
+        self.roles = roles
         self.id_base = 0 if has_names else id_base
         self.n_features = N_IDS if naming is not None else len(feature_names) if feature_names else n_features
         self.is_shard = False

@@ -9,15 +9,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from thresher.batch import Batch, DataError
 from thresher.messages import shorten
-from thresher.streams.arrow_values import arrow
+from thresher.streams.arrow_values import arrow, joined
 from thresher.streams.columns import Columns, Roles
 from thresher.streams.numbered_rows import NumberedRows, blocks_with_rows, identity_of, number_rows
 from thresher.streams.pipeline import ReadBlock, in_order
 from thresher.streams.record_batches import TableReader, name_table_in_errors, one_line
+from thresher.streams.roles import settle_roles
 from thresher.streams.stream import Stream
 
 _DATASET = "the Ray Dataset"
@@ -55,7 +57,13 @@ def stream_of_table(table: Any, roles: Roles, id_base: int | None, skip_bad: boo
         blocks = _BlockRows(table, roles, skip_bad, n_threads)
         columns = blocks.reader.columns
         return Stream(
-            _DATASET, blocks, feature_names=columns.names, id_base=id_base, naming=columns.naming, key=columns.key
+            _DATASET,
+            blocks,
+            feature_names=columns.names,
+            id_base=id_base,
+            naming=columns.naming,
+            key=columns.key,
+            roles=blocks.decided,
         )
     rows = _FrameRows(table, roles, skip_bad, n_threads)
     name, columns = rows.reader.name, rows.reader.columns
@@ -68,19 +76,27 @@ def stream_of_table(table: Any, roles: Roles, id_base: int | None, skip_bad: boo
         only_once=name if isinstance(table, arrow().RecordBatchReader) else None,
         naming=columns.naming,
         key=columns.key,
+        roles=rows.decided,
     )
 
 
 class _FrameRows:
     def __init__(self, frame: Any, roles: Roles, skip_bad: bool, n_threads: int) -> None:
         name = f"the {type(frame).__name__}"
+
+        def first_rows(n: int) -> Any:
+            nonlocal frame
+            found, frame = first_rows_of(frame, name, n)
+            return found
+
+        roles, self.decided = settle_roles(name, roles, first_rows)
         if is_pandas(frame):
             columns = Columns.choose(name, [str(column) for column in frame.columns], roles)
             frame = frame[columns.all]  # others may hold what Arrow has no type for
         opened = reader_of(frame, name)
         with name_table_in_errors(name):
             if not is_pandas(frame):
-                columns = Columns.choose(name, opened.schema.names, roles)
+                columns = Columns.choose(name, opened.schema.names, roles, schema=opened.schema)
             columns.check_types(name, opened.schema)
             self.reader = TableReader(name, columns.with_types(opened.schema), skip_bad)
         self._frame, self._n_threads, self._n_rows = frame, n_threads, 0
@@ -145,6 +161,37 @@ def _computed_in_parts(frame: Any) -> Iterator[Any]:
         yield from part.to_arrow().to_batches()
 
 
+def first_rows_of(frame: Any, name: str, n: int) -> tuple[Any, Any]:
+    """Return up to n rows of a table, with all columns, and the table with all its rows."""
+    pa = arrow()
+    if is_pandas(frame):
+        head, names = frame.iloc[:n], [str(label) for label in frame.columns]
+        columns = [_column_of_pandas(head.iloc[:, k]) for k in range(len(names))]
+        return pa.Table.from_arrays(columns, names), frame
+    opened, first, n_rows = reader_of(frame, name), [], 0
+    schema = opened.schema
+    try:
+        while n_rows < n and (batch := next(iter(opened), None)) is not None:
+            first.append(batch)
+            n_rows += batch.num_rows
+    except Exception as error:  # each library raises its own
+        raise DataError(f"{name}: {one_line(error)}.") from None
+    found = pa.Table.from_batches(first, schema).slice(0, n)
+    if isinstance(frame, pa.RecordBatchReader):
+        return found, pa.RecordBatchReader.from_batches(schema, chain(first, opened))
+    opened.close()
+    return found, frame
+
+
+def _column_of_pandas(column: Any) -> Any:
+    """Return a column of a data frame; Arrow has no type for what some hold."""
+    try:
+        found = arrow().array(column, from_pandas=True)
+        return found.combine_chunks() if isinstance(found, arrow().ChunkedArray) else found
+    except (arrow().ArrowException, TypeError):
+        return arrow().array([{}] * len(column), arrow().struct([]))
+
+
 def _n_rows(frame: Any) -> int | None:
     """Return the number of rows where the table knows it; a database would have to count."""
     if is_pandas(frame):
@@ -167,11 +214,18 @@ class _BlockRows(NumberedRows):
         schema = next((schema for size, schema in found if size), None)
         if schema is None:
             raise DataError(f"{_DATASET} has no rows.")
-        columns = Columns.choose(_DATASET, schema.names, roles)
-        columns.check_types(_DATASET, schema)
+        roles, self.decided = settle_roles(_DATASET, roles, partial(self._first_rows, ray, schema))
+        columns = Columns.choose(_DATASET, schema.names, roles, schema=schema)
         super().__init__(_DATASET, 0, sum(self._sizes), identity_of(self._sizes))
         self.reader = TableReader(_DATASET, columns.with_types(schema), skip_bad)
         self._skip_bad, self._n_threads = skip_bad, n_threads
+
+    def _first_rows(self, ray: Any, schema: Any, n: int) -> Any:
+        tables = [
+            ray.get(self._blocks[number]).slice(low, high - low)
+            for number, low, high in blocks_with_rows(self._sizes, 0, min(n, sum(self._sizes)))
+        ]
+        return joined(tables) if tables else schema.empty_table()
 
     def _reads(self, first: int, end: int) -> Iterator[ReadBlock]:
         ray: Any = importlib.import_module("ray")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.batch import Batch
 from thresher.csr import scale_to_unit_length
@@ -10,7 +14,7 @@ from thresher.messages import warn
 from thresher.model.names import Naming
 from thresher.streams.stream import Stream
 
-_FIRST_ROWS = 1_000
+_FIRST_ROWS, _FIRST_VALUES = 1_000, 1 << 18
 _LEFT = 0.01  # the share of a row's squared length that all other features have together
 
 
@@ -26,15 +30,59 @@ class ScaleCheck:
     """
 
     def __init__(self, stream: Stream, norm: str) -> None:
-        self._name, self._naming = stream.name, stream.naming if norm == "l2" else None
+        self._stream = stream if norm == "l2" else None
 
     def check(self, batch: Batch) -> None:
         """Check a batch, if it is the first one with rows."""
-        if self._naming is not None and batch.n_rows:
-            who = large_columns(batch, self._naming)
-            self._naming = None
+        if self._stream is not None and batch.n_rows:
+            stream, self._stream = self._stream, None
+            who = None
+            if stream.naming is not None:
+                who = large_columns(batch, stream.naming)
+            elif stream.feature_names is not None:
+                who = _large_column(batch.indptr, batch.indices, batch.data, stream.feature_names)
             if who is not None:
-                warn_of_scale(self._name, who)
+                warn_of_scale(stream.name, who)
+
+
+def check_matrix(X: Any, names: list[str] | None, norm: str) -> None:
+    """Warn if a column of a matrix in CSR outweighs the others in the first rows, as `ScaleCheck` does."""
+    who = _large_column(X.indptr, X.indices, X.data, names) if norm == "l2" else None
+    if who is not None:
+        warn_of_scale("X", who)
+
+
+def _large_column(
+    indptr: NDArray[Any], ids: NDArray[Any], values: NDArray[Any], names: Sequence[str] | None
+) -> str | None:
+    """Return which column has nearly all of the length of most rows, as the subject of a sentence, or None."""
+    row_of, ids, shares, n_rows = _first_shares(indptr, ids, values)
+    columns, places = np.unique(ids, return_inverse=True)
+    if len(columns) < 2:
+        return None
+    largest = int(np.argmax(np.bincount(places, shares)))
+    is_other = places != largest
+    if not _are_small(np.bincount(row_of[is_other], shares[is_other], n_rows)):
+        return None
+    column = int(columns[largest])
+    return f"column {column if names is None else repr(names[column])} has"
+
+
+def _first_shares(
+    indptr: NDArray[Any], ids: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64], int]:
+    """Return the values of the first rows as shares of the squared length of these, their rows and ids."""
+    n_rows = min(len(indptr) - 1, _FIRST_ROWS, max(1, int(np.searchsorted(indptr, indptr[0] + _FIRST_VALUES))))
+    starts = indptr[: n_rows + 1].astype(np.int64)
+    row_of = np.repeat(np.arange(n_rows), np.diff(starts))
+    shares = scale_to_unit_length(values[starts[0] : starts[-1]], row_of, n_rows) ** 2
+    return row_of, ids[starts[0] : starts[-1]], shares, n_rows
+
+
+def _are_small(rest: NDArray[Any]) -> bool:
+    """Return whether little is left in most rows, of those with other features."""
+    n_with_others, n_small = np.count_nonzero(rest), np.count_nonzero((rest > 0) & (rest < _LEFT))
+    return bool(2 * n_small > n_with_others)
 
 
 def large_columns(batch: Batch, naming: Naming) -> str | None:
@@ -45,11 +93,7 @@ def large_columns(batch: Batch, naming: Naming) -> str | None:
     """
     if not naming.numeric:
         return None
-    n_rows = min(batch.n_rows, _FIRST_ROWS)
-    starts = batch.indptr[: n_rows + 1].astype(np.int64)
-    row_of = np.repeat(np.arange(n_rows), np.diff(starts))
-    ids = batch.indices[starts[0] : starts[-1]]
-    shares = scale_to_unit_length(batch.data[starts[0] : starts[-1]], row_of, n_rows) ** 2
+    row_of, ids, shares, n_rows = _first_shares(batch.indptr, batch.indices, batch.data)
     numeric_ids = naming.ids_of(list(naming.numeric))
     order = np.argsort(numeric_ids)
     places = order[np.minimum(np.searchsorted(numeric_ids, ids, sorter=order), len(order) - 1)]
@@ -59,9 +103,7 @@ def large_columns(batch: Batch, naming: Naming) -> str | None:
     is_mixed = bool(naming.text or naming.categorical)
     if not is_mixed:
         is_large &= places == largest
-    rest = np.bincount(row_of[~is_large], shares[~is_large], n_rows)
-    n_with_others, n_small = np.count_nonzero(rest), np.count_nonzero((rest > 0) & (rest < _LEFT))
-    if 2 * n_small <= n_with_others:
+    if not _are_small(np.bincount(row_of[~is_large], shares[~is_large], n_rows)):
         return None
     name = naming.numeric[largest]
     return f"the numeric columns, most of all {name!r}, have" if is_mixed and len(order) > 1 else f"column {name!r} has"

@@ -110,6 +110,7 @@ class NamedRow {
         features_.push_back({id, mark, value, sums});
     }
     void clear() { features_.clear(); }
+    const std::vector<NamedFeature>& features() const { return features_; }
 
     // The id of a prefix and what follows it.
     std::int64_t id_of(std::string_view prefix, std::string_view rest) {

@@ -1,6 +1,7 @@
 // How the values of columns become named features: text to n-grams of words or characters, `column^n-gram`; a category
-// to `column=value`; a number to `column`, and each of a dictionary of numbers to `column=key` (spelling.hpp). The only
-// text column has no prefix.
+// to `column=value`; a number to `column`, or `column=missing` if it is missing, and each of a dictionary of numbers to
+// `column=key` (spelling.hpp). The only text column has no prefix. A cross of two columns has a feature `a & b` for
+// each feature of the one and each of the other.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thresher/names/named_row.hpp"
@@ -25,7 +27,11 @@ enum class ColumnKind { text, category, number };
 struct NamedColumn {
     std::string name;
     ColumnKind kind;
+    double mean = 0.0, deviation = 1.0;  // of numbers, which become (number - mean) / deviation
+    bool tells_missing = false;          // whether a row without a number has the feature `column=missing`
 };
+
+using Cross = std::pair<std::size_t, std::size_t>;  // two columns
 
 struct TextOptions {
     std::size_t least = 1, most = 1;  // the lengths of n-grams
@@ -36,7 +42,8 @@ struct TextOptions {
 
 class Naming {
   public:
-    Naming(std::vector<NamedColumn> columns, TextOptions options) : columns_(std::move(columns)), options_(options) {
+    Naming(std::vector<NamedColumn> columns, TextOptions options, std::vector<Cross> crosses = {})
+        : columns_(std::move(columns)), options_(options), crosses_(std::move(crosses)) {
         const auto n_texts = std::count_if(columns_.begin(), columns_.end(),
                                            [](const NamedColumn& each) { return each.kind == ColumnKind::text; });
         // Characters can spell `column=value`, words can't.
@@ -56,14 +63,29 @@ class Naming {
             }
         }
         // A word that is also the name of a column of numbers keeps the prefix, or the two would be one feature.
-        for (const NamedColumn& each : columns_)
-            if (each.kind == ColumnKind::text && is_alone) prefixes_.push_back(escaped(each.name) + "^");
+        for (std::size_t k = 0; k < columns_.size(); ++k) {
+            if (columns_[k].kind == ColumnKind::text && is_alone) {
+                prefixes_.push_back(escaped(columns_[k].name) + "^");
+                only_text_ = k;
+            }
+            if (columns_[k].tells_missing) telling_.push_back(k);
+        }
+        if (!crosses_.empty()) prefixes_.push_back("");
         std::sort(numbers_.begin(), numbers_.end());
     }
 
     const std::vector<NamedColumn>& columns() const { return columns_; }
     const TextOptions& options() const { return options_; }
+    const std::vector<Cross>& crosses() const { return crosses_; }
+    const std::vector<std::size_t>& telling() const { return telling_; }  // columns that tell that they are missing
     const std::vector<std::string>& prefixes() const { return prefixes_; }
+    // The prefixes behind those of the columns: of words that need one, and of crosses, "".
+    std::size_t prefix_of_words() const { return columns_.size(); }
+    std::size_t prefix_of_crosses() const { return prefixes_.size() - 1; }
+    // The column whose features have a prefix.
+    std::size_t column_of(std::size_t prefix) const {
+        return prefix == prefix_of_words() && only_text_ < columns_.size() ? only_text_ : prefix;
+    }
     bool is_number_column(std::int64_t id) const {
         return !numbers_.empty() && std::binary_search(numbers_.begin(), numbers_.end(), id);
     }
@@ -71,7 +93,10 @@ class Naming {
   private:
     std::vector<NamedColumn> columns_;
     TextOptions options_;
-    std::vector<std::string> prefixes_;  // of the columns; the last one is for words that need it
+    std::vector<Cross> crosses_;
+    std::vector<std::size_t> telling_;
+    std::size_t only_text_ = std::numeric_limits<std::size_t>::max();
+    std::vector<std::string> prefixes_;  // of the columns, and behind them two that are of none
     std::vector<std::int64_t> numbers_;  // ids of columns of numbers, ascending
 };
 
@@ -81,6 +106,31 @@ class RowNamer {
     RowNamer(const Naming& naming, RowNames& names)
         : naming_(naming), names_(names), entry_prefixes_(naming.columns().size()) {
         names_.prefixes = naming.prefixes();
+    }
+
+    void start_row() {
+        row.clear();
+        if (!naming_.telling().empty()) has_number_.assign(naming_.columns().size(), 0);
+    }
+
+    // Adds what is known once all columns of the row were added: which numbers are missing, and crosses.
+    bool finish_row(std::string& why) {
+        for (const std::size_t column : naming_.telling()) {
+            constexpr std::string_view missing = "=missing";
+            if (has_number_[column]) continue;
+            if (!fits_in_marks(missing, why)) return false;
+            const std::size_t begin = names_.text.append(missing.data(), missing.size());
+            row.add(row.id_of(naming_.prefixes()[column], missing), name_mark(begin, missing.size(), column), 1.0f,
+                    false);
+        }
+        for (const auto& [one, other] : naming_.crosses()) {
+            take_features_of(one, ones_);
+            take_features_of(other, others_);
+            for (const NamedFeature& a : ones_)
+                for (const NamedFeature& b : others_)
+                    if (!add_cross(a, b, why)) return false;
+        }
+        return true;
     }
 
     bool add_text(std::size_t column, std::string_view value, std::string& why) {
@@ -102,8 +152,8 @@ class RowNamer {
                 std::int64_t id = row.id_of(prefix, ngram);
                 std::size_t number = column;
                 if (naming_.is_number_column(id) && prefix.empty()) {
-                    number = naming_.prefixes().size() - 1;
-                    id = row.id_of(naming_.prefixes().back(), ngram);
+                    number = naming_.prefix_of_words();
+                    id = row.id_of(naming_.prefixes()[number], ngram);
                 }
                 row.add(id, name_mark(begin, length, number), 1.0f, options.counts);
             }
@@ -121,10 +171,14 @@ class RowNamer {
         return add_value(column, category_value(number, written, spelled_), why);
     }
 
-    // 0 and NaN, a missing value, are no feature.
-    bool add_number(std::size_t column, double value, std::string& why) {
-        if (value == 0.0 || std::isnan(value)) return true;
-        if (!fits_float(column, value, why)) return false;
+    // 0, once it is scaled, and NaN, a missing value, are no feature.
+    bool add_number(std::size_t column, double number, std::string& why) {
+        if (std::isnan(number)) return true;
+        const NamedColumn& about = naming_.columns()[column];
+        if (!has_number_.empty()) has_number_[column] = 1;
+        const double value = (number - about.mean) / about.deviation;
+        if (value == 0.0) return true;
+        if (!fits_float(column, value, number, why)) return false;
         row.add(name_id(naming_.prefixes()[column]), name_mark(0, 0, column), static_cast<float>(value), true);
         return true;
     }
@@ -132,7 +186,7 @@ class RowNamer {
     // A number of a column that is a dictionary of them, by its key; those of a key that occurs twice add up.
     bool add_entry(std::size_t column, std::string_view key, double value, std::string& why) {
         if (value == 0.0 || std::isnan(value) || key.empty()) return true;
-        if (!fits_float(column, value, why)) return false;
+        if (!fits_float(column, value, value, why)) return false;
         std::size_t& prefix = entry_prefixes_[column];  // 0, the first column's own, says that there is none yet
         if (prefix == 0) {
             if (names_.prefixes.size() == kMostPrefixes) return why = "more than 65,535 columns in all", false;
@@ -160,11 +214,42 @@ class RowNamer {
         return true;
     }
 
-    bool fits_float(std::size_t column, double value, std::string& why) const {
+    // `number` is how the value was written.
+    bool fits_float(std::size_t column, double value, double number, std::string& why) const {
         if (std::isfinite(static_cast<float>(value))) return true;
-        why = "column '" + naming_.columns()[column].name + "' is " + shown(value) +
+        why = "column '" + naming_.columns()[column].name + "' is " + shown(number) +
               "; it must be finite and fit a float32: scale it";
         return false;
+    }
+
+    bool is_of(std::size_t prefix, std::size_t column) const {
+        return naming_.column_of(prefix) == column || (prefix > 0 && entry_prefixes_[column] == prefix);
+    }
+
+    // Copies the features that a column has added to the row, each once.
+    void take_features_of(std::size_t column, std::vector<NamedFeature>& taken) {
+        taken.clear();
+        for (const NamedFeature& each : row.features())
+            if (is_of(each.mark & 0xffff, column)) taken.push_back(each);
+        sort_by_id(taken, scratch_);
+        std::size_t n = 0;
+        for (const NamedFeature& each : taken) {
+            if (n == 0 || taken[n - 1].id != each.id)
+                taken[n++] = each;
+            else if (each.sums)
+                taken[n - 1].value += each.value;
+        }
+        taken.resize(n);
+    }
+
+    bool add_cross(const NamedFeature& a, const NamedFeature& b, std::string& why) {
+        std::string& name = spelled_;
+        name = names_.name_of(a.mark).append(" & ").append(names_.name_of(b.mark));
+        if (name.size() > kLongestName) return why = "a cross: " + name_too_long(name.size()), false;
+        if (!fits_in_marks(name, why)) return false;
+        const std::size_t begin = names_.text.append(name.data(), name.size());
+        row.add(name_id(name), name_mark(begin, name.size(), naming_.prefix_of_crosses()), a.value * b.value, true);
+        return true;
     }
 
     // Marks have 32 bits for the offset in the text.
@@ -192,7 +277,9 @@ class RowNamer {
     RowNames& names_;
     std::vector<Token> tokens_;
     std::vector<std::size_t> entry_prefixes_;  // of columns that were dictionaries in some row: behind all others
-    std::string spelled_;                      // the value of a category
+    std::string spelled_;                      // the value of a category, or a cross
+    std::vector<char> has_number_;
+    std::vector<NamedFeature> ones_, others_, scratch_;
 };
 
 }  // namespace thresher

@@ -42,7 +42,7 @@ class JsonLines {
                 start_ = p;
                 skip_spaces(p);
                 if (ends_line(*p)) return true;
-                namer->row.clear();
+                namer->start_row();
                 seen_.assign(naming_.columns().size() + 2, 0);
                 label_ = std::numeric_limits<double>::quiet_NaN(), weight_ = 1.0, word_.clear();
                 has_weight_ = false;
@@ -51,6 +51,7 @@ class JsonLines {
                     return why = "the label, '" + roles_.label + "', is missing", false;
                 if (!has_weight_ && !roles_.weight.empty() && roles_.labels == Labels::required)
                     return why = "the weight, '" + roles_.weight + "', is missing", false;
+                if (!namer->finish_row(why)) return false;
                 if (!namer->row.move_to(rows.ids, rows.values, *rows.names)) return why = kSumTooLarge, false;
                 return rows.end_row(label_, weight_, word_);
             });

@@ -55,7 +55,7 @@ from thresher.streams.position import Position
 from thresher.streams.sources import SharedFile, Source
 
 MAGIC = b"THRESHC1"
-VERSION = 3
+VERSION = 4
 TAIL = struct.Struct("<QI8s")
 PAD = 64
 HEAD = MAGIC + bytes(PAD - len(MAGIC))

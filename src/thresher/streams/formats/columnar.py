@@ -46,12 +46,23 @@ class ColumnarReader(RowReader):
         # Those of other files are compared with its columns when they are read.
         partitions = [partitions_to_read(names, each.partitions, roles) for each in sources]
         schema = with_partitions(schema, partitions[0], name)
-        columns = Columns.choose(name, schema.names, roles).with_types(schema)
+        columns = Columns.choose(name, schema.names, roles, schema=schema).with_types(schema)
         drift = Drift(name, schema.names, columns.contents(schema))
         readers = [
             cls(each, columns, options.skip_bad, drift, own) for each, own in zip(sources, partitions, strict=True)
         ]
         return OpenFiles(readers, columns.names, columns.naming, columns.key)
+
+    @classmethod
+    def first_rows(cls, source: Source, options: Options, n: int) -> Any:
+        """Return up to n rows of a file as a table with all columns."""
+        with _open_unmapped(source) as raw:
+            schema = cls._schema(source, raw)
+            names = schema.names
+            reader = cls(source, Columns(None, names), options.skip_bad, Drift(source.name, names, {}), [])
+            batches = [batch for batch, _, _ in reader._record_batches(raw, 0, n)] if n else []
+            table = arrow().Table.from_batches(batches, schema).slice(0, n)
+            return with_partitions(table, partitions_to_read(names, source.partitions, options.roles), source.name)
 
     @staticmethod
     @abstractmethod
@@ -194,13 +205,21 @@ def _ipc_reader(source: Source, raw: Any) -> tuple[Any, int | None]:
     return reader, reader.num_record_batches
 
 
-_OPTIONS = OF_TABLES | {"ignore"}
-PARQUET = Format("parquet", (".parquet",), ParquetReader.open, options=_OPTIONS, is_text=False, marks=(b"PAR1",))
+PARQUET = Format(
+    "parquet",
+    (".parquet",),
+    ParquetReader.open,
+    options=OF_TABLES,
+    is_text=False,
+    marks=(b"PAR1",),
+    first_rows=ParquetReader.first_rows,
+)
 ARROW = Format(
     "arrow",
     (".arrow", ".feather", ".ipc"),
     ArrowReader.open,
-    options=_OPTIONS,
+    options=OF_TABLES,
     is_text=False,
+    first_rows=ArrowReader.first_rows,
     marks=(b"ARROW1\x00\x00", b"\xff\xff\xff\xff"),
 )

@@ -27,6 +27,7 @@ from thresher.streams.formats.layout import (
     blocks,
     conversion,
     encoding_hint,
+    first_rows,
     header_is_a_row,
     nulls,
     read_layout,
@@ -327,6 +328,12 @@ def _no_header(layout: Layout) -> str:
     )
 
 
+def _first_rows(source: Source, options: Options, n: int) -> Any:
+    table = first_rows(source, options, n)
+    partitions = partitions_to_read(table.schema.names, source.partitions, options.roles)
+    return with_partitions(table, partitions, source.name)
+
+
 def _is_row(line: bytes) -> bool:
     # A row of svmlight has a colon, unless it has no features; then it is a single word.
     return b":" not in line and re.search(rb"[^,;\t][,;\t]+[^,;\t]", line.strip()) is not None
@@ -336,6 +343,7 @@ FORMAT = Format(
     "csv",
     (".csv", ".tsv"),
     _open,
-    options=OF_TABLES | {"longest_line", "delimiter", "decimal", "columns", "null", "ignore"},
+    options=OF_TABLES | {"longest_line", "delimiter", "decimal", "columns", "null"},
     is_row=_is_row,
+    first_rows=_first_rows,
 )

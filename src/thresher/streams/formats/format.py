@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from thresher.messages import parameter, size_text
 from thresher.model.names import Naming
@@ -43,6 +44,9 @@ class Format:
     inspect : callable, optional
         Returns what `open` needs to know of the first bytes (`Source.hint`), from the flow and whether it is a pipe,
         which can be slow and should not be waited for.
+    first_rows : callable, optional
+        Of tables: returns up to n rows of a file as a table of Arrow with all columns, from the source, the options and
+        n. A pipe is not advanced.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Format:
     marks: tuple[bytes, ...] = ()
     is_row: Callable[[bytes], bool] | None = None
     inspect: Callable[[Flow, bool], Hashable] | None = None
+    first_rows: Callable[[Source, Options, int], Any] | None = None
 
 
 # How long a line of text, or a row of a CSV, may be: one that never ends must not take all of the memory. No less than
@@ -71,7 +76,8 @@ def too_long_message(what: str, longest: int, hint: str = "") -> str:
 
 OF_TEXT = frozenset({"ngrams", "analyzer", "counts", "lowercase"})  # options that say how columns of text are read
 # Options of formats whose columns have roles.
-OF_TABLES = frozenset({"label", "weight", "key", "text", "categorical", "numeric"}) | OF_TEXT
+_ROLES = {"label", "weight", "key", "ignore", "text", "categorical", "numeric", "scale", "crosses"}
+OF_TABLES = frozenset(_ROLES) | OF_TEXT
 
 
 @dataclass(frozen=True)

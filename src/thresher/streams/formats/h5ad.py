@@ -20,7 +20,7 @@ from thresher.batch import Batch, DataError
 from thresher.messages import join_and_suggest, parameter
 from thresher.model.class_weights import are_weights
 from thresher.model.labels import label_text, labels_from_values
-from thresher.streams.columns import refuse_key
+from thresher.streams.columns import key_clashes, refuse
 from thresher.streams.formats.format import Format, OpenFiles, Options, RowReader, Span
 from thresher.streams.pipeline import ReadBlock
 from thresher.streams.position import Position
@@ -122,7 +122,7 @@ def _open(sources: list[Source], options: Options) -> OpenFiles:
                     f"{name}: there is no column {column!r} of obs, as the {role}; there are "
                     f"{join_and_suggest(sorted(there), column)}{hint}"
                 )
-        refuse_key(name, label, weight, roles.key)
+        refuse(name, key_clashes(label, weight, roles.key))
     columns = _Columns(label, weight, roles.key, roles.labelled, options.layer, genes)
     readers = [H5adReader(source, columns, options.skip_bad) for source in sources]
     return OpenFiles(readers, genes, key=roles.key)

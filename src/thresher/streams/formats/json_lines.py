@@ -10,7 +10,8 @@ from thresher import _core
 from thresher.batch import DataError
 from thresher.messages import join_and_suggest, join_some, parameter
 from thresher.model.names import Naming
-from thresher.streams.columns import refuse_clash, refuse_key, roles_text
+from thresher.streams.arrow_values import arrow, column_of_values
+from thresher.streams.columns import clashes, key_clashes, refuse, roles_text, unknown_crosses
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options
 from thresher.streams.formats.text import LineReader
 from thresher.streams.sources import BOM, Flow, Source
@@ -67,18 +68,17 @@ def _reader(source: Source, options: Options) -> JsonReader:
         raise DataError(f"{source.name}: say which keys are features, with {roles_text('or')}{found}.")
     label = "" if roles.no_labels else roles.label_name
     features = [name for name, _ in naming.columns]
-    refuse_clash(source.name, features, label, roles.weight, roles.key)
-    refuse_key(source.name, label, roles.weight, roles.key)
+    problems = [*clashes(naming, label, roles.weight, roles.key), *unknown_crosses(naming)]
+    problems += key_clashes(label, roles.weight, roles.key)
     can_lack_some = not roles.labelled and not known.isdisjoint(features)  # rows to predict
     wanted = [] if can_lack_some else [("a feature", name) for name in features]
     wanted += [("the label", label)] if roles.labelled else []
     wanted += [("the weight", roles.weight)] if roles.weight and roles.labelled else []
     wanted += [("the key", roles.key)] if roles.key else []
-    for role, name in wanted:
-        if keys and name not in known:
-            hint = f" Name the label with {parameter('label', ...)}." if role == "the label" and not roles.label else ""
-            there = join_and_suggest(keys, name)
-            raise DataError(f"{source.name}: no key {name!r}, {role}, in the first rows; there are {there}{hint}")
+    for role, name in (each for each in wanted if keys and each[1] not in known):
+        hint = f" Name the label with {parameter('label', ...)}." if role == "the label" and not roles.label else ""
+        problems.append(f"no key {name!r}, {role}, in the first rows; there are {join_and_suggest(keys, name)}{hint}")
+    refuse(source.name, problems)
     return JsonReader(source, options, naming, label, roles.weight or "")
 
 
@@ -97,6 +97,26 @@ def _first_keys(flow: Flow, is_pipe: bool) -> tuple[str, ...]:
     return tuple(keys)
 
 
+def _first_rows(source: Source, options: Options, n: int) -> Any:
+    """Return up to n rows as a table with a column per key; a pipe is not advanced."""
+    flow, size, longest = source.open(), _HEAD, options.longest_line
+    try:
+        while len(head := flow.peek(size)) == size and head.count(b"\n") <= n and size <= longest:
+            size *= 2
+    finally:
+        if source.flow is None:
+            flow.close()
+    rows: list[dict[str, Any]] = []
+    for line in head.removeprefix(BOM).splitlines()[: None if len(head) < size else -1]:
+        try:
+            row: Any = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            continue
+        rows += [row] if isinstance(row, dict) and len(rows) < n else []
+    keys = dict.fromkeys(key for row in rows for key in row) if n else dict.fromkeys(source.hint)
+    return arrow().table({key: column_of_values([row.get(key) for row in rows]) for key in keys})
+
+
 def _is_row(line: bytes) -> bool:
     return line.lstrip().startswith(b"{")
 
@@ -108,4 +128,5 @@ FORMAT = Format(
     options=OF_TABLES | {"longest_line"},
     is_row=_is_row,
     inspect=_first_keys,
+    first_rows=_first_rows,
 )

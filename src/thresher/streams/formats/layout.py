@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from thresher.batch import DataError
 from thresher.messages import parameter
+from thresher.model.names import distinct_names
 from thresher.streams.arrow_values import arrow, is_numeric
-from thresher.streams.columns import Columns, distinct_names
+from thresher.streams.columns import Columns
 from thresher.streams.formats.format import Options, too_long_message
 from thresher.streams.partitions import Partition, names_with
 from thresher.streams.sources import BOM, Flow, Source
@@ -178,8 +179,47 @@ def records_of(text: str, delimiter: str, longest: int) -> Iterator[list[str]]:
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
+def first_rows(source: Source, options: Options, n: int) -> Any:
+    """Return up to n rows as a table with all columns, whose types are guessed; a pipe is not advanced."""
+    layout, longest = read_layout(source, options), options.longest_line
+    flow, size = source.open(), _HEAD
+    try:
+        while True:
+            head = flow.peek(size)
+            rows, is_all = head[layout.begin :], len(head) < size
+            ends = record_ends(rows, layout.delimiter)
+            if is_all or len(ends) > n or size > longest:  # blank lines may be among them
+                break
+            size *= 2
+    finally:
+        if source.flow is None:
+            flow.close()
+    cut = len(rows) if is_all else int(ends[-1]) if len(ends) else 0
+    cut = int(ends[n]) if len(ends) > n else cut
+    table = _parse(layout.names, rows[:cut] if n else b"", layout.delimiter, options)
+    if table is None:
+        return arrow().Table.from_arrays([arrow().nulls(0)] * len(layout.names), layout.names)
+    return table.slice(0, n)
+
+
 def _types(names: list[str], rows: bytes, delimiter: str, options: Options) -> dict[str, Any]:
     """Return the types of the columns: number or boolean if all of the first rows fit, else text."""
+    pa = arrow()
+    table = _parse(names, rows, delimiter, options)
+    if table is None:
+        return dict.fromkeys(names, pa.float64())
+    types = {}
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        if pa.types.is_boolean(kind):
+            types[name] = kind
+        else:
+            # A column that is integer, or empty, in the first rows can have any number later.
+            types[name] = pa.float64() if is_numeric(kind) or pa.types.is_null(kind) else pa.string()
+    return types
+
+
+def _parse(names: list[str], rows: bytes, delimiter: str, options: Options) -> Any | None:
+    """Return rows as a table, without those that can't be read; None if there is none."""
     pa = arrow()
     rows = rows.decode(errors="replace").encode()  # pyarrow writes a traceback for a row that it can't show
     try:
@@ -192,17 +232,9 @@ def _types(names: list[str], rows: bytes, delimiter: str, options: Options) -> d
             convert_options=conversion(options),
         )
         with reader:  # read to its end: a thread of pyarrow that still reads when Python exits can abort the process
-            schema = reader.read_all().schema
+            return reader.read_all()
     except pa.ArrowInvalid:  # no rows
-        return dict.fromkeys(names, pa.float64())
-    types = {}
-    for name, kind in zip(schema.names, schema.types, strict=True):
-        if pa.types.is_boolean(kind):
-            types[name] = kind
-        else:
-            # A column that is integer, or empty, in the first rows can have any number later.
-            types[name] = pa.float64() if is_numeric(kind) or pa.types.is_null(kind) else pa.string()
-    return types
+        return None
 
 
 class RecordTooLongError(Exception):
