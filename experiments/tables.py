@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]  # pandas has no types
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -54,7 +54,8 @@ class Task:
             return
         for seed in range(3):
             order = np.random.default_rng(seed).permutation(len(labels))
-            yield np.split(order, [int(0.7 * len(labels))])
+            cut = int(0.7 * len(labels))
+            yield order[:cut], order[cut:]
 
 
 AUTO: tuple[str, dict[str, Any]] = ("no other option", {"roles": "auto"})
