@@ -105,13 +105,13 @@ _WITHOUT_SKETCH: dict[str, dict[str, Any]] = {
 }
 
 
-def _gamma(default: float) -> dict[str, Parameter]:
+def _gamma(default: float, wins: str = "the fewest mistakes") -> dict[str, Parameter]:
     return {
         "gamma": Parameter(
             default, (*_POSITIVE, OneOf(("auto",))),
             "larger is slower and steadier; auto tries 2^-7 … 2^7 in the same pass and keeps the best",
             'Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners '
-            "with 2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. "
+            f"with 2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with {wins} wins. "
             'A race needs all rows: "auto" works in `fit` and `train`, not in `partial_fit`.',
         )
     }  # fmt: skip
@@ -136,9 +136,16 @@ _REFIT: dict[str, Parameter] = {
         "end with a closing pass that learns the weights again, on the selected features alone",
         "Whether to end with a closing pass, which learns the weights again, on the selected features alone. "
         '"auto": always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than '
-        "two classes, or numbers, and the data can be read again.",
+        "two classes and the data can be read again.",
     )
 }  # fmt: skip
+_REFIT_NUMBERS = {
+    "refit": replace(
+        _REFIT["refit"],
+        doc="Whether to end with a closing pass, which learns the weights again, on the selected features alone. "
+        '"auto": always in `fit`; in `train` if the data can be read again.',
+    )
+}
 _DECOYS = {
     "decoys": Parameter(
         False, (OneOf((False, True, 1.0)), Between(0.0, 1.0)),
@@ -297,7 +304,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "shadow_sofs_regressor", "ShadowSOFSRegressor", "shadow",
             "the same for numbers",
-            own=BUDGET | _gamma(0.5) | _REFIT | _DECOYS, predicts="numbers",
+            own=BUDGET | _gamma(0.5, "the least squared errors") | _REFIT_NUMBERS | _DECOYS, predicts="numbers",
             changes={"fit_intercept": {"default": True}} | _AUTO_PASSES | _MEAN_LENGTH,
             kernels=("NumberShadowSofs",), predicts_apart=True, sketch_kernels=("SketchNumberShadowSofs",),
         ),

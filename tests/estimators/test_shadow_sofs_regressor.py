@@ -22,7 +22,10 @@ from strategies import TIES, budgets, problems, random_problem
 from thresher import ShadowSOFSRegressor, datasets, distributed, load, open_stream, save, train
 from thresher.io.model_files import save_model
 
-pytestmark = pytest.mark.filterwarnings("ignore:The precision of every feature")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The precision of every feature"),
+    pytest.mark.filterwarnings("ignore:all labels are"),
+]
 
 IN_ORDER = {"n_passes": 1, "shuffle": False, "refit": False}
 norms = st.sampled_from(["mean", None])
@@ -200,7 +203,6 @@ class TestShards:
             assert history.rows[-1] == 6_000
             assert model.intercept_[0] == pytest.approx(y[:6_000].mean(), abs=0.1)
             scores.append(model.score(X_test, y_test))
-        print(scores)
         assert min(scores) > scores[0] - 0.03
 
     def test_a_closing_pass_counts_each_row_once(self):
@@ -241,7 +243,6 @@ def test_wide_dense_rows():
         ridge = Ridge().fit(model.transform(X[:500]), y[:500])
         scores.append((model.score(X[500:], y[500:]), ridge.score(model.transform(X[500:]), y[500:])))
     ours, of_ridge = np.mean(scores, axis=0)
-    print(f"R² {ours:.3f}, ridge on the same columns {of_ridge:.3f}")
     assert ours >= of_ridge - 0.03
 
 
@@ -249,7 +250,8 @@ def test_gamma_is_chosen_by_squared_error():
     X, y = made(3_000, 200, noise=1.0)
     model = ShadowSOFSRegressor(10, gamma="auto", n_passes=1, shuffle=False).fit(X, y)
     race = model._model.race
-    assert model.gamma_ == race[-1]["gamma"][0] if len(race[-1]["gamma"]) == 1 else model.gamma_ in race[0]["gamma"]
+    (left,) = set(race[-1]["gamma"]) - set(race[-1]["dropped"])
+    assert model.gamma_ == left
     each = {gamma: ShadowSOFSRegressor(10, gamma=gamma, **IN_ORDER).fit(X[:512], y[:512]) for gamma in race[0]["gamma"]}
     errors = [state_of(model)["learned"]["counters"]["squared_error"] for model in each.values()]
     np.testing.assert_allclose(race[0]["mistakes"], errors)
@@ -265,6 +267,19 @@ def test_max_fdr_without_a_signal_leaves_the_mean():
 
 
 class TestBadLabels:
+    def test_all_alike(self, tmp_path):
+        (tmp_path / "rows.svm").write_text("2.5 1:1\n2.5 2:1\n2.5 1:2\n")
+        with pytest.warns(UserWarning, match=r"all labels are 2\.5"):
+            model = ShadowSOFSRegressor(1).fit(np.eye(3), [2.5] * 3)
+        np.testing.assert_array_equal(model.predict(np.eye(3)), 2.5)
+        with pytest.warns(UserWarning, match=r"all labels are 2\.5"):
+            history = train(ShadowSOFSRegressor(1), tmp_path / "rows.svm")
+        assert (history.error[-1], history.remarks) == (1.0, [])
+
+    def test_dates(self):
+        with pytest.raises(ValueError, match=r"y\[0\]: the label 2020-01-01 is a date"):
+            ShadowSOFSRegressor(1).fit(np.eye(2), np.array(["2020-01-01", "2020-01-02"], "M8[D]"))
+
     def test_in_arrays(self):
         X = np.ones((3, 2))
         for y, message in (
@@ -287,6 +302,8 @@ class TestBadLabels:
         X, y = made(20, 5)
         with pytest.raises(ValueError, match=r"classes=.* can't be used where numbers are predicted"):
             train(ShadowSOFSRegressor(1), (X, y), classes=[0, 1])
+        with pytest.raises(ValueError, match=r"multiclass=True can't be used where numbers are predicted"):
+            train(ShadowSOFSRegressor(1), (X, y), multiclass=True)
 
 
 EXPECTED_FAILURES = {
@@ -322,5 +339,4 @@ def test_chance_finds():
             told = model.q_values_ <= limit
             found.append(is_chance[told].mean() if told.any() else 0.0)
     means = {limit: float(np.mean(found)) for limit, found in shares.items()}
-    print(means)
     assert all(share <= limit + 0.02 for limit, share in means.items())

@@ -16,6 +16,7 @@ from thresher.evaluation.counts import Counts
 from thresher.evaluation.evaluation import evaluate
 from thresher.evaluation.metrics import METRICS, HasMetrics, Kind, Measured
 from thresher.evaluation.remarks import after_blank_line, missed_classes, remarks_on_baseline, remarks_on_missed_class
+from thresher.evaluation.residuals import Residuals
 from thresher.messages import count_noun, parameter
 from thresher.model.model import Model
 from thresher.parameters import Whole, check
@@ -231,7 +232,8 @@ def path(
         main, baseline = histories[0].kind.main, counts[0].baseline
         assert main.error_of is not None
         values, errors = [main.of(each) or 0.0 for each in counts], [main.error_of(each) for each in counts]
-        curve = _curve(budgets, values, counts[0].n_rows, held_out.name, models, histories, baseline, errors)
+        rmse = [each.rmse for each in counts if isinstance(each, Residuals)]
+        curve = _curve(budgets, values, counts[0].n_rows, held_out.name, models, histories, baseline, rmse, errors)
         of_suggested = counts[budgets.index(curve.suggested)]
         return replace(curve, remarks=[*curve.remarks, *_remarks_on_missed(of_suggested, curve.model, held_out)])
     if histories[0].grouped_by_label:
@@ -242,7 +244,8 @@ def path(
         )
     values, n_rows = [1.0 - history.error[-1] for history in histories], histories[0].n_predicted
     baseline = histories[0].baseline or 0.0
-    return _curve(budgets, values, n_rows, "rows before they were learned", models, histories, baseline)
+    rmse = [history.rmse[-1] for history in histories if history.rmse]
+    return _curve(budgets, values, n_rows, "rows before they were learned", models, histories, baseline, rmse)
 
 
 def _check_validation(model: Model, request: Request) -> None:
@@ -269,6 +272,7 @@ def _curve(
     models: list[Any],
     histories: list[History],
     baseline: float,
+    rmse: list[float],
     errors: list[float] | None = None,
 ) -> Curve:
     """Return the curve of the main metric; without standard errors, they are computed from its values alone."""
@@ -280,8 +284,8 @@ def _curve(
     what = f"{kind.main.words} with {count_noun(budgets[suggested], 'feature')}"
     remarks = remarks_on_baseline(kind, what, values[suggested], baseline, float(error[suggested]))
     metrics = {kind.main.name: main}
-    if kind.target == "numbers":
-        metrics["rmse"] = baseline * np.sqrt(1.0 - main)
+    if rmse:
+        metrics["rmse"] = np.array(rmse)
     return Curve(
         budgets, metrics, error, baseline, budgets[suggested], remarks, n_rows, measured_on,
         models[suggested], histories[suggested],

@@ -41,6 +41,8 @@ def _rule_for_parameter(name: str) -> Rule:
     having = list(dict.fromkeys(method.cli for method in METHODS.values() if name in method.parameters))
     lacking = tuple(method for method in METHODS.values() if name not in method.parameters)
     why = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+    if all(method.predicts == "numbers" for method in lacking):
+        why = "numbers have no classes"
     return Rule((flag(name),), excludes=_method_flags(lacking), why=why)
 
 

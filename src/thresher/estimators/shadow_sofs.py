@@ -29,8 +29,8 @@ class ShadowSOFS(WithDecoys, OnlineClassifier):
         all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     refit : {"auto", True, False}, default="auto"
         Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto":
-        always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than two classes,
-        or numbers, and the data can be read again.
+        always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than two classes
+        and the data can be read again.
     decoys : False, True, 1.0 or float, default=False
         Whether to learn decoys, which show what rank features reach by chance, and so give q-values (docs/how_sure.md).
         True: columns below 65,536 have one each, of the others, and with a sketch of all, one in eight. A number is the

@@ -14,7 +14,7 @@ class ShadowSOFSRegressor(WithDecoys, OnlineRegressor):
     Two layers learn the same rows by squared loss (docs/shadow_sofs_regressor.md). The first selects
     `n_features_to_select` features by the cost of dropping each, μ²P, and learns weights for all other features too, so
     that a feature can enter later. The second is a linear regression on the selected features alone, which predicts:
-    what else is in a row changes nothing.
+    what else is in a row changes nothing. Dense columns must be centred and scaled first.
 
     Parameters
     ----------
@@ -24,12 +24,11 @@ class ShadowSOFSRegressor(WithDecoys, OnlineRegressor):
         Columns, by number or by name, that are selected in any case. They count in the budget.
     gamma : float or "auto", default=0.5
         Regularisation of the AROW step; larger values learn more slowly and more steadily. With "auto", learners with
-        2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the fewest mistakes wins. A race needs
-        all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
+        2^-7, 2^-5 … 2^7 and the default race on the same rows, and the one with the least squared errors wins. A race
+        needs all rows: "auto" works in `fit` and `train`, not in `partial_fit`.
     refit : {"auto", True, False}, default="auto"
         Whether to end with a closing pass, which learns the weights again, on the selected features alone. "auto":
-        always in `fit`; in `train` if the rows are read more than once anyway, or if there are more than two classes,
-        or numbers, and the data can be read again.
+        always in `fit`; in `train` if the data can be read again.
     decoys : False, True, 1.0 or float, default=False
         Whether to learn decoys, which show what rank features reach by chance, and so give q-values (docs/how_sure.md).
         True: columns below 65,536 have one each, of the others, and with a sketch of all, one in eight. A number is the

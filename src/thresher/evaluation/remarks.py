@@ -52,8 +52,10 @@ def remarks_on_baseline(
     name. `constant` is what is always predicted then.
     """
     of_constant, constant = kind.score_of_constant(baseline), constant or kind.constant
-    # Rounding must not decide about a model that predicts one label. Among rows of one label all do well.
-    if of_constant == 1.0 or value > of_constant + standard_error + 1e-12:
+    # Rounding must not decide about a model that predicts one label. Among rows of one label all do well, and equal
+    # numbers have no variance to predict.
+    all_are_equal = baseline == 0.0 if kind.target == "numbers" else of_constant == 1.0
+    if all_are_equal or value > of_constant + standard_error + 1e-12:
         return []
     if value < of_constant - standard_error - 1e-12:
         return [f"The {what} is worse than the baseline: always predicting {constant} does better."]

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thresher.messages import parameter
+from thresher.messages import parameter, warn
 from thresher.model.label_order import Grouping, LabelOrder
 from thresher.model.labels import LabelError, Labels, label_text, labels_of_rows
-from thresher.model.validators import anything, dict_of, is_not_negative, is_number, list_of, optional
+from thresher.model.validators import anything, dict_of, is_flag, is_not_negative, is_number, list_of, optional
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +53,8 @@ class Numbers:
     def check_size(self, numbers: Floats) -> None:
         """Raise ValueError for numbers that are all too small to learn, but not all 0."""
         check_size(float(np.abs(numbers).max(initial=0.0)))
+        if len(numbers) and (numbers == numbers[0]).all():
+            _warn_of_equal(numbers[0])
 
     def grouping_of(self, numbers: Floats) -> Grouping | None:
         """Return how rows in this order are grouped by their numbers, if they are."""
@@ -102,6 +104,7 @@ class StreamNumbers:
         self._middle: float | None = None
         self._order = LabelOrder()
         self._largest = 0.0
+        self._differ = False
 
     def encode(self, labels: Labels) -> Floats:
         """Return the numbers of a batch; a label that is none, or too large, raises LabelError."""
@@ -114,6 +117,8 @@ class StreamNumbers:
     def count_learned(self, numbers: Floats) -> None:
         """Note the size and the order of rows that were learned."""
         self._largest = max(self._largest, float(np.abs(numbers).max(initial=0.0)))
+        first = self._first[:1] or numbers[:1].tolist()
+        self._differ = self._differ or bool((numbers != first).any())
         if self._middle is None:
             n_lacking = _ENOUGH_FOR_MIDDLE - len(self._first)
             self._first += numbers[:n_lacking].tolist()
@@ -140,10 +145,15 @@ class StreamNumbers:
         if not self._first:
             raise ValueError("there are no rows to learn from.")
         check_size(self._largest)
+        if not self._differ:
+            _warn_of_equal(self._first[0])
         return Numbers(), False
 
     def state(self) -> dict[str, Any]:
-        return {"first": self._first, "middle": self._middle, "order": self._order.state(), "largest": self._largest}
+        return {
+            "first": self._first, "middle": self._middle, "order": self._order.state(), "largest": self._largest,
+            "differ": self._differ,
+        }  # fmt: skip
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
@@ -152,16 +162,21 @@ class StreamNumbers:
             raise ValueError("its numbers do not fit its rows.")
         numbers = cls()
         numbers._first, numbers._middle, numbers._largest = list(state["first"]), state["middle"], state["largest"]
+        numbers._differ = state["differ"]
         if numbers._middle is not None:
             numbers._order = LabelOrder.from_state(state["order"], 2, f"targets up to {numbers._middle:.4g}")
         return numbers
 
 
-_STATE = dict_of(first=list_of(is_number), middle=optional(is_number), order=anything, largest=is_not_negative)
+_STATE = dict_of(
+    first=list_of(is_number), middle=optional(is_number), order=anything, largest=is_not_negative, differ=is_flag
+)  # fmt: skip
 
 
 def numbers_of(labels: Labels) -> Floats:
     """Return labels as numbers; LabelError for the first that is none, not finite, or too large."""
+    if labels.dtype.kind in "mM" and len(labels):
+        raise LabelError(0, f"the label {labels[0]} is a date or a duration: give a number, such as days since a date.")
     try:
         numbers = np.ascontiguousarray(labels, np.float64)
     except (TypeError, ValueError):
@@ -183,6 +198,10 @@ def check_size(largest: float) -> None:
     """Raise ValueError if the largest of all numbers is too small, but not 0."""
     if 0.0 < largest < LEAST:
         raise ValueError(f"no label is larger than {largest:g} in size, and {LEAST:g} is needed: rescale the labels.")
+
+
+def _warn_of_equal(number: float) -> None:
+    warn(f"all labels are {number:g}, so nothing else is predicted.", UserWarning)
 
 
 def _sides(numbers: Floats, middle: float) -> NDArray[np.int32]:

@@ -327,7 +327,7 @@ class Recorder:
         """Return the share of rows that were predicted wrong before they were learned; of numbers 1 − R²."""
         if self._model.method.predicts == "numbers":
             squared, of_mean = self._since("squared_error"), self._since("baseline_error")
-            return float(squared / of_mean if of_mean > 0.0 else squared > 0.0)
+            return float(squared / of_mean) if of_mean > 0.0 else 1.0  # there is nothing to predict
         return float(max(0, self._since("n_mistakes")) / max(1, self._since("n_predicted")))
 
     def seconds(self) -> float:

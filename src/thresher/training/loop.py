@@ -223,6 +223,9 @@ def run(models: Sequence[Model], data: Any, request: Request) -> list[Run]:
 
 def _check_can_learn(model: Model, request: Request) -> None:
     """Raise ValueError for a model that can't learn from a stream, or not in this way."""
+    if model.method.predicts == "numbers" and request.multiclass:
+        asked = parameter("multiclass", request.multiclass)
+        raise ValueError(f"{asked} can't be used where numbers are predicted: leave it out.")
     if not model.method.is_batch or model.is_trained:
         model.check_can_learn()
         return

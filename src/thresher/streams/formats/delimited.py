@@ -174,7 +174,7 @@ class DelimitedReader(Reader):
     def _with_exact_labels(self, table: Any, text: bytes) -> Any:
         """Read the labels again, as text, where float64 has rounded them; ValueError if one is infinite."""
         name, pa = self._columns.label, arrow()
-        if name is None or self._layout.types[name] != pa.float64():
+        if name is None or self._layout.types.get(name) != pa.float64():
             return table
         numbers = numpy_of(table.column(name))
         if not (large := are_large(numbers)).any():
@@ -195,6 +195,8 @@ class DelimitedReader(Reader):
         pa, columns = arrow(), dict(zip(table.schema.names, table.columns, strict=True))
         in_capitals = pa.array(["True", "TRUE", "False", "FALSE"])
         for name in self._columns.naming.categorical:
+            if not pa.types.is_string(columns[name].type):  # a partition of whole numbers
+                continue
             words = pa.compute.is_in(columns[name], value_set=in_capitals)
             if pa.compute.any(words).as_py():
                 columns[name] = pa.compute.if_else(words, pa.compute.utf8_lower(columns[name]), columns[name])
