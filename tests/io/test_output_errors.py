@@ -134,7 +134,7 @@ def test_the_reader_of_another_pipe_leaves(place):
 
 
 @pytest.mark.parametrize(
-    "header", [b"label,caf\xe9\n", b"caf\xe9,label\n", "label,x\n".encode("utf-16"), b'label,"\xff\n', b"label,\xc3\n"]
+    "header", [b"label,caf\xe9\n", b"caf\xe9,label\n", b"label,\xff\xfe\n", b'label,"\xff\n', b"label,\xc3\n"]
 )
 @pytest.mark.parametrize("options", ["", "--delimiter ,", "--categorical x", "--text x", "--label caf"])
 def test_a_header_that_is_not_utf8(tmp_path, monkeypatch, header, options):

@@ -146,8 +146,10 @@ class TestFromTrainingToPrediction:
         assert found.to_dict()["labels"] == [str(label) for label in pair]
         for name in ("p.txt", "p.csv", "p.parquet"):
             write_predictions(model, data, str(tmp_path / name))
-        assert (tmp_path / "p.txt").read_text().split() == [str(label) for label in labels]
-        assert (tmp_path / "p.csv").read_text().split() == ["label", *map(str, labels)]
+        tags = ("tag\t", "tag,") if source is as_vw else ("", "")  # of VW text they are copied
+        assert (tmp_path / "p.txt").read_text().splitlines() == [f"{tags[0]}{label}" for label in labels]
+        head, *rows = (tmp_path / "p.csv").read_text().splitlines()
+        assert (head, rows) == (f"{tags[1]}label", [f"{tags[1]}{label}" for label in labels])
         assert pq.read_table(tmp_path / "p.parquet").column("label").to_pylist() == labels
 
     def test_a_label_that_float64_would_take_for_a_class(self, source, tmp_path):

@@ -15,6 +15,7 @@ from thresher.model.names import Naming
 from thresher.streams.stream import Stream
 
 _FIRST_ROWS, _FIRST_VALUES = 1_000, 1 << 18
+_FEWEST_ROWS = 100  # of a matrix: fewer show little
 _LEFT = 0.01  # the share of a row's squared length that all other features have together
 
 
@@ -47,7 +48,9 @@ class ScaleCheck:
 
 def check_matrix(X: Any, names: list[str] | None, norm: str) -> None:
     """Warn if a column of a matrix in CSR outweighs the others in the first rows, as `ScaleCheck` does."""
-    who = _large_column(X.indptr, X.indices, X.data, names) if norm == "l2" else None
+    if norm != "l2" or X.shape[0] < _FEWEST_ROWS:
+        return
+    who = _large_column(X.indptr, X.indices, X.data, names)
     if who is not None:
         warn_of_scale("X", who)
 
