@@ -272,7 +272,7 @@ def _curve(
     models: list[Any],
     histories: list[History],
     baseline: float,
-    rmse: list[float],
+    rmse: Sequence[float] = (),
     errors: list[float] | None = None,
 ) -> Curve:
     """Return the curve of the main metric; without standard errors, they are computed from its values alone."""
@@ -284,7 +284,7 @@ def _curve(
     what = f"{kind.main.words} with {count_noun(budgets[suggested], 'feature')}"
     remarks = remarks_on_baseline(kind, what, values[suggested], baseline, float(error[suggested]))
     metrics = {kind.main.name: main}
-    if rmse:
+    if len(rmse):
         metrics["rmse"] = np.array(rmse)
     return Curve(
         budgets, metrics, error, baseline, budgets[suggested], remarks, n_rows, measured_on,
