@@ -243,7 +243,7 @@ def _outcome(path: Path, command: list[str]) -> tuple[str, str]:
 
 # What is wrong with text as a whole: there is no line to name.
 _OF_ALL = re.compile(
-    r"two classes are needed|has no rows|no row|is empty|header|there is no column|no key|a quote is never closed|"
+    r"two classes are needed|has no rows|no row|is empty|header|no column|no key|a quote is never closed|"
     r"known by name|archive is damaged|say which keys|different formats|not among the model's classes|one feature|"
     r"not enough memory|columns"
 )

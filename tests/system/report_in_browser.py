@@ -74,7 +74,7 @@ def write(folder: Path) -> Any:
             file.write(json.dumps({"label": "<b>spam</b>" if score > 0 else "ham & eggs", **row}) + "\n")
 
     def rows() -> Any:
-        return open_stream(folder / "rows.jsonl", numeric=names)
+        return open_stream(folder / "rows.jsonl", numeric=names, scale=False)
 
     model = stability(ShadowSOFS(40, decoys=True), rows(), n=4).model
     history = train(ShadowSOFS(40, gamma="auto"), rows(), validate=rows())
