@@ -53,6 +53,7 @@ MENU = {
         "Memory, measured <../experiments/MEMORY>",
         "Names, measured <../experiments/NAMES>",
         "Stability, measured <../experiments/STABILITY>",
+        "Numbers, measured <../experiments/NUMBERS>",
     ],
     "Reference": [
         "api",

@@ -205,7 +205,7 @@ def numbers_from_text(batch: Any, names: list[str]) -> Any:
         text = pa.compute.if_else(pa.compute.equal(text, ""), None, text)
         with suppress(pa.ArrowInvalid):  # else it is refused, by its type
             numbers = text.cast(pa.float64())
-            batch = batch.set_column(batch.schema.get_field_index(name), name, numbers)
+            batch = with_column(batch, name, numbers)
     return batch
 
 
@@ -309,3 +309,9 @@ def nulls_of(column: Any) -> NDArray[np.bool_]:
         return np.zeros(len(column), bool)
     nulls: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
     return nulls
+
+
+def with_column(batch: Any, name: str, values: Any) -> Any:
+    """Return a record batch or table with a column replaced, or added at its end; pyarrow 15 has no call for both."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return type(batch).from_pydict(columns | {name: values})

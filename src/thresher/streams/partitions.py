@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from thresher.batch import DataError
-from thresher.streams.arrow_values import arrow, plain_values
+from thresher.streams.arrow_values import arrow, plain_values, with_column
 from thresher.streams.columns import Roles
 
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
@@ -90,5 +90,5 @@ def with_partitions(batch: Any, partitions: Iterable[Partition], file: str) -> A
                     "folder: rename one of them."
                 )
         else:
-            batch = batch.append_column(each.name, each.values(batch.num_rows))
+            batch = with_column(batch, each.name, each.values(batch.num_rows))
     return batch

@@ -30,6 +30,7 @@ from thresher.streams.arrow_values import (
     numpy_of,
     plain_values,
     read_named,
+    with_column,
     without_decimals,
 )
 from thresher.streams.columns import PAIR, Columns
@@ -280,9 +281,7 @@ def _from_other_columns(rows: _Rows, names: list[str]) -> Batch:
 
 def _from_lists(rows: _Rows) -> Batch:
     for name in PAIR:
-        rows.table = rows.table.set_column(
-            rows.table.schema.get_field_index(name), name, plain_values(rows.table.column(name))
-        )
+        rows.table = with_column(rows.table, name, plain_values(rows.table.column(name)))
         rows.drop(rows.nulls(name), f"{name} is missing")
     for name in PAIR:
         column = rows.table.column(name)

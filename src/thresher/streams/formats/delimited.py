@@ -17,7 +17,7 @@ import numpy as np
 from thresher.batch import Batch, DataError
 from thresher.messages import join_some, parameter, shorten, warn
 from thresher.model.labels import are_large, number_from_text
-from thresher.streams.arrow_values import arrow, label_column, numpy_of
+from thresher.streams.arrow_values import arrow, label_column, numpy_of, with_column
 from thresher.streams.columns import Columns, roles_text
 from thresher.streams.drift import Drift
 from thresher.streams.formats.format import OF_TABLES, Format, OpenFiles, Options, Reader, Span, too_long_message
@@ -185,7 +185,7 @@ class DelimitedReader(Reader):
         written = self._layout.read(text, conversion(self._options, {name: pa.string()})).column(name)
         for row in np.flatnonzero(large).tolist():
             labels[row] = self._number(written[row].as_py())
-        return table.set_column(table.schema.get_field_index(name), name, label_column(labels))
+        return with_column(table, name, label_column(labels))
 
     def _plain(self, table: Any) -> Any:
         """Add partitions, and write true and false in lower case in columns of categories, as all other formats do."""
