@@ -10,7 +10,7 @@ from command_line import thresher
 from sklearn import metrics
 
 from thresher import ShadowSOFSRegressor, convert, cross_validate, evaluate, path, stability, train
-from thresher.evaluation.residuals import error_of_r2
+from thresher.evaluation.residuals import error_of_r2_alone
 from thresher.streams import DataError
 
 BUDGETS = [1, 2, 5, 20]
@@ -47,10 +47,10 @@ class TestPath:
             assert (curve.r2[k], curve.baseline) == (1 - history.error[-1], history.baseline)
             assert curve.rmse[k] == pytest.approx(history.rmse[-1])
         assert curve.n_rows == 1_499  # nothing predicts the first
-        np.testing.assert_array_equal(curve.standard_error, error_of_r2(curve.r2, 1_499))
+        np.testing.assert_array_equal(curve.standard_error, error_of_r2_alone(curve.r2, 1_499))
         # Errors are normal here.
         held_out = path(ShadowSOFSRegressor(), rows, BUDGETS, problem(1_499, seed=1))
-        np.testing.assert_allclose(error_of_r2(held_out.r2, 1_499), held_out.standard_error, rtol=0.15)
+        np.testing.assert_allclose(error_of_r2_alone(held_out.r2, 1_499), held_out.standard_error, rtol=0.15)
 
     def test_a_suggestion_that_is_no_better_is_said(self):
         X, y = problem()

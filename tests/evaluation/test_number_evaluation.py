@@ -27,7 +27,7 @@ from thresher import (
     write_predictions,
 )
 from thresher.evaluation import Evaluation, NumberEvaluation
-from thresher.evaluation.residuals import Residuals, error_of_r2
+from thresher.evaluation.residuals import Residuals, error_of_r2_alone
 from thresher.streams import DataError
 
 
@@ -81,10 +81,10 @@ def test_standard_error_of_r2_by_its_value_alone(noise, scale):
     random = np.random.default_rng(0)
     predicted, error = random.standard_normal((2, 200_000))
     residuals = Residuals(predicted + noise * error, predicted)
-    assert float(error_of_r2(residuals.r2, 200_000)) == pytest.approx(residuals.error_of_r2, rel=0.02)
+    assert float(error_of_r2_alone(residuals.r2, 200_000)) == pytest.approx(residuals.error_of_r2, rel=0.02)
     worse = Residuals(predicted, scale * error)
     assert worse.r2 < 0
-    assert float(error_of_r2(worse.r2, 200_000)) == pytest.approx(worse.error_of_r2, rel=0.02)
+    assert float(error_of_r2_alone(worse.r2, 200_000)) == pytest.approx(worse.error_of_r2, rel=0.02)
 
 
 def test_numbers_that_are_all_equal_and_single_rows(model):

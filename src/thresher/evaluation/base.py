@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from thresher.messages import count_noun
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(HasMetrics):
+class Evaluation(HasMetrics, ABC):
     """How well a model predicts some rows: of classes a `ClassEvaluation`, of numbers a `NumberEvaluation`.
 
     The rows count alike, whatever their weights.
@@ -84,9 +85,9 @@ class Evaluation(HasMetrics):
         """What the figures show."""
         return self.remarks_by(self.standard_error)
 
+    @abstractmethod
     def remarks_by(self, standard_error: float) -> list[str]:
         """Return the same with another standard error of the main metric."""
-        raise NotImplementedError
 
     @property
     def known(self) -> list[tuple[Metric[Any], float]]:

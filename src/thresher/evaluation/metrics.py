@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from thresher.evaluation.counts import ClassCounts, Counts, error_of_share
-from thresher.evaluation.residuals import Residuals, error_of_r2
+from thresher.evaluation.residuals import Residuals, error_of_r2_alone
 
 Measured: TypeAlias = Counts | Residuals
 
@@ -161,7 +161,7 @@ class Kind:
 
 KINDS = {
     "classes": Kind("classes", "the most frequent label", lambda baseline: baseline, error_of_share),
-    "numbers": Kind("numbers", "the mean", lambda _: 0.0, error_of_r2),
+    "numbers": Kind("numbers", "the mean", lambda _: 0.0, error_of_r2_alone),
 }
 
 # Of one class.

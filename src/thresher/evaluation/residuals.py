@@ -88,7 +88,7 @@ class Residuals:
         return cls(*(np.concatenate(each) for each in ([p.actual for p in parts], [p.predicted for p in parts])))
 
 
-def error_of_r2(r2: Any, n_rows: int) -> Any:
+def error_of_r2_alone(r2: Any, n_rows: int) -> Any:
     """Return the standard error of an R², or of an array of them, as if errors were normal; r = 1 − R² is MSE/V.
 
     Up to R² = 1, errors are taken to be independent of the predictions: 2·r·√(R²/n). Below 0, what the predictions add

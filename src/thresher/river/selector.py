@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import compress
@@ -218,9 +219,9 @@ class RiverSelector(base.SupervisedTransformer, base.Transformer):
     def _by_label(self, numbers: list[float]) -> Any:
         return numbers[0]
 
+    @abstractmethod
     def _targets(self, labels: list[Any], counts: NDArray[np.bool_]) -> RowTargets:
         """Return the codes or numbers of labels, of which only some count."""
-        raise NotImplementedError
 
     def _weights_of(self, codes: RowTargets, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the weights of rows, with those of their classes."""
